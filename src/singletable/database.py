@@ -17,7 +17,7 @@ from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, Traits, at_rate, drive
 from singletable.operations import Key
-from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
+from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
 from singletable.tables import Description, Difference
 from singletable.wire import CredentialSource, RetryPolicy, Timeouts
@@ -65,7 +65,8 @@ class Database:
     """One table's, or several tables', database. Share it between threads. Close it, or use it in `with`.
 
     Every verb that sends raises Unavailable or Throttled where the service doesn't do the work within the deadline,
-    Denied for credentials and permissions; one that reads raises Corrupt for an item that its class can't read.
+    Denied for credentials and permissions. One that reads raises Corrupt for an item that its class can't read; with
+    `unreadable=found.append` it goes on with the others, and `found` has an `Unreadable` of each such item.
     """
 
     def __init__(self, port: BlockingPort, target: Target) -> None:
@@ -99,24 +100,28 @@ class Database:
 
     # --- reads --------------------------------------------------------------------------------------------------------
     @overload
-    def get(self, key: KeyOf[T]) -> T | None: ...
+    def get(self, key: KeyOf[T], *, unreadable: OnUnreadable | None = None) -> T | None: ...
     @overload
-    def get(self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES) -> C | None: ...
-    def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES) -> Any:
+    def get(
+        self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+    ) -> C | None: ...
+    def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None) -> Any:
         """The entity under a key, or the collection of a partition; None if it is missing.
 
         One request; a collection takes one for each MB, and raises InvalidRequest past `max_pages` of them: a part of
         it would look like the whole. Half a read unit for each 4 KB; `key.consistent()` reads what was last written,
         for a whole one.
         """
-        return drive(flows.get_any(self.port, key, max_pages))
+        return drive(flows.get_any(self.port, key, max_pages, unreadable))
 
-    def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
+    def get_many(
+        self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable | None = None
+    ) -> list[T]:
         """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
         """
-        return drive(flows.get_many(self.port, keys, consistent))
+        return drive(flows.get_many(self.port, keys, consistent, unreadable))
 
     def page(
         self,
@@ -126,6 +131,7 @@ class Database:
         after: str | None = None,
         principal: str | None = None,
         max_pages: int = DEFAULT_MAX_PAGES,
+        unreadable: OnUnreadable | None = None,
     ) -> Page[T]:
         """Up to `limit` items in key order, from where the cursor `after` stands.
 
@@ -134,15 +140,15 @@ class Database:
 
         A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
         """
-        return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
+        return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages, unreadable))
 
-    def iter(self, query: Query[T], *, rate: Rate | None = None) -> Iterator[T]:
+    def iter(self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable | None = None) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time.
 
         One request a page; half a read unit for each 4 KB, a whole one where the query is consistent.
         """
         port = at_rate(self.port, rate)
-        prepared = drive(flows.open_query(port, query))
+        prepared = drive(flows.open_query(port, query, unreadable))
         position: Key | None = None
         while True:
             found = drive(flows.read_page(port, prepared, position))
@@ -150,9 +156,11 @@ class Database:
             if (position := found.after) is None:
                 return
 
-    def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+    def all(
+        self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+    ) -> list[T]:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB. Costs as `iter`."""
-        return drive(flows.read_all(self.port, query, max_pages))
+        return drive(flows.read_all(self.port, query, max_pages, unreadable))
 
     def scan(
         self,
@@ -162,6 +170,7 @@ class Database:
         segments: int = 1,
         consistent: bool = False,
         rate: Rate | None = None,
+        unreadable: OnUnreadable | None = None,
     ) -> Iterator[E]:
         """Every entity of a class, by reading the whole table in `segments` parts, up to 16 of them concurrently.
 
@@ -172,7 +181,7 @@ class Database:
         port = at_rate(self.port, rate)
         positions = flows.scan_positions(kind, segment, segments)
         while positions:
-            for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent)):
+            for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent, unreadable)):
                 yield from page
 
     def explain(self, read: Explainable) -> Explanation:
@@ -268,9 +277,11 @@ class Database:
     def require(self, *capabilities: Capability, table: Table | None = None) -> Traits:
         """Raises NotSupported if the engine lacks one of the capabilities: call it at a program's start.
 
-        `transactions`, `streams`, `expiry`, `refused items`, `isolated writes`; the last two are looked for in `table`.
-        Returns what is known then, for `connect(..., traits=)`. On AWS and the embedded engine it sends nothing; at an
-        address each costs one request once, `refused items` two, `isolated writes` up to three at each call.
+        `transactions`, `streams`, `expiry`, `refused items`, `isolated writes`, `whole indexes`; the last three are
+        looked for in `table`. Returns what is known then, for `connect(..., traits=)`. On AWS and the embedded engine
+        it sends nothing; at an address each costs one request once, `refused items` two, `isolated writes` up to three
+        at each call. `whole indexes` cost one at each call, anywhere: NotConfigured where an index holds less than
+        declared.
         """
         definition = None if table is None else table.definition
         self.port.traits = drive(flows.find_capabilities(self.port, capabilities, definition))

@@ -77,6 +77,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.unreadable import OnUnreadable, Unreadable, load_or_tell, readable
 from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
@@ -162,6 +163,7 @@ __all__ = [
     "ModelRecord",
     "Moment",
     "Move",
+    "OnUnreadable",
     "Outcome",
     "Page",
     "PageRead",
@@ -183,6 +185,7 @@ __all__ = [
     "Transaction",
     "TryMove",
     "TryWrite",
+    "Unreadable",
     "UpdateWrite",
     "Verbatim",
     "WholePass",
@@ -235,6 +238,7 @@ __all__ = [
     "items_of",
     "key_from",
     "key_type",
+    "load_or_tell",
     "maintain_stream",
     "mentions",
     "migration_models",
@@ -258,6 +262,7 @@ __all__ = [
     "put_items",
     "read_all",
     "read_page",
+    "readable",
     "ready",
     "record_of",
     "references_of",

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase, Database, InvalidRequest, attr
+from singletable import AsyncDatabase, Database, InvalidRequest, attr, key_of
 from singletable.erasure import AsyncErasure, Erasure, Receipt
 from singletable.errors import NotFound
 from singletable.foundation import erasures_of
 from singletable.migrations import ApplyRefused
 from singletable.migrations.apply_lease import beat, take
+from singletable.schema import model_of
 from tests.erasure.killing import is_killed
 from tests.erasure.models import (
     Address,
@@ -34,7 +35,7 @@ from tests.erasure.models import (
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.test_fill import before_each
 from tests.support.engines import again, fresh
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw, stored
 from tests.support.sampling import strides
 from tests.support.shells import opened
 
@@ -269,3 +270,26 @@ def test_an_erasure_under_way_is_not_disturbed(db: Database, monkeypatch: pytest
         with pytest.raises(ApplyRefused, match=r"ann changes the table .* it is at: erase Customer\.by_email"):
             Erasure(other, shop).apply(ADA)
     assert Counter(type(item).__name__ for item in db.scan(Order)) == {"Order": 10}
+
+
+def test_what_cant_be_read_is_told_and_the_rest_goes(db: Database) -> None:
+    """By the partition, by a key, and by a pattern that meets it."""
+    item = model_of(Address).item(Address(email="ada@example.org", label="odd", street="s"))
+    db.run(put_raw(db.port, Address, item | {"_v": {"N": "99"}}))
+    told = "its class can't read it: db.check(table) says why"
+    for root in (CustomerDetails.by_email("ada@example.org"), ADA):
+        plan = Erasure(db, shop).plan(root)
+        assert [(kept.kind, kept.why, kept.count) for kept in plan.kept] == [("Address", told, 1)]
+    receipt = Erasure(db, shop).apply(ADA)
+    assert [(kept.kind, kept.count) for kept in receipt.kept] == [("Address", 1)]
+    assert receipt.deleted == WHOLE
+
+
+def test_a_pattern_goes_past_what_cant_be_read(db: Database) -> None:
+    order = next(each for each in whole("ada", "bob") if isinstance(each, Order))
+    stored_order = db.run(stored(db.port, key_of(order)))
+    assert stored_order is not None
+    db.run(put_raw(db.port, Order, stored_order | {"_v": {"N": "99"}}))
+    plan = Erasure(db, shop).plan(Order.of_customer(order.customer))
+    assert [(kept.kind, kept.count) for kept in plan.kept] == [("Order", 1)]
+    assert plan.deleted["Order"] == WHOLE["Order"] - 1

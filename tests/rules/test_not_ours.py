@@ -1,5 +1,5 @@
-"""An item that is not of the class under its key: without a type, of another type, also expired. No verb but write_many,
-which has no conditions, writes over it; alone, in a transaction, with a condition, over unique values and counts."""
+"""An item under a class's key that is not its own: without a type, of another one, also expired. No verb writes over
+it: alone, in a transaction, with a condition, a unique value, a count. But write_many has no condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from tests.rules.models import Counted, Named, Passing, Plain, Session
 from tests.support.raw import put_raw
 from tests.support.shells import KINDS
 
-WHOLE: list[Any] = [Plain(id="1"), Counted(id="1"), Named(id="1", email="a@x"), Passing(id="1"), Session(id="1", token="t")]
+WHOLE: list[Any] = [
+    Plain(id="1"),
+    Counted(id="1"),
+    Named(id="1", email="a@x"),
+    Passing(id="1"),
+    Session(id="1", token="t"),
+]
 FORMS: Mapping[str, dict[str, Any]] = {
     "untyped": {"text": {"S": "theirs"}},
     "untyped, of another version": {"_v": {"N": "7"}},
@@ -80,7 +86,7 @@ async def test_no_verb_writes_over_it(
             await verb(bench, entity)
         refused = caught.value
         if isinstance(refused, TransactionCancelled):
-            refused = refused.failures[0].error  # type: ignore[assignment]
+            refused = refused.failures[0].error
         assert isinstance(refused, NotFound) or (isinstance(refused, AlreadyExists) and refused.of_another_type), entity
         assert await bench.raw(key) == theirs, entity
         assert await bench.raw(Plain.by_id("beside")) is None

@@ -10,11 +10,11 @@ import pytest
 from singletable import ANY, Database, Entity, Index, Key, Table, attr, field
 from singletable.errors import DeclarationError
 from singletable.migrations import Migrations
-from singletable.schema import copy_of
+from singletable.schema import copy_of, model_of
 from singletable.streams import Changes, ChangeWorker
 from singletable.streams.copies import copy_updater
 from tests.support.engines import fresh
-from tests.support.raw import stored
+from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 from tests.support.workers import change_worker
 
@@ -112,6 +112,27 @@ async def test_a_renamed_source_reaches_all_who_repeat_it(shell: Shell, changes:
     assert (listed.club_id, listed.motto) == ("c1", "!")
     assert await shell.all(Member.of_user("m0", club_name="Old")) == []
     assert await change_worker(shell, changes).check() == []
+
+
+@pytest.mark.parametrize("kind", ["blocking", "awaiting"])
+@pytest.mark.parametrize("holder", [Member, Fan])
+async def test_a_holder_that_cant_be_read_holds_up_no_other(shell: Shell, holder: Any, kind: str) -> None:
+    """All others get their copies; the change becomes a dead letter, whose error names the holder."""
+    changes, club = Changes(clubs), Club(club_id="c1", name="Old")
+    changes.keep_copies(holder.of_club)
+    await shell.create(club)
+    for number in range(5):
+        await shell.create(holder(club_id="c1", email=f"h{number}", club_name="Old"))
+    await change_worker(shell, changes).drain()
+    item = model_of(holder).item(holder(club_id="c1", email="h0", club_name="Old"))
+    await put_raw(shell.port, holder, item | {"email": {"N": "1"}})
+    await shell.update(club, attr(Club.name).set("New"))
+    worker = change_worker(shell, changes)
+    await worker.drain()
+    found = await shell.all(holder.of_club("c1"), unreadable=lambda each: None)
+    assert [each.club_name for each in found] == ["New"] * 4
+    letters = [finding.type for finding in await worker.check() if finding.code == "change.dead-letter"]
+    assert "club" in letters
 
 
 async def test_a_new_holder_with_an_old_copy_is_put_right(shell: Shell, changes: Changes) -> None:

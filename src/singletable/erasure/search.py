@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.erasure.records import clearing, deletion
-from singletable.errors import InvalidRequest, InvalidValue, SingletableError
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.flow.port import Port
 from singletable.foundation import (
     GUARD_TYPE,
@@ -32,6 +32,7 @@ from singletable.foundation import (
     Reference,
     Subject,
     Table,
+    Unreadable,
     cleared,
     complete_patterns,
     empty,
@@ -172,13 +173,15 @@ class Search:
         if query.index is None and query.is_one_key:
             return list((await items_at(self.port, self.table, [(query.partition, query.low)])).values())
         places: list[tuple[str, str]] = []
-        prepared, after = await open_query(self.port, query), None
+        told: list[Unreadable] = []
+        prepared, after = await open_query(self.port, query, told.append), None
         while True:
             page = await read_page(self.port, prepared, after)
             entities: list[Any] = list(page.items)
             places += [model_for(entity).place_of(entity) for entity in entities]
             after = page.after
             if after is None:
+                places += [(each.key.partition, each.key.low) for each in told]
                 return list((await items_at(self.port, self.table, places)).values())
 
     def _is_at(self, item: Item, subject: Subject | None) -> bool:
@@ -197,7 +200,10 @@ class Search:
         for layer in self.layers:
             if layer.is_left(model, item):
                 return None
-            found = await layer.at(self.port, model, item)
+            try:
+                found = await layer.at(self.port, model, item)
+            except Corrupt:
+                return self._keep_unreadable(model)
             if found is not None:
                 return self._add(found)
         if model.is_system and model.kind not in self.plain:
@@ -220,8 +226,10 @@ class Search:
         try:
             return model.load_anywhere(item)
         except SingletableError:
-            self._keep(model.kind.__name__, "its class can't read it: db.check(table) says why")
-            return None
+            return self._keep_unreadable(model)
+
+    def _keep_unreadable(self, model: Model[Any]) -> None:
+        self._keep(model.kind.__name__, "its class can't read it: db.check(table) says why")
 
     # --- references ---------------------------------------------------------------------------------------------------
     async def _follow(self, subjects: Sequence[Subject]) -> None:

@@ -185,10 +185,7 @@ class Dataset:
         model = self.model
         if model.tombstone and model.tombstone in item:
             raise Corrupt("the item is being deleted", table=self.table.name)
-        try:
-            version = model.version_of(item)
-        except (ValueError, AttributeError):
-            raise Corrupt("its schema version is no number", table=self.table.name) from None
+        version = model.version_of(item)
         if version > model.version:
             raise model.newer(version)
         return model.upcast(item, version) if version < model.version else item

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.flow.port import FAN_OUT
+from singletable.flow.port import FAN_OUT, Consumed
 
 OPERATION_NAMES_KEPT = 64
 """Further names are counted together, under `others`; DynamoDB has fewer than 60 actions."""
@@ -29,6 +29,7 @@ class OperationCount(Struct):
     throttles: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
+    passed_over: int = 0
 
 
 class Meter:
@@ -42,6 +43,8 @@ class Meter:
       retries. Calls that a program makes concurrently, in threads or tasks, add up.
     * `bytes_out` and `bytes_in` are HTTP bytes, heads included.
     * `read_units` and `write_units` are what the service reports, for requests that ask for it.
+    * `passed_over` counts the items that were read and paid for, and are in no result: they belong to none of the
+      classes asked for, as without a type attribute; or a filter left them out, the caller's or that of expired items.
     * `estimated` names the operations whose units on the local engine differ from those on AWS, with the difference.
 
     What a local engine's table needs at its first use is not counted: AWS has no such requests.
@@ -53,6 +56,7 @@ class Meter:
         "bytes_in",
         "bytes_out",
         "estimated",
+        "passed_over",
         "read_units",
         "requests",
         "retries",
@@ -73,6 +77,7 @@ class Meter:
         self.bytes_in = 0
         self.read_units = 0.0
         self.write_units = 0.0
+        self.passed_over = 0
         self.by_operation: dict[str, OperationCount] = {}
         self.estimated: dict[str, str] = {}
         return []
@@ -105,6 +110,7 @@ class Meter:
             f"Meter(requests={self.requests}, round_trips={self.round_trips}, retries={self.retries}, "
             f"read_units={self.read_units:g}, write_units={self.write_units:g}"
             f"{f', throttles={self.throttles}' if self.throttles else ''}"
+            f"{f', passed_over={self.passed_over}' if self.passed_over else ''}"
             f"{f', estimated={list(self.estimated)}' if self.estimated else ''})"
         )
 
@@ -116,7 +122,8 @@ class Meter:
         rows = [(name, n.requests, n.retries, f"{n.read_units:g}", f"{n.write_units:g}") for name, n in counts]
         estimated = "".join(f"; {name} estimated: {why}" for name, why in self.estimated.items())
         throttles = f", {self.throttles} throttled" if self.throttles else ""
-        return html_table("Meter", columns, rows, f"{self.round_trips} round trips{throttles}{estimated}")
+        passed = f", {self.passed_over} items passed over" if self.passed_over else ""
+        return html_table("Meter", columns, rows, f"{self.round_trips} round trips{throttles}{passed}{estimated}")
 
     def count_of(self, operation: str) -> OperationCount:
         """The counts of one action, created when it is first counted."""
@@ -185,16 +192,14 @@ def count_throttle(meters: tuple[Meter, ...], operation: str) -> None:
         meter.count_of(operation).throttles += 1
 
 
-def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, write_units: float) -> None:
-    """Count the units that the service reported for a request."""
+def count_units(meters: tuple[Meter, ...], operation: str, consumed: Consumed) -> None:
+    """Count the units that the service reported for a request, and the items that it read for nothing."""
     for meter in meters:
         count = meter.by_operation.get(operation) or meter.count_of(operation)
-        if read_units:
-            meter.read_units += read_units
-            count.read_units += read_units
-        if write_units:
-            meter.write_units += write_units
-            count.write_units += write_units
+        for total in (meter, count):
+            total.read_units += consumed.read_units
+            total.write_units += consumed.write_units
+            total.passed_over += consumed.passed_over
 
 
 def note_estimate(operation: str, difference: str) -> None:

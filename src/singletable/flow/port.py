@@ -25,6 +25,8 @@ class Consumed(Struct, frozen=True, gc=False):
 
     read_units: float = 0.0
     write_units: float = 0.0
+    passed_over: int = 0
+    """Items that were read, and are in no result."""
 
 
 class Traits(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Model, commit, open_query, read_page, ready
+from singletable.foundation import Model, Unreadable, commit, load_or_tell, open_query, read_page, ready
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, is_key_of, node_key
@@ -84,17 +84,20 @@ async def _remove_outgoing(port: Port, node: HoldTombstone) -> Removed:
     table, total = node.model.table, Removed()
     async for items in partition_pages(port, table, node.key.partition):
         models = [table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", "")) for item in items]
-        loaded = [model.load(item) for model, item in zip(models, items, strict=True) if model is not None]
+        told: list[Unreadable] = []
+        pairs = zip(models, items, strict=True)
+        loaded = [load_or_tell(model, item, told.append, "delete_node") for model, item in pairs if model is not None]
         total += await remove_edges(port, [edge for edge in loaded if is_edge(edge)], node)
-        total += Removed(left=models.count(None))
+        total += Removed(left=models.count(None) + len(told))
     return total
 
 
 async def _remove_incoming(port: Port, query: EdgeQuery[Any], node: HoldTombstone) -> Removed:
-    prepared, after, total = await open_query(port, query), None, Removed()
+    told: list[Unreadable] = []
+    prepared, after, total = await open_query(port, query, told.append), None, Removed()
     while True:
         page = await read_page(port, prepared, after)
         total += await remove_edges(port, page.items, node)
         after = page.after
         if after is None:
-            return total
+            return total + Removed(left=len(told))

@@ -40,7 +40,7 @@ class Removed:
     there: int = 0
     """How many edges the pass found."""
     left: int = 0
-    """How many remain: concurrently changed each time, or of a type that this program doesn't know."""
+    """How many remain: concurrently changed each time, of a type that this program doesn't know, or unreadable."""
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(self.there + other.there, self.left + other.left)

@@ -10,7 +10,7 @@ from singletable.expressions import Update
 from singletable.flow import drive
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_blocking
-from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, KeyOf
+from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, KeyOf, OnUnreadable
 from singletable.graph import flows
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Target
@@ -84,25 +84,42 @@ class Graph:
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,
         principal: str | None = None,
+        unreadable: OnUnreadable | None = None,
     ) -> NodePage[N]:
         """Up to `limit` nodes through their edges, in key order, each with its neighbours: three round trips.
 
         One round trip more for each further level. A cursor `after` belongs to its query and to the `principal`, if one
-        is given. InvalidCursor.
+        is given. InvalidCursor. Nodes that `unreadable` is called with are counted as missing.
         """
-        return drive(flows.page_of_nodes(self.db.port, query, limit, after, self.db.target.seal, principal))
+        seal = self.db.target.seal
+        return drive(flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable))
 
-    def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
+    def including(
+        self,
+        nodes: Sequence[N],
+        *linked: Linked[Any],
+        complete: bool = False,
+        unreadable: OnUnreadable | None = None,
+    ) -> list[Row[N]]:
         """Nodes that were read before, with neighbours from their edge sets. One round trip for each level.
 
         InvalidRequest for a node that was not read with its edge set.
         """
-        return drive(flows.including(self.db.port, nodes, linked, complete))
+        return drive(flows.including(self.db.port, nodes, linked, complete, unreadable))
 
-    def walk(self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000) -> list[tuple[int, Node]]:
+    def walk(
+        self,
+        start: Node | KeyOf[Any],
+        *via: Linked[Any],
+        hops: int,
+        limit: int = 1000,
+        unreadable: OnUnreadable | None = None,
+    ) -> list[tuple[int, Node]]:
         """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
-        return drive(flows.walk(self.db.port, start, via, hops, limit))
+        return drive(flows.walk(self.db.port, start, via, hops, limit, unreadable))
 
-    def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
+    def count_edges(
+        self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable | None = None
+    ) -> int:
         """How many edges of a type a node has. No request for a node whose edge set is complete."""
-        return drive(flows.count_edges(self.db.port, source, edge))
+        return drive(flows.count_edges(self.db.port, source, edge, unreadable))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from singletable.expressions import Update
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_awaiting
-from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, KeyOf
+from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, KeyOf, OnUnreadable
 from singletable.graph import flows
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Target
@@ -84,27 +84,42 @@ class AsyncGraph:
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,
         principal: str | None = None,
+        unreadable: OnUnreadable | None = None,
     ) -> NodePage[N]:
         """Up to `limit` nodes through their edges, in key order, each with its neighbours: three round trips.
 
         One round trip more for each further level. A cursor `after` belongs to its query and to the `principal`, if one
-        is given. InvalidCursor.
+        is given. InvalidCursor. Nodes that `unreadable` is called with are counted as missing.
         """
-        return await flows.page_of_nodes(self.db.port, query, limit, after, self.db.target.seal, principal)
+        seal = self.db.target.seal
+        return await flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable)
 
-    async def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
+    async def including(
+        self,
+        nodes: Sequence[N],
+        *linked: Linked[Any],
+        complete: bool = False,
+        unreadable: OnUnreadable | None = None,
+    ) -> list[Row[N]]:
         """Nodes that were read before, with neighbours from their edge sets. One round trip for each level.
 
         InvalidRequest for a node that was not read with its edge set.
         """
-        return await flows.including(self.db.port, nodes, linked, complete)
+        return await flows.including(self.db.port, nodes, linked, complete, unreadable)
 
     async def walk(
-        self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000
+        self,
+        start: Node | KeyOf[Any],
+        *via: Linked[Any],
+        hops: int,
+        limit: int = 1000,
+        unreadable: OnUnreadable | None = None,
     ) -> list[tuple[int, Node]]:
         """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
-        return await flows.walk(self.db.port, start, via, hops, limit)
+        return await flows.walk(self.db.port, start, via, hops, limit, unreadable)
 
-    async def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
+    async def count_edges(
+        self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable | None = None
+    ) -> int:
         """How many edges of a type a node has. No request for a node whose edge set is complete."""
-        return await flows.count_edges(self.db.port, source, edge)
+        return await flows.count_edges(self.db.port, source, edge, unreadable)

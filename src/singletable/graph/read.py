@@ -19,6 +19,7 @@ from singletable.foundation import (
     TOP,
     CursorSeal,
     KeyOf,
+    OnUnreadable,
     Table,
     get_at,
     get_many,
@@ -27,6 +28,7 @@ from singletable.foundation import (
     placed_reader_of,
     prepare_query,
     read_all,
+    readable,
 )
 from singletable.graph.edges import Edge, inverse_of
 from singletable.graph.member_selection import MemberSelector, is_selected, member_of
@@ -49,34 +51,46 @@ async def page_of_nodes(
     after: str | None,
     seal: CursorSeal,
     principal: str | None = None,
+    unreadable: OnUnreadable | None = None,
 ) -> NodePage[N]:
     """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each further level.
 
-    Missing nodes are left out and counted: a page is never refilled.
+    Missing nodes are left out and counted: a page is never refilled. So are those that are told as unreadable.
     """
-    edges = await page(port, query.edges, limit, after, seal, principal)
-    rows = await rows_of(port, edges.items, query)
+    edges = await page(port, query.edges, limit, after, seal, principal, unreadable=unreadable)
+    rows = await rows_of(port, edges.items, query, unreadable)
     return NodePage(rows, edges.position, len(edges) - len(rows))
 
 
-async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:
+async def rows_of(
+    port: Port, edges: Sequence[Any], query: NodeQuery[N], unreadable: OnUnreadable | None = None
+) -> list[Row[N]]:
     keys: list[KeyOf[Any]] = [getattr(edge, query.end) for edge in edges]
-    nodes = await _nodes(port, {key.partition: key.kinds[0] for key in keys})
+    nodes = await _nodes(port, {key.partition: key.kinds[0] for key in keys}, unreadable)
     starts = [(nodes[key.partition], edge) for key, edge in zip(keys, edges, strict=True) if key.partition in nodes]
-    neighbours = await _neighbours(port, [node for node, _ in starts], query.linked, query.complete)
+    neighbours = await _neighbours(port, [node for node, _ in starts], query.linked, query.complete, unreadable)
     return [Row(node, edge, neighbours[i]) for i, (node, edge) in enumerate(starts)]
 
 
 async def including(
-    port: Port, nodes: Sequence[N], linked: tuple[Linked[Any], ...], complete: bool = False
+    port: Port,
+    nodes: Sequence[N],
+    linked: tuple[Linked[Any], ...],
+    complete: bool = False,
+    unreadable: OnUnreadable | None = None,
 ) -> list[Row[N]]:
     """Nodes that were read before, with their neighbours. One round trip for each level."""
-    neighbours = await _neighbours(port, nodes, linked, complete)
+    neighbours = await _neighbours(port, nodes, linked, complete, unreadable)
     return [Row(node, None, neighbours[i]) for i, node in enumerate(nodes)]
 
 
 async def walk(
-    port: Port, start: Any, via: Sequence[Linked[Any]], hops: int, limit: int = MAX_WALKED
+    port: Port,
+    start: Any,
+    via: Sequence[Linked[Any]],
+    hops: int,
+    limit: int = MAX_WALKED,
+    unreadable: OnUnreadable | None = None,
 ) -> list[tuple[int, Node]]:
     """Every node within `hops` hops of one, nearest first, each once, with its distance. One round trip for each hop,
     one more where an edge set is incomplete.
@@ -84,10 +98,10 @@ async def walk(
     Raises InvalidRequest past `limit` nodes.
     """
     key = node_key(start)
-    nodes: list[Any] = await get_many(port, [key])
+    nodes: list[Any] = await get_many(port, [key], unreadable=unreadable)
     found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
-        selected = await _members(port, nodes, tuple(via), complete=True)
+        selected = await _members(port, nodes, tuple(via), True, unreadable)
         members = [m for by_spec in selected for found_by in by_spec.values() for m in found_by]
         wanted = {m.text: m.kind for m in members if m.text not in found}
         if len(found) + len(wanted) > limit:
@@ -96,18 +110,20 @@ async def walk(
             )
         if not wanted:
             break
-        there = await _nodes(port, wanted)
+        there = await _nodes(port, wanted, unreadable)
         nodes = list(there.values())
         found |= {text: (hop, node) for text, node in there.items()}
     return list(found.values())
 
 
-async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
+async def count_edges(
+    port: Port, source: Any, edge: type[Edge[Any, Any]], unreadable: OnUnreadable | None = None
+) -> int:
     """How many edges of a type a node has. No request for a node whose edge set is complete; otherwise the edges are
     read."""
     if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
-    return len(await read_all(port, edge.of(source), max_pages=10_000))
+    return len(await read_all(port, edge.of(source), 10_000, unreadable))
 
 
 def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
@@ -124,26 +140,34 @@ def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
 
 # --- neighbours -------------------------------------------------------------------------------------------------------
 async def _neighbours(
-    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+    port: Port,
+    nodes: Sequence[Node],
+    linked: tuple[Linked[Any], ...],
+    complete: bool,
+    unreadable: OnUnreadable | None,
 ) -> list[Neighbours]:
     """For each node, the neighbours of each spec; a level takes one round trip."""
     if not linked or not nodes:
         return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
-    selected = await _members(port, nodes, linked, complete)
+    selected = await _members(port, nodes, linked, complete, unreadable)
     wanted = {m.text: m.meaning.kind for by_spec in selected for ms in by_spec.values() for m in ms}
-    there = await _nodes(port, wanted)
-    below = await _levels(port, linked, selected, there, complete)
+    there = await _nodes(port, wanted, unreadable)
+    below = await _levels(port, linked, selected, there, complete, unreadable)
     return [Neighbours(by_spec, there, below) for by_spec in selected]
 
 
 async def _members(
-    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+    port: Port,
+    nodes: Sequence[Node],
+    linked: tuple[Linked[Any], ...],
+    complete: bool,
+    unreadable: OnUnreadable | None,
 ) -> list[dict[Linked[Any], list[Member]]]:
     """For each node, the members of each spec: from its edge set and, with `complete`, from its edges."""
     selector = MemberSelector(linked)
     selected = [selector.of(node) for node in nodes]
     if complete:
-        await _complete(port, nodes, linked, selected)
+        await _complete(port, nodes, linked, selected, unreadable)
     return selected
 
 
@@ -153,6 +177,7 @@ async def _levels(
     selected: Sequence[Mapping[Linked[Any], Sequence[Member]]],
     there: Mapping[str, Node],
     complete: bool,
+    unreadable: OnUnreadable | None,
 ) -> dict[tuple[Linked[Any], str], Neighbours]:
     """The neighbours of neighbours. All specs of a level are read together, so that a level is one round trip."""
     inner = tuple(dict.fromkeys(deeper for spec in linked for deeper in spec.within))
@@ -166,7 +191,7 @@ async def _levels(
         if spec.within and m.text in there
     ]
     unique = list(dict.fromkeys(texts))
-    found = await _neighbours(port, [there[text] for _, text in unique], inner, complete)
+    found = await _neighbours(port, [there[text] for _, text in unique], inner, complete, unreadable)
     return {place: found[i].only(place[0].within) for i, place in enumerate(unique)}
 
 
@@ -175,17 +200,19 @@ async def _complete(
     nodes: Sequence[Node],
     linked: tuple[Linked[Any], ...],
     selected: list[dict[Linked[Any], list[Member]]],
+    unreadable: OnUnreadable | None,
 ) -> None:
     """Read the edges themselves where a set is incomplete. The queries are sent concurrently."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
-    prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), port.now()) for i, spec in places]
+    now = port.now()
+    prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), now, unreadable) for i, spec in places]
     after: list[Any] = [None] * len(places)
     found: list[list[Any]] = [[] for _ in places]
     waiting: list[int] = list(range(len(places)))
     while waiting:
         pages: list[Found[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
         for w, got in zip(waiting, pages, strict=True):
-            found[w] += got.items
+            found[w] += readable(got.items, unreadable, prepared[w].shown)
             after[w] = got.after
         waiting = [w for w in waiting if after[w] is not None]
     for (i, spec), edges in zip(places, found, strict=True):
@@ -193,15 +220,17 @@ async def _complete(
         selected[i][spec] = [member for member in members if is_selected(spec, member.meaning)]
 
 
-async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:
+async def _nodes(port: Port, wanted: Mapping[str, type[Node]], unreadable: OnUnreadable | None) -> dict[str, Any]:
     """The nodes of some key texts, by text. One round trip for each table."""
     by_table: dict[Table, list[str]] = {}
     for text, kind in wanted.items():
         by_table.setdefault(model_of(kind).table, []).append(text)
     found: dict[str, Any] = {}
     for table, texts in by_table.items():
-        reader = placed_reader_of(tuple(dict.fromkeys([wanted[text] for text in texts])))
+        kinds = tuple(dict.fromkeys([wanted[text] for text in texts]))
+        reader = placed_reader_of(kinds, tells=unreadable is not None)
         places = [(text, text) for text in texts]
         there = await get_at(port, table, places, reader, lambda place: stored_key(wanted[place[0]], place[0]))
         found |= {place[0]: node for place, node in there}
+        readable([node for _, node in there], unreadable, "BatchGetItem")
     return {text: found[text] for text, kind in wanted.items() if found.get(text).__class__ is kind}

@@ -122,28 +122,33 @@ read_item: Callable[[bytes | Raw], dict[str, AttributeValue]] = msgspec.json.Dec
 NOTHING = Consumed()
 
 
-def read_units(capacity: Capacity | None) -> Consumed:
-    return Consumed(read_units=capacity.capacity_units) if capacity is not None else NOTHING
+def read_units(capacity: Capacity | None, passed_over: int = 0) -> Consumed:
+    return Consumed(capacity.capacity_units if capacity is not None else 0.0, 0.0, passed_over)
 
 
 def write_units(capacity: Capacity | None) -> Consumed:
     return Consumed(write_units=capacity.capacity_units) if capacity is not None else NOTHING
 
 
-def read_one(raw: Raw | bytes, reader: Reader[T]) -> T | None:
-    """One item by itself: fast where it fits, else slow."""
+def read_one(raw: Raw | bytes, reader: Reader[T], operation: str | None = None) -> T | None:
+    """One item by itself: fast where it fits, else slow. Raises what the slow path explains: the fast path's own error
+    may quote a value, or be the class's."""
     try:
-        return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
-    except (ValueError, LookupError):
-        return _explained(raw, reader)
-
-
-def _explained(raw: Raw | bytes, reader: Reader[T]) -> T | None:
-    """By the slow path; its error stands alone, for the fast path's may quote a value."""
-    try:
-        return reader.load(read_item(raw))
+        try:
+            return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
+        except SingletableError:
+            raise
+        except Exception:  # also from a class's own code
+            return reader.load(read_item(raw))
     except SingletableError as error:
-        raise error from None
+        if operation is not None and error.operation is None:
+            met_by(error, operation)
+        raise error from error.__cause__
+
+
+def met_by(error: SingletableError, operation: str) -> None:
+    """Say of an item that can't be read which read met it, and how to go on."""
+    error.operation, error.hint = operation, f"{error.hint} Reads go past it with unreadable=."
 
 
 def read_written(raw: Raw, reader: Reader[T], operation: str, table: str) -> T | None:
@@ -167,8 +172,8 @@ def applied(item: Item | None, error: Exception, operation: str, table: str) -> 
     )
 
 
-def read_items(items: Sequence[Raw], reader: Reader[T]) -> list[T]:
-    return [found for raw in items if (found := read_one(raw, reader)) is not None]
+def read_items(items: Sequence[Raw], reader: Reader[T], operation: str) -> list[T]:
+    return [found for raw in items if (found := read_one(raw, reader, operation)) is not None]
 
 
 def raise_fault(response: Response, operation: str, table: str) -> NoReturn:

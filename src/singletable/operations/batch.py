@@ -76,11 +76,13 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
             answer = decoder(_GetAnswer, self.reader.wire)(response.body)
             wires = answer.responses.get(self.table, ())
             items = [item for wire in wires if (item := build(wire)) is not None]
-        except (ValueError, LookupError):
+        except Exception:  # also from a class's own code
             answer = decoder(_GetAnswer, Raw)(response.body)
-            items = read_items(answer.responses.get(self.table, ()), self.reader)
+            wires = answer.responses.get(self.table, ())
+            items = read_items(wires, self.reader, "BatchGetItem")
         rest = answer.unprocessed_keys.get(self.table, {}).get("Keys", [])
-        return BatchFound(items, rest), Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))
+        units = sum(c.capacity_units for c in answer.consumed_capacity)
+        return BatchFound(items, rest), Consumed(units, passed_over=len(wires) - len(items))
 
 
 class BatchWriteItem(Struct, frozen=True, gc=False):

@@ -48,7 +48,7 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
         try:
             answer = decoder(GetAnswer, self.reader.wire)(response.body)
             item = None if answer.item is None else self.reader.build(answer.item)
-        except (ValueError, LookupError):
+        except Exception:  # also from a class's own code
             answer = decoder(GetAnswer, Raw)(response.body)
-            item = read_one(answer.item, self.reader)
-        return item, read_units(answer.consumed_capacity)
+            item = read_one(answer.item, self.reader, "GetItem")
+        return item, read_units(answer.consumed_capacity, item is None and answer.item is not None)

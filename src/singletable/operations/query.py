@@ -7,7 +7,7 @@ consistent. A filter saves bytes on the wire, never units.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -67,6 +67,11 @@ class Selection(Struct, frozen=True, gc=False):
         return body
 
 
+class HasName(Protocol):
+    @property
+    def shown(self) -> str: ...
+
+
 class Query(Struct, Generic[T], frozen=True, gc=False):
     """The items of one partition whose sort key lies in a range."""
 
@@ -75,6 +80,8 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     selection: Selection
     reader: Reader[T]
     forward: bool = True
+    pattern: HasName | None = None
+    """What it is called in errors."""
 
     def request(self) -> Request:
         body: dict[str, Any] = {"TableName": self.table, "KeyConditionExpression": self.key_condition}
@@ -83,7 +90,7 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
         return Request("Query", encode(self.selection.into(body)), self.table)
 
     def answer(self, response: Response) -> tuple[Found[T], Consumed]:
-        return _found(response, "Query", self.table, self.reader)
+        return _found(response, "Query", self.table, self.reader, self.pattern)
 
 
 class Scan(Struct, Generic[T], frozen=True, gc=False):
@@ -111,15 +118,17 @@ def keys_in(body: bytes) -> list[dict[str, AttributeValue]]:
     return answer
 
 
-def _found(response: Response, operation: str, table: str, reader: Reader[T]) -> tuple[Found[T], Consumed]:
+def _found(
+    response: Response, operation: str, table: str, reader: Reader[T], pattern: HasName | None = None
+) -> tuple[Found[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
     build = reader.build
     try:
         answer = decoder(ItemsAnswer, reader.wire)(response.body)
         items: list[Any] = [item for wire in answer.items if (item := build(wire)) is not None]
-    except (ValueError, LookupError):
+    except Exception:  # also from a class's own code
         answer = decoder(ItemsAnswer, Raw)(response.body)
-        items = read_items(answer.items, reader)
+        items = read_items(answer.items, reader, f"{operation} of {pattern.shown}" if pattern else operation)
     found = Found(items, answer.last_evaluated_key, answer.scanned_count, response.body)
-    return found, read_units(answer.consumed_capacity)
+    return found, read_units(answer.consumed_capacity, max(0, answer.scanned_count - len(items)))

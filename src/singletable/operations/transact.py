@@ -137,7 +137,7 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
             _raise(response, "TransactGetItems", self.table)
         answer = _decode_get(response.body)
         items = [
-            read_one(result.item, get.reader) if result.item else None
+            read_one(result.item, get.reader, "TransactGetItems") if result.item else None
             for result, get in zip(answer.responses, self.gets, strict=True)
         ]
         return items, Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))

@@ -13,6 +13,7 @@ from singletable.records.cursors import CursorSeal
 from singletable.records.page import Page
 from singletable.records.read import DEFAULT_MAX_PAGES
 from singletable.records.transactions import Failure, Transaction
+from singletable.records.unreadable import OnUnreadable, Unreadable
 
 if TYPE_CHECKING:
     from singletable.records.check_passes import Layer
@@ -40,9 +41,11 @@ __all__ = [
     "Failure",
     "Finding",
     "Layer",
+    "OnUnreadable",
     "Page",
     "RepairMode",
     "Transaction",
+    "Unreadable",
     "flows",
     "usual_segments",
 ]

@@ -14,6 +14,7 @@ from singletable.records.first_use import ready
 from singletable.records.old_keys import own
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
+from singletable.records.unreadable import OnUnreadable, readable
 from singletable.schema.mistakes import check_keys
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
@@ -26,7 +27,9 @@ _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 5.0
 
 
-async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False) -> list[T]:
+async def get_many(
+    port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False, unreadable: OnUnreadable | None = None
+) -> list[T]:
     """The entities of the keys, in the order of the keys; missing ones are left out.
 
     100 keys in a request, each key once; one round trip for up to 1,600 keys. `Incomplete` has the keys that the
@@ -47,10 +50,12 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
     found: dict[Table, dict[Place, Any]] = {}
     for table, places in wanted.items():
         of_table = [model for model in models if model.table is table]
-        reader = placed_reader_of(tuple(dict.fromkeys([model.kind for model in of_table])))
+        kinds = tuple(dict.fromkeys([model.kind for model in of_table]))
+        reader = placed_reader_of(kinds, tells=unreadable is not None)
         found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
         if any(model.key.was is not None for model in of_table):
-            await _add_unmoved(port, table, places, reader, there)
+            await _add_unmoved(port, table, places, reader, there, unreadable)
+        readable([*there.values()], unreadable, "BatchGetItem")
     now = port.now()
     read: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
     return [
@@ -61,7 +66,12 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
 
 
 async def _add_unmoved(
-    port: Port, table: Table, places: Mapping[Place, KeyOf[Any]], reader: Reader[Any], found: dict[Place, Any]
+    port: Port,
+    table: Table,
+    places: Mapping[Place, KeyOf[Any]],
+    reader: Reader[Any],
+    found: dict[Place, Any],
+    unreadable: OnUnreadable | None,
 ) -> None:
     """Add the items that lie under the keys that their classes had before, and those that have left them meanwhile.
 
@@ -78,7 +88,7 @@ async def _add_unmoved(
     for lain_in, keys in by_old.items():
         for item in await get_at(port, lain_in, keys, RAW, _first_of(keys), consistent=True):
             for place, key in keys[_place_of(table, item)]:
-                entity = own(key.model.before, key, item)
+                entity = own(key.model.before, key, item, unreadable)
                 if entity is not None:
                     found[place] = entity
     again = [place for place in missing if place not in found]

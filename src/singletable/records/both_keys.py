@@ -21,6 +21,7 @@ from singletable.operations.answers import RAW
 from singletable.records.old_keys import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of
+from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf, Query
 
@@ -40,17 +41,22 @@ class _Part(Struct, frozen=True):
     end: str | None
 
 
-async def read_both(port: Port, query: Query[Any], after: Key | None, limit: int | None) -> Found[Any]:
+async def read_both(
+    port: Port, query: Query[Any], after: Key | None, limit: int | None, unreadable: OnUnreadable | None = None
+) -> Found[Any]:
     """Up to `limit` items after a position, or two pages of up to 1 MB. Two requests, unless a filter leaves out most.
+    What can't be read has no place under the new key; where a page ends before it, it is told again with the next one.
 
     Units as for two queries, of which the one under the new key is consistent.
     """
     assert query.old is not None
     model, now = query.model, port.now()
     whole = replace(query.old, filter=query.filter, descending=query.descending, strong=query.strong)
-    old = await _read(port, query, prepare_query(whole, now), _old_position(model, query, after), limit, is_old=True)
+    old = await _read(
+        port, query, prepare_query(whole, now), _old_position(model, query, after), limit, unreadable, is_old=True
+    )
     prepared = prepare_query(replace(query, strong=True, attributes=()), now)
-    new = await _read(port, query, prepared, after, limit, is_old=False)
+    new = await _read(port, query, prepared, after, limit, unreadable, is_old=False)
     rows = {row.sort: row for row in (*old.rows, *new.rows)}
     ordered = sorted(rows.values(), key=lambda row: row.sort.encode(), reverse=query.descending)
     shown = [
@@ -60,30 +66,40 @@ async def read_both(port: Port, query: Query[Any], after: Key | None, limit: int
     is_over = old.end is None and new.end is None and len(taken) == len(ordered)
     position = None if is_over else model.key_item(_key_at(query, taken[-1].sort))
     reader = reader_of(query.kinds, query.attributes)
-    return Found([reader.load(row.item) for row in taken], position, len(ordered), b"")
+    loaded = [load_or_tell(reader, row.item, unreadable, prepared.shown) for row in taken]
+    return Found([each for each in loaded if each is not None], position, len(ordered), b"")
 
 
 async def _read(
-    port: Port, query: Query[Any], prepared: PreparedQuery, after: Key | None, limit: int | None, *, is_old: bool
+    port: Port,
+    query: Query[Any],
+    prepared: PreparedQuery,
+    after: Key | None,
+    limit: int | None,
+    unreadable: OnUnreadable | None,
+    *,
+    is_old: bool,
 ) -> _Part:
     """The first pages under one key that have a row."""
     sort = prepared.table.definition.key[1]
     while True:
         found: Found[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
-        rows = list(_rows(query, found.items, is_old=is_old))
+        rows = list(_rows(query, found.items, unreadable, prepared.shown, is_old=is_old))
         after = found.after
         if rows or after is None:
             return _Part(rows, None if after is None else str(after[sort]["S"]))
 
 
-def _rows(query: Query[Any], items: list[Item], *, is_old: bool) -> Iterator[_Row]:
+def _rows(
+    query: Query[Any], items: list[Item], unreadable: OnUnreadable | None, operation: str, *, is_old: bool
+) -> Iterator[_Row]:
     """The items of the query that lie under one of the two keys. The other's may lie in the same partition."""
     model, was = query.model, query.model.key.was
     assert was is not None
     lies_in = model.before if is_old else model
     low, high = query.low.encode(), query.high.encode()
     for item in items:
-        entity = lies_in.load(item)
+        entity = load_or_tell(lies_in, item, unreadable, operation)
         if entity is None or lies_in.is_moved(entity, item) is is_old:
             continue
         partition, sort = model.place_of(entity)

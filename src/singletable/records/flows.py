@@ -22,6 +22,7 @@ from singletable.records.read import (
 )
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
+from singletable.records.unreadable import OnUnreadable
 from singletable.schema.collections import Whole
 from singletable.schema.mistakes import check_table
 from singletable.schema.patterns import KeyOf
@@ -77,9 +78,16 @@ __all__ = [
 ]
 
 
-async def get_any(port: Port, key: KeyOf[Any] | Whole[Any], max_pages: int = DEFAULT_MAX_PAGES) -> Any:
+async def get_any(
+    port: Port,
+    key: KeyOf[Any] | Whole[Any],
+    max_pages: int = DEFAULT_MAX_PAGES,
+    unreadable: OnUnreadable | None = None,
+) -> Any:
     """An entity, or a collection of at most `max_pages` pages."""
-    return await (get_collection(port, key, max_pages) if isinstance(key, Whole) else get(port, key))
+    if isinstance(key, Whole):
+        return await get_collection(port, key, max_pages, unreadable)
+    return await get(port, key, unreadable)
 
 
 async def check(

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from singletable.flow.port import Port
-from singletable.operations import GetItem, Item, TransactGetItems
+from singletable.operations import GetItem, Item, Reader, TransactGetItems
 from singletable.operations.answers import RAW
 from singletable.records.readers import reader_of
+from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
 
@@ -21,19 +22,19 @@ T = TypeVar("T")
 NEEDED_BY = "a key that was another"
 
 
-async def find(port: Port, key: KeyOf[T]) -> T | None:
+async def find(port: Port, key: KeyOf[T], unreadable: OnUnreadable | None = None) -> T | None:
     """The entity of a key, under that key or under the one that it was. One request; four units for each 4 KB."""
     model: Model[Any] = key.model
     port.traits.check("transactions", NEEDED_BY)
     there, old = await port.send(both_keys(key))
     for lies_in, item in ((model, there), (model.before, old)):
-        if item is not None and (entity := own(lies_in, key, item)) is not None:
+        if item is not None and (entity := own(lies_in, key, item, unreadable)) is not None:
             if model.is_expired(entity, port.now()):
                 continue
             if not key.attributes:
                 return entity  # type: ignore[no-any-return]
-            part: T | None = reader_of(key.kinds, key.attributes).load(at_new_key(lies_in, key, item))
-            return part
+            reader: Reader[T] = reader_of(key.kinds, key.attributes)
+            return load_or_tell(reader, at_new_key(lies_in, key, item), unreadable, "TransactGetItems")
     return None
 
 
@@ -44,13 +45,13 @@ def both_keys(key: KeyOf[Any]) -> TransactGetItems[Item]:
     return TransactGetItems([GetItem(each.model.table.name, model.key_item(each), RAW) for each in names])
 
 
-def own(lies_in: Model[Any], key: KeyOf[Any], item: Item) -> Any:
+def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadable | None = None) -> Any:
     """The entity of an item if it is the one of a key, under whichever of its two keys it lies; None for another's.
     `lies_in` is the model of the table where the item lies: that of the key, or the one `before`.
 
-    Raises Corrupt where the item can't be read.
+    Without `unreadable`, raises Corrupt where the item can't be read.
     """
-    entity = lies_in.load(item)
+    entity = load_or_tell(lies_in, item, unreadable, "TransactGetItems")
     return entity if entity is not None and key.model.place_of(entity) == (key.partition, key.low) else None
 
 

@@ -12,6 +12,7 @@ from singletable.expressions import Condition, Expressions, Given, Stored, first
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.readers import reader_of
+from singletable.records.unreadable import OnUnreadable
 from singletable.schema.key_text import within
 from singletable.schema.key_values import TOP
 from singletable.schema.mistakes import check_query
@@ -33,6 +34,12 @@ class PreparedQuery(Struct, frozen=True):
     expressions: Expressions
     reader: Reader[Any]
     query: PatternQuery[Any]
+    unreadable: OnUnreadable | None = None
+
+    @property
+    def shown(self) -> str:
+        """What it is called in errors."""
+        return f"Query of {self.query.captured.shown}"
 
     def operation(self, after: Key | None, limit: int | None) -> Query[Any]:
         selection = Selection(
@@ -45,7 +52,8 @@ class PreparedQuery(Struct, frozen=True):
             after,
             self.query.strong,
         )
-        return Query(self.table.name, self.key_condition, selection, self.reader, not self.query.descending)
+        query = self.query
+        return Query(self.table.name, self.key_condition, selection, self.reader, not query.descending, query.captured)
 
     def key_names(self) -> tuple[str, ...]:
         """The attributes of an item's position: those of the table's key and of the index's."""
@@ -53,7 +61,7 @@ class PreparedQuery(Struct, frozen=True):
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
 
 
-def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
+def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable | None = None) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
     check_query(query)
     table, models = query.model.table, _models(query)
@@ -73,8 +81,9 @@ def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
         expressions.condition(filter) if filter is not None else None,
         _projection(query, models, expressions, table),
         expressions,
-        reader_of(query.kinds, query.attributes),
+        reader_of(query.kinds, query.attributes, tells=unreadable is not None),
         query,
+        unreadable,
     )
 
 

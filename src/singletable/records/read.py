@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
 from singletable.flow.meter import note_estimate
@@ -18,6 +20,7 @@ from singletable.records.old_keys import find
 from singletable.records.page import Page, Position
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
+from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
 from singletable.schema.collections import Collection, Whole
 from singletable.schema.mistakes import check_class, check_query
 from singletable.schema.models import Model, model_of
@@ -36,7 +39,7 @@ _LARGEST_LIMIT = 2**31 - 1
 """The service takes 32 bits. Its own pages are far smaller."""
 
 
-async def get(port: Port, key: KeyOf[T]) -> T | None:
+async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable | None = None) -> T | None:
     """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent.
 
     Where nothing lies under the key, and the class's key was another, one request more.
@@ -44,9 +47,14 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
     operation = get_operation(key, whole=port.traits.counts_parts)
     model = key.model
     await ready(port, model.table)
+    if unreadable is not None:
+        operation = replace(operation, reader=TellingReader(operation.reader))
     found: T | None = await port.send(operation)
+    if unreadable is not None and isinstance(found, Unreadable):
+        readable([found], unreadable, "GetItem")
+        return None
     if found is None or model.is_expired(found, port.now()):
-        return None if model.key.was is None else await find(port, key)
+        return None if model.key.was is None else await find(port, key, unreadable)
     return found
 
 
@@ -87,11 +95,15 @@ async def page(
     seal: CursorSeal,
     principal: str | None = None,
     max_pages: int = DEFAULT_MAX_PAGES,
+    unreadable: OnUnreadable | None = None,
 ) -> Page[T]:
-    """Up to `limit` items from a cursor's position. One request, unless a filter leaves out most of what is read."""
+    """Up to `limit` items from a cursor's position. One request, unless a filter leaves out most of what is read.
+
+    What can't be read takes its place among them: the requests and the cursor are the same.
+    """
     if limit < 1:
         raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
-    prepared = await open_query(port, query)
+    prepared = await open_query(port, query, unreadable)
     position: Key | None = None
     if after is not None:
         binding = _binding(query, prepared.table.name, principal)
@@ -104,7 +116,7 @@ async def page(
         found: Found[Any] = (
             await port.send(prepared.operation(position, _look(prepared, wanted)))
             if query.old is None
-            else await read_both(port, query, position, wanted)
+            else await read_both(port, query, position, wanted, unreadable)
         )
         items += found.items
         position = found.after
@@ -113,28 +125,35 @@ async def page(
             del items[limit:]
         if position is None or len(items) >= limit:
             break
+    told = readable(items, unreadable, prepared.shown)
     if position is None:
-        return Page(items)
-    return Page(items, Position(position, _binding(query, prepared.table.name, principal), seal, port.now()))
+        return Page(told)
+    return Page(told, Position(position, _binding(query, prepared.table.name, principal), seal, port.now()))
 
 
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
+    unreadable = prepared.unreadable
     if prepared.query.old is not None:
-        return await read_both(port, prepared.query, after, None)
-    return await port.send(prepared.operation(after, None))
+        return await read_both(port, prepared.query, after, None, unreadable)
+    found: Found[Any] = await port.send(prepared.operation(after, None))
+    if unreadable is None:
+        return found
+    return replace(found, items=readable(found.items, unreadable, prepared.shown))
 
 
-async def open_query(port: Port, query: Query[Any]) -> PreparedQuery:
+async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable | None = None) -> PreparedQuery:
     """Prepare a query and its table for `read_page`."""
-    prepared = prepare_query(query, port.now())
+    prepared = prepare_query(query, port.now(), unreadable)
     await ready(port, prepared.table)
     return prepared
 
 
-async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+async def read_all(
+    port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+) -> list[T]:
     """All items of a query. Raises InvalidRequest if they take more than `max_pages` pages of up to 1 MB."""
-    prepared = await open_query(port, query)
+    prepared = await open_query(port, query, unreadable)
     items: list[T] = []
     position: Key | None = None
     for _ in range(max_pages):
@@ -169,7 +188,12 @@ def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[
 
 
 async def read_scan_pages(
-    port: Port, kind: type[T], positions: dict[int, Key | None], segments: int, consistent: bool
+    port: Port,
+    kind: type[T],
+    positions: dict[int, Key | None],
+    segments: int,
+    consistent: bool,
+    unreadable: OnUnreadable | None = None,
 ) -> Iterator[Sequence[T]]:
     """The next page of each segment in `positions`, which it moves on; segments that end leave it. One round trip for
     16 of them. A table that items move from is read to its end first: none is missed, and one that moves meanwhile
@@ -186,12 +210,14 @@ async def read_scan_pages(
         scan_operation(lies_in, part, segments, positions[n], consistent, limit, port.now())
         for lies_in, part, n in parts
     ]
+    if unreadable is not None:
+        operations = [replace(each, reader=TellingReader(each.reader)) for each in operations]
     pages: list[Found[T]] = await port.send_all(operations)
     for segment, page in zip(read, pages, strict=True):
         positions[segment] = page.after
         if page.after is None:
             del positions[segment]
-    return (page.items for page in pages)
+    return (readable(page.items, unreadable, "Scan") for page in pages)
 
 
 def scan_operation(
@@ -238,12 +264,14 @@ def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key
     return {name: dict(own[number][name]) for name in prepared.key_names()}
 
 
-async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES) -> C | None:
+async def get_collection(
+    port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+) -> C | None:
     """A partition as a collection; None if one of its required single items is missing.
 
     One request for each MB of the partition, at most `max_pages`; InvalidRequest if it has more.
     """
-    items: list[Any] = await read_all(port, whole.query, max_pages)
+    items: list[Any] = await read_all(port, whole.query, max_pages, unreadable)
     by_kind: dict[type[Any], list[Any]] = {}
     for item in items:
         kind: type[Any] = item.__class__

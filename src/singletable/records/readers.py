@@ -15,22 +15,24 @@ from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, Reader, read_one
-from singletable.schema.models import Model, model_of
+from singletable.records.unreadable import TellingReader
+from singletable.schema.models import Model, model_of, naming
 from singletable.values import Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]
 """A primary key's two texts."""
 
 
-def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = ()) -> Reader[Any]:
-    """The reader of these classes' items, whole or with some attributes only."""
-    if len(kinds) == 1 and not attributes:
+def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *, tells: bool = False) -> Reader[Any]:
+    """The reader of these classes' items, whole or with some attributes only. One that `tells` makes an Unreadable of
+    what it can't read."""
+    if len(kinds) == 1 and not attributes and not tells:
         return model_of(kinds[0])
-    return _reader_of(kinds, attributes)
+    return _reader_of(kinds, attributes, tells)
 
 
 @cache
-def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Reader[Any]:
+def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells: bool) -> Reader[Any]:
     models = [model_of(kind) for kind in kinds]
     both = next((model for model in models if attributes and model.is_in_two_forms), None)
     if both is not None:
@@ -40,13 +42,15 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Rea
             hint="Read it without only(...).",
         )
     readers: list[Reader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]
+    if tells:
+        readers = [TellingReader(reader) for reader in readers]
     return readers[0] if len(readers) == 1 else MixedReader(models, readers)
 
 
 @cache
-def placed_reader_of(kinds: tuple[type[Any], ...]) -> Reader[tuple[Place, Any]]:
+def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> Reader[tuple[Place, Any]]:
     """The same for whole items, each with the two texts of its primary key."""
-    reader, key = reader_of(kinds), model_of(kinds[0]).key_attributes
+    reader, key = reader_of(kinds, tells=tells), model_of(kinds[0]).key_attributes
     return PlacedMixedReader(reader, key) if isinstance(reader, MixedReader) else PlacedReader(reader, key)
 
 
@@ -141,16 +145,16 @@ class PartReader:
         model = self.model
         if not model.is_mine(item):
             return None
-        version = model.version_of(item)
-        if version > model.version:
-            raise model.newer(version)
-        if version < model.version:
-            # An upcaster may need any attribute, and only some were loaded.
-            raise Corrupt(
-                f"an item of {model.kind.__name__} has schema version {version}, and only a part of it was loaded",
-                table=model.table.name,
-                hint="Read it without only(...).",
-            )
-        found = self.codec.load(item, model.stored_key.known_from(item))
-        model.stored_key.check(found, item)
-        return found
+        with naming(model, item):
+            version = model.version_of(item)
+            if version > model.version:
+                raise model.newer(version)
+            if version < model.version:
+                # An upcaster may need any attribute, and only some were loaded.
+                raise Corrupt(
+                    f"an item of {model.kind.__name__} has schema version {version}, and only a part of it was loaded",
+                    hint="Read it without only(...).",
+                )
+            found = self.codec.load(item, model.stored_key.known_from(item))
+            model.stored_key.check(found, item)
+            return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, SingletableError
 from singletable.operations import Item, Key, read_item
 from singletable.operations.answers import encode
 from singletable.schema.key_text import Template
@@ -191,22 +192,22 @@ class Model(Generic[T]):
 
         Raises Corrupt if it can't be read, or is stored under another key than its attributes make.
         """
-        entity = self.load_anywhere(item)
-        if entity is not None:
-            self.stored_key.check(entity, item)
-        return entity
+        return self.load_anywhere(item, at_its_key=True)
 
-    def load_anywhere(self, item: Item) -> T | None:
+    def load_anywhere(self, item: Item, *, at_its_key: bool = False) -> T | None:
         """The same, for an item under any key. Attributes that are only in its key are read from there."""
         if not self.is_mine(item) or self.tombstone in item:
             return None
-        known = self.stored_key.known_from(item)
-        version = self.version_of(item)
-        if version < self.version:
-            item = self.upcast(item, version)
-        elif version > self.version:
-            raise self.newer(version)
-        return self.codec.load(item, known)
+        with naming(self, item):
+            known = self.stored_key.known_from(item)
+            version = self.version_of(item)
+            if version > self.version:
+                raise self.newer(version)
+            current = self.upcast(item, version) if version < self.version else item
+            entity = self.codec.load(current, known)
+            if at_its_key:
+                self.stored_key.check(entity, item)
+            return entity
 
     def is_mine(self, item: Item) -> bool:
         return item.get(self.table.definition.type_attribute) == {"S": self.type}
@@ -214,7 +215,11 @@ class Model(Generic[T]):
     def version_of(self, item: Item) -> int:
         """The schema version of an item; 1 if it has none."""
         stored = item.get(self.table.definition.version_attribute, {"N": "1"})
-        return int(stored.get("N", "1"))
+        try:
+            return int(stored.get("N", "1"))
+        except ValueError:
+            what = f"an item of {self.kind.__name__} can't be read: its schema version is not a whole number"
+            raise _named(self, item, Corrupt(what, hint="Correct the item.")) from None
 
     def newer(self, version: int) -> Corrupt:
         return Corrupt(
@@ -224,7 +229,12 @@ class Model(Generic[T]):
         )
 
     def upcast(self, item: Item, version: int) -> Item:
-        """The item in the current version's form, by the chain of upcasters."""
+        """The item in the current version's form, by the chain of upcasters. Raises Corrupt where one is missing, or
+        can't read the item."""
+        with naming(self, item):
+            return self._upcast(item, version)
+
+    def _upcast(self, item: Item, version: int) -> Item:
         values = {name: from_attribute_value(value) for name, value in item.items()}
         for step in range(version, self.version):
             upcaster = self.upcasters.get(step)
@@ -283,6 +293,11 @@ class Model(Generic[T]):
     def _key_writers(self) -> tuple[Callable[[object], str], Callable[[object], str]]:
         partition, sort = self.key.templates
         return partition.write_of, sort.write_of
+
+    def key_in(self, item: Item) -> KeyOf[Any] | None:
+        """The key that an item lies under; None where it isn't two texts."""
+        partition, sort = (item.get(name, {}).get("S") for name in self.key_attributes)
+        return self.key_at((partition, sort)) if isinstance(partition, str) and isinstance(sort, str) else None
 
     def key_of(self, entity: T) -> KeyOf[Any]:
         return self.key_at(self.place_of(entity))
@@ -354,6 +369,36 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
         return None if any(getattr(entity, name) is None for name in optional) else write(entity)
 
     return sparse
+
+
+@contextmanager
+def naming(model: Model[Any], item: Item) -> Generator[None, None, None]:
+    """Of an item that can't be read inside the block, the error is Corrupt and names it: table, key, attribute. An
+    error of the class's own code is its cause."""
+    try:
+        yield
+    except (DeclarationError, InvalidRequest):
+        raise
+    except Exception as error:
+        found = _named(model, item, error if isinstance(error, Corrupt) else _own_error(model, error))
+        raise found from found.__cause__
+
+
+def _named(model: Model[Any], item: Item, error: Corrupt) -> Corrupt:
+    if error.key is None:
+        error.table, error.key = model.table.name, model.key_in(item)
+    return error
+
+
+def _own_error(model: Model[Any], error: Exception) -> Corrupt:
+    """A read's error for one that a class's own code raised: `__post_init__`, or an upcaster."""
+    where: dict[str, Any] = {"attribute": error.attribute} if isinstance(error, SingletableError) else {}
+    why = error.what if isinstance(error, SingletableError) else f"its own code raised {type(error).__name__}"
+    found = Corrupt(
+        f"an item of {model.kind.__name__} can't be read: {why}", hint="Correct the item, or the class.", **where
+    )
+    found.__cause__ = error
+    return found
 
 
 def model_for(entity: object, *, or_key: bool = False) -> Model[Any]:

@@ -17,9 +17,11 @@ from singletable.foundation import (
     Bound,
     CopyWriter,
     Moment,
+    OnUnreadable,
     Part,
     Table,
     TryWrite,
+    Unreadable,
     copies_in,
     flows,
     key_from,
@@ -86,23 +88,29 @@ class CopyUpdater(CopyWriter):
             await self._write_found(port, source, is_another=False)
 
     async def _write_found(self, port: Port, source: Any, is_another: bool) -> None:
+        """All holders that can be read; then the error of the first that can't be."""
+        told: list[Unreadable] = []
         names = self.pattern.captured.templates[0].names
         query: Any = self.pattern(**{name: getattr(source, name) for name in names})
-        prepared = await flows.open_query(port, query if query.index is not None else query.consistent())
+        query = query if query.index is not None else query.consistent()
+        prepared = await flows.open_query(port, query, told.append)
         after: Key | None = None
         while True:
             page = await flows.read_page(port, prepared, after)
-            holders = [h for h in await self._holders(port, page.items) if self.is_behind(h, source, is_another)]
+            there = await self._holders(port, page.items, told.append)
+            holders = [holder for holder in there if self.is_behind(holder, source, is_another)]
             await self._update_all(port, holders, source, is_another)
             if (after := page.after) is None:
-                return
+                break
+        for unreadable in told:
+            raise unreadable.error
 
-    async def _holders(self, port: Port, found: Sequence[Any]) -> list[Any]:
+    async def _holders(self, port: Port, found: Sequence[Any], unreadable: OnUnreadable) -> list[Any]:
         """The holders on a page, or those that its items lead to: one more round trip."""
         own = [item for item in found if isinstance(item, self.pattern.captured.owner)]
         if self.holder is self.pattern.captured.owner:
             return own
-        return await flows.get_many(port, [key_from(self.holder, item) for item in own], consistent=True)
+        return await flows.get_many(port, [key_from(self.holder, item) for item in own], True, unreadable)
 
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""

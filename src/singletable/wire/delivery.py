@@ -74,7 +74,7 @@ class Delivery:
             raise lacking(missing, operation=request.operation, table=request.table)
         value, consumed = operation.answer(await self.deliver(exchange, request, round_trips))
         if meters := ACTIVE.get():
-            count_units(meters, request.operation, consumed.read_units, consumed.write_units)
+            count_units(meters, request.operation, consumed)
         return value
 
     async def deliver(self, exchange: Exchange, request: Request, round_trips: RoundTrips | None = None) -> Response:

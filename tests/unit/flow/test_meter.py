@@ -9,6 +9,7 @@ import pytest
 
 from singletable.flow import Meter, unmetered
 from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, RoundTrips, count_throttle, count_try, count_units
+from singletable.flow.port import Consumed
 
 
 def count_one(operation: str = "GetItem", attempt: int = 1, round_trips: RoundTrips | None = None) -> None:
@@ -27,7 +28,7 @@ def test_nothing_counts_outside() -> None:
 def test_nested_meters_count_together_and_one_entered_twice_counts_once() -> None:
     with Meter() as outer, Meter() as inner, outer:
         count_one()
-        count_units(ACTIVE.get(), "GetItem", 0.5, 0.0)
+        count_units(ACTIVE.get(), "GetItem", Consumed(0.5, 0.0, 0))
     assert (outer.requests, inner.requests, outer.read_units, inner.read_units) == (1, 1, 0.5, 0.5)
     assert repr(outer) == "Meter(requests=1, round_trips=1, retries=0, read_units=0.5, write_units=0)"
 
@@ -57,6 +58,16 @@ def test_each_try_goes_out_in_waves_of_sixteen(tries: tuple[int, ...], waves: in
             for _ in range(count):
                 count_one(attempt=attempt, round_trips=round_trips)
     assert meter.round_trips == waves
+
+
+def test_items_that_are_passed_over() -> None:
+    with Meter() as meter:
+        count_units(ACTIVE.get(), "Query", Consumed(1.0, 0.0, 3))
+        assert "passed_over" not in repr(Meter())
+        count_units(ACTIVE.get(), "GetItem", Consumed(0.5, 0.0, 1))
+    assert (meter.passed_over, meter.by_operation["Query"].passed_over) == (4, 3)
+    assert "passed_over=4" in repr(meter)
+    assert "4 items passed over" in meter._repr_html_()
 
 
 def test_what_is_unmetered_is_counted_by_none_and_what_follows_is() -> None:

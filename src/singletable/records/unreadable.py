@@ -1,0 +1,73 @@
+"""Stored items that their class can't read: told one by one, while a read goes on with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from singletable.errors import Corrupt
+from singletable.operations import Item, Reader
+from singletable.operations.answers import met_by
+from singletable.schema.patterns import KeyOf
+from singletable.values import from_attribute_value
+
+T = TypeVar("T")
+
+
+class Unreadable(Struct, frozen=True):
+    """A stored item that its class can't read, as `unreadable=` of a read is called with it."""
+
+    key: KeyOf[Any]
+    item: Mapping[str, Any]
+    """What is stored, by the stored names."""
+    error: Corrupt
+    """What a read without `unreadable=` raises."""
+
+    def __repr__(self) -> str:
+        """Without the item's values, as it may be shown in a log."""
+        return f"<Unreadable: {self.error}>"
+
+
+OnUnreadable = Callable[[Unreadable], object]
+"""What a read calls with each item that can't be read, as a list's `append`. Without it, the first one is raised."""
+
+
+class TellingReader:
+    """The same reader, for which an item that can't be read is an Unreadable, and no error."""
+
+    def __init__(self, reader: Reader[Any]) -> None:
+        self.wire, self.build, self._reader = reader.wire, reader.build, reader
+
+    def load(self, item: Item) -> Any:
+        try:
+            return self._reader.load(item)
+        except Corrupt as error:
+            values = {name: from_attribute_value(value) for name, value in item.items()}
+            return Unreadable(error.key, values, error.with_traceback(None))
+
+
+def readable(found: Sequence[T], unreadable: OnUnreadable | None, operation: str) -> Sequence[T]:
+    """The entities among what was found. `unreadable` is called with the others."""
+    if unreadable is None:
+        return found
+    kept: list[T] = []
+    for each in found:
+        if isinstance(each, Unreadable):
+            each.error.operation = operation
+            unreadable(each)
+        else:
+            kept.append(each)
+    return kept
+
+
+def load_or_tell(reader: Reader[T], item: Item, unreadable: OnUnreadable | None, operation: str) -> T | None:
+    """The entity of an item that was read raw; None for one that is told as unreadable."""
+    if unreadable is not None:
+        return next(iter(readable([TellingReader(reader).load(item)], unreadable, operation)), None)
+    try:
+        return reader.load(item)
+    except Corrupt as error:
+        met_by(error, operation)
+        raise
