@@ -103,10 +103,10 @@ def large() -> Iterator[Database]:
         db.create_table(letters)
         for number in range(MANY):
             db.create(Author(email=f"a{number}@x.org", name=f"n{number}"))
-        for kind in (Draft, Letter, Card):
-            owner = "email" if kind is Draft else "author"
-            db.write_many(puts=[kind(**{"number": n, owner: "a1@x.org"}) for n in range(MANY)])
-            db.write_many(puts=[kind(**{"number": MANY + n, owner: "a2@x.org"}) for n in range(9)])
+        for numbers, owner in ((range(MANY), "a1@x.org"), (range(MANY, MANY + 9), "a2@x.org")):
+            db.write_many(puts=[Draft(number=n, email=owner) for n in numbers])
+            db.write_many(puts=[Letter(number=n, author=owner) for n in numbers])
+            db.write_many(puts=[Card(number=n, author=owner) for n in numbers])
         db.write_many(puts=[Shelf(number=n, of="a1@x.org") for n in range(MANY)])
         yield db
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from singletable import Database, Unavailable, connect
-from singletable.errors import OutcomeUnknown
-from singletable.wire import RetryPolicy
+from singletable import Database, Table, Unavailable, attr, connect
+from singletable.errors import Incomplete, OutcomeUnknown
+from singletable.exchange.table_copy import put_patiently
 from tests.faults import processes
 from tests.faults.opening import LOCAL
 from tests.faults.processes import LARGE
@@ -107,7 +107,7 @@ def _starved(url: str, what: str) -> tuple[int, dict[str, str]]:
 @pytest.mark.embedded("its file is on a full disk")
 def test_a_full_disk_ends_no_promise(tmp_path: Path) -> None:
     """The engine may write no further: its writes are of unknown outcome, and its process goes on."""
-    with connect(f"local:{tmp_path / 'app.db'}", retry=RetryPolicy(attempts=2)) as db:
+    with connect(f"local:{tmp_path / 'app.db'}") as db:
         db.put(Plain(id="first"))
         running: Any = db.target.engine
         engine = running.pid
@@ -115,7 +115,9 @@ def test_a_full_disk_ends_no_promise(tmp_path: Path) -> None:
         resource.prlimit(engine, resource.RLIMIT_FSIZE, (largest + 100_000, resource.RLIM_INFINITY))
         done, failed = _write_until(db, failures=3)
         assert done
-        assert set(failed.values()) <= {OutcomeUnknown, Unavailable}
+        assert {type(error) for error in failed} == {OutcomeUnknown}
+        for error in failed:
+            assert str(error).startswith("The engine can't write its data file: disk I/O error (1 try)")
         assert db.get(Plain.by_id("first").consistent()) == Plain(id="first"), "it is read all the same"
         resource.prlimit(engine, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         db.put(Plain(id="later"))
@@ -125,16 +127,61 @@ def test_a_full_disk_ends_no_promise(tmp_path: Path) -> None:
         assert len(again.get_many([Plain.by_id(id) for id in (*done, "first", "later")])) == len(done) + 2
 
 
-def _write_until(db: Database, failures: int) -> tuple[list[str], dict[str, type[Exception]]]:
-    """What was acknowledged, and what failed with what."""
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, of two megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a disk")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.mark.embedded("its file is on a full disk")
+def test_a_full_disk_is_named_at_once(small_disk: Path) -> None:
+    """It took seven seconds, and said InternalServerError."""
+    with connect(f"local:{small_disk / 'app.db'}") as db:
+        db.put(Plain(id="first", text="x" * 20_000))
+        done, failed = _write_until(db, failures=1)
+        calls: list[Callable[[], Any]] = [
+            lambda: db.update(Plain.by_id("first"), attr(Plain.text).set("y" * 20_000)),
+            lambda: db.update(Plain.by_id("first"), attr(Plain.text).set("y" * 20_000), exactly_once=True),
+            lambda: db.create_table(Table("another")),
+        ]
+        for call in calls:
+            with pytest.raises(Unavailable) as told:
+                call()
+            failed.append(told.value)
+        for error in failed:
+            assert type(error) is Unavailable
+            assert str(error).startswith("The engine can't write its data file: database or disk is full (1 try)")
+            assert "Free space on the disk" in str(error)
+        with pytest.raises(Incomplete, match="data file: database or disk is full") as part:
+            db.write_many(puts=[Plain(id=f"batch{number}", text="x" * 90_000) for number in range(30)])
+        assert len(part.value.rest) == 30
+        with pytest.raises(Incomplete, match="disk is full"):
+            db.run(put_patiently(db.port, shop, [{"pk": {"S": f"{n}"}, "sk": {"S": "x" * 900}} for n in range(900)]))
+        with connect(f"local:{small_disk / 'app.db'}") as other:
+            assert other.get(Plain.by_id("first").consistent()) == Plain(id="first", text="x" * 20_000)
+        subprocess.run(["mount", "-o", "remount,size=9m", small_disk], check=True)
+        db.put(Plain(id="later"))
+        assert len(db.get_many([Plain.by_id(id) for id in done], consistent=True)) == len(done)
+
+
+def _write_until(db: Database, failures: int) -> tuple[list[str], list[Exception]]:
+    """What was acknowledged, and with which errors others failed."""
     done: list[str] = []
-    failed: dict[str, type[Exception]] = {}
+    failed: list[Exception] = []
     for number in range(100):
         try:
             db.put(Plain(id=str(number), text="x" * 20_000))
             done.append(str(number))
         except (Unavailable, OutcomeUnknown) as error:
-            failed[str(number)] = type(error)
+            failed.append(error)
         if len(failed) == failures:
             return done, failed
     pytest.fail("the disk was never full")

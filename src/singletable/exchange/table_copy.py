@@ -20,7 +20,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled
+from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled, Unavailable
 from singletable.exchange.masked_items import ItemMask, guards_of
 from singletable.exchange.masks import Mask
 from singletable.exchange.slices import Slices
@@ -305,11 +305,14 @@ async def has_items(port: Port, table: Table) -> bool:
 
 async def put_patiently(port: Port, table: Table, items: Sequence[Item]) -> None:
     """All of them; a table that is throttled is waited for."""
+    failed = Incomplete("nothing was tried")
     for _ in range(_TRIES):
         try:
             return await patiently(port, partial(put_items, port, table, items))
-        except Incomplete:
-            continue
+        except Incomplete as error:
+            failed = error
+    if isinstance(failed.__cause__, Unavailable) and not isinstance(failed.__cause__, Throttled):
+        raise failed
     raise Throttled(
         f"{len(items)} items could not be written for the table's rate",
         table=table.name,

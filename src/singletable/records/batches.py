@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from singletable.errors import Incomplete, InvalidRequest, Unavailable
+from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow.port import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
 from singletable.operations.answers import RAW
@@ -23,6 +23,7 @@ from singletable.schema.table import Table
 T = TypeVar("T")
 
 _TRIES = 12
+_THROTTLED = "the table is throttled"
 _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 5.0
 
@@ -124,7 +125,7 @@ async def get_at(
         if not rest:
             return found
     raise Incomplete(
-        f"{len(rest)} of {len(places)} items could not be read, because the table is throttled",
+        f"{len(rest)} of {len(places)} items could not be read: {_THROTTLED}",
         rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
         table=table.name,
         operation="get_many",
@@ -199,7 +200,8 @@ async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, di
         try:
             answers = await port.send_all(operations)
         except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
-            raise _left_undone(table, writes, rest) from error
+            why = _THROTTLED if isinstance(error, Throttled) else error.what
+            raise _left_undone(table, writes, rest, why) from error
         rest = [request for answer in answers for request in answer]
         if not rest:
             return
@@ -207,10 +209,13 @@ async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, di
 
 
 def _left_undone(
-    table: Table, writes: Mapping[Place, tuple[Any, dict[str, Any]]], rest: Sequence[dict[str, Any]]
+    table: Table,
+    writes: Mapping[Place, tuple[Any, dict[str, Any]]],
+    rest: Sequence[dict[str, Any]],
+    why: str = _THROTTLED,
 ) -> Incomplete:
     return Incomplete(
-        f"{len(rest)} of {len(writes)} writes were left unprocessed, because the table is throttled",
+        f"{len(rest)} of {len(writes)} writes were left unprocessed: {why}",
         rest=tuple(writes[_place(table, request)][0] for request in rest),
         table=table.name,
         operation="write_many",

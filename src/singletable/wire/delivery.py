@@ -19,6 +19,7 @@ from singletable.wire.credentials import Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.error_answers import (
     CLOCK_CODES,
+    DISK,
     Fault,
     Verdict,
     classify,
@@ -254,6 +255,9 @@ def fresh_token() -> str:
 
 def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
     """What the service answered, without text that could hold an item's values or parts of a signature."""
+    for said, of_disk in DISK.items():
+        if verdict is of_disk:
+            return f"The engine can't write its data file: {said}"
     code = fault.code if fault and fault.code else "an error without a code"
     if fault and verdict in _SAFE_MESSAGES and not fault.code.startswith(_QUOTES_THE_REQUEST):
         first_line = fault.message.partition("\n")[0].strip()

@@ -41,6 +41,10 @@ class Verdict(Enum):
     """A proxy refuses requests: nothing was sent, and a retry won't help."""
     REFRESH = auto()
     """The credentials have expired: fetch them, and retry once."""
+    DISK_FULL = auto()
+    """The embedded engine has no room for its file: rolled back, and a retry won't help."""
+    DISK_FAILED = auto()
+    """The embedded engine can't write its file: it may have been applied, and a retry won't help."""
     DENIED = auto()
     """The credentials are wrong or lack the permission: certainly not applied."""
 
@@ -125,6 +129,8 @@ _RETRYABLE_REASONS: Final[Mapping[str | None, Verdict | None]] = {
     "ThrottlingError": Verdict.THROTTLED,
     "ProvisionedThroughputExceeded": Verdict.THROTTLED,
 }
+DISK: Final = {"database or disk is full": Verdict.DISK_FULL, "disk I/O error": Verdict.DISK_FAILED}
+"""What SQLite says within the message of an InternalServerError."""
 _TOO_MANY_REQUESTS = 429
 _FIRST_SERVER_ERROR = 500
 
@@ -238,6 +244,8 @@ def classify(status: int, fault: Fault | None) -> Verdict:
     named = VERDICTS.get(fault.code)
     if fault.code == "TransactionCanceledException":
         return _classify_reasons(fault.reasons)
+    if named is Verdict.LOST:
+        return next((verdict for said, verdict in DISK.items() if said in fault.message), named)
     if named is not None:
         return named
     if status >= _FIRST_SERVER_ERROR:

@@ -27,8 +27,17 @@ MAX_TRANSACTION_SECONDS = 300.0
 """The service remembers a client token for ten minutes after the first try ends; half of that is left for the try."""
 
 _READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
-_OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS})
-_FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED, Verdict.REFUSED, Verdict.FORGOTTEN})
+_OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS, Verdict.DISK_FAILED})
+_FINAL = frozenset(
+    {
+        Verdict.DENIED,
+        Verdict.UNTRUSTED,
+        Verdict.REFUSED,
+        Verdict.FORGOTTEN,
+        Verdict.DISK_FULL,
+        Verdict.DISK_FAILED,
+    }
+)
 _ONCE = frozenset({Verdict.REFRESH, Verdict.SKEWED})
 _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.THROTTLED: (Throttled, "Retry later, or raise the capacity of the table or of its hot partition"),
@@ -37,6 +46,8 @@ _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.SKEWED: (Denied, "Set this machine's clock"),
     Verdict.REFRESH: (Denied, "Fetch new credentials"),
     Verdict.REFUSED: (Denied, "Check HTTPS_PROXY and its user, or name the host in NO_PROXY"),
+    Verdict.DISK_FULL: (Unavailable, "Free space on the disk that holds the file, then retry"),
+    Verdict.DISK_FAILED: (Unavailable, "Look at the disk that holds the file, and at the limit of a file's size"),
     Verdict.UNTRUSTED: (Unavailable, "Give the authority that signed the certificate, as ca_file"),
 }
 _RETRY_LATER = (Unavailable, "Check the endpoint and the network, then retry")

@@ -126,6 +126,7 @@ _MACHINE = (
             "faults/test_exhaustion.py::test_a_process_without_descriptors_does_a_write_or_says_so",
             "faults/test_exhaustion.py::test_a_process_without_memory_loses_nothing_that_it_acknowledged",
             "faults/test_exhaustion.py::test_a_full_disk_ends_no_promise",
+            "faults/test_exhaustion.py::test_a_full_disk_is_named_at_once",
             "documents/test_poison.py::test_in_a_process_of_limited_memory_a_mutation_that_wants_more_is_rejected",
         ),
     ),

@@ -80,6 +80,23 @@ def test_the_table_decides_by_code(code: str, verdict: Verdict) -> None:
     assert classify(400, read_fault(body(code))) is verdict
 
 
+FULL = "commit failed (backend: {}) and rollback also failed (backend: cannot rollback - no transaction is active)"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("database or disk is full", Verdict.DISK_FULL),
+        ("I/O error: disk I/O error", Verdict.DISK_FAILED),
+        ("database is locked", Verdict.LOST),
+        ("", Verdict.LOST),
+    ],
+)
+def test_what_the_engine_says_of_its_disk(said: str, verdict: Verdict) -> None:
+    assert classify(500, read_fault(body("InternalServerError", message=FULL.format(said)))) is verdict
+    assert classify(400, read_fault(body("ValidationException", message=FULL.format(said)))) is Verdict.ANSWER
+
+
 def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
     """Throttling codes are refusals; transient ones leave it open whether the request was applied."""
     throttled = standard.ThrottledRetryableChecker._THROTTLED_ERROR_CODES
