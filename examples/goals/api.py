@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from examples.goals import api_routes, forms, pages
@@ -20,7 +18,8 @@ from examples.goals.errors import ApplicationError, Changed, Invalid, Missing, N
 from examples.goals.requests import is_api
 from examples.goals.service import Service
 from examples.shared.errors import LIBRARY_STATUS, words_of
-from examples.shared.forms import is_of_another_site, page_headers
+from examples.shared.forms import page_headers
+from examples.shared.guard import guarded
 from examples.shared.principal import Principal
 from examples.shared.refused_forms import form_page
 
@@ -38,12 +37,9 @@ STATUS: dict[type[Exception], int] = {
 
 
 def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
-    """The application over a service. `hosts` are the names it answers to: a page of another site can't reach it by a
-    name of its own that leads here."""
-    app = FastAPI(title="Goals", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
+    """The application over a service. `hosts` are the names it answers to."""
+    app = guarded(hosts, HEADERS, title="Goals", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.service, app.state.principal = service, principal
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app.middleware("http")(_guarded)
     for routes in (api_routes.routes, pages.routes, forms.routes):
         app.include_router(routes)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
@@ -53,22 +49,12 @@ def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LO
     return app
 
 
-async def _guarded(request: Request, go_on: Callable[[Request], Any]) -> Response:
-    """Our headers on every answer, and no change that another site's page asks for."""
-    if is_of_another_site(request.method, request.headers):
-        response: Response = JSONResponse({"detail": "this request comes from another site's page"}, 403)
-    else:
-        response = cast(Response, await go_on(request))
-    response.headers.update(HEADERS)
-    return response
-
-
 def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer(request: Request, error: Exception) -> Response:
         own = error if isinstance(error, ApplicationError) else None
         said = words_of(error)
         if not is_api(request):
-            return await form_page(request, status, said, own.field if own else None) or pages.error_page(
+            return await form_page(request, status, said, own.field if own else None, error) or pages.error_page(
                 request, status, said
             )
         more = {"differences": {n: vars(d) for n, d in error.differences.items()}} if isinstance(error, Changed) else {}

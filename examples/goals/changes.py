@@ -69,7 +69,7 @@ def check_differences(key: KeyOf[Any], stored: Node, wanted: Mapping[str, Any], 
         if name in base and getattr(stored, name) not in (base[name], value)
     }
     if differing:
-        raise Changed(key.kinds[0].__name__.lower(), id_of(key), differing)
+        raise Changed(f"{key.kinds[0].__name__.lower()} {id_of(key)!r}", differing)
 
 
 def _there(db: Database, key: KeyOf[N]) -> N:

@@ -11,13 +11,9 @@ ApplicationError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from examples.goals.capabilities import Capability, holders
 from examples.shared import errors
-from examples.shared.errors import ApplicationError, Invalid, Refused
+from examples.shared.errors import ApplicationError, Changed, Difference, Invalid, Refused
 
 __all__ = ["AlreadyThere", "ApplicationError", "Changed", "Difference", "Invalid", "Missing", "NotAllowed", "Refused"]
 
@@ -40,23 +36,3 @@ class NotAllowed(ApplicationError):
 
 class AlreadyThere(Refused):
     """The edge or node is there: change it instead."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One attribute that two people changed."""
-
-    base: Any
-    """As the caller read it."""
-    stored: Any
-    """As somebody else left it."""
-    yours: Any
-
-
-class Changed(Refused):
-    """Somebody else changed the same attributes meanwhile; nothing was written."""
-
-    def __init__(self, what: str, id: str, differences: Mapping[str, Difference]) -> None:
-        said = ", ".join(f"{name} is {d.stored!r}, you wanted {d.yours!r}" for name, d in differences.items())
-        super().__init__(f"{what} {id!r} was changed meanwhile: {said}")
-        self.differences = differences

@@ -117,7 +117,7 @@ def set_team_role(app: App, form: Form, manager: TeamManager, team_id: str) -> R
             app.create_user(user_id, form.text("name"))
     was = form.given("was_role")
     with in_field("id"):
-        app.set_team_role(team_id, user_id, role, role_of(TeamRole, was) if was else None)
+        app.set_team_role(team_id, user_id, role, role_of(TeamRole, was) if was else None, is_new=was == "")
     return _to("teams", team_id, "?show=people")
 
 
@@ -182,7 +182,7 @@ def set_role(app: App, form: Form, manager: Manager, goal_id: str) -> Response:
     role = role_of(Role, form.text("role"))
     was = form.given("was_role")
     with in_field("id"):
-        app.set_role(goal_id, _who(form), role, role_of(Role, was) if was else None)
+        app.set_role(goal_id, _who(form), role, role_of(Role, was) if was else None, is_new=was == "")
     return _to("goals", goal_id, "?show=people")
 
 

@@ -58,11 +58,14 @@ def read_edge(db: Database, edge: RoleEdge) -> Any:
     return db.get(key_of(edge).consistent())
 
 
-def set_role(db: Database, wanted: RoleEdge, was: Role | TeamRole | None, stored: Any) -> None:
+def set_role(db: Database, wanted: RoleEdge, was: Role | TeamRole | None, stored: Any, *, is_new: bool = False) -> None:
     """Link an edge, or give the one that is stored, as it was read, the role. 1 request; 2 more each time when somebody
-    else was faster. Changed where `was` is given and the role is neither that nor the wanted one; Missing."""
+    else was faster. Changed where `was` is given and the role is neither that nor the wanted one, AlreadyThere where it
+    is to be new and is another; Missing."""
     for _ in range(TRIES):
         _check_role(wanted, was, stored)
+        if is_new and stored is not None and stored.role is not wanted.role:
+            raise AlreadyThere(f"the role is {stored.role.word} already: change it in the list")
         if stored is not None and stored.role is wanted.role:
             return None
         try:
@@ -86,4 +89,4 @@ def _check_role(wanted: RoleEdge, was: Role | TeamRole | None, stored: Any) -> N
         said = "nothing" if there is None else there.word
         what = "part in the team" if isinstance(wanted, TeamMembership) else "part in the goal"
         who = wanted.source if isinstance(wanted, TeamMembership) else wanted.target
-        raise Changed(f"the {what} of", id_of(who), {"role": Difference(was.word, said, wanted.role.word)})
+        raise Changed(f"the {what} of {id_of(who)!r}", {"role": Difference(was.word, said, wanted.role.word)})

@@ -86,22 +86,26 @@ class PeopleActions(Context):
         return Graph(self.db).delete_node(Team.by_id(team_id))
 
     # --- roles in teams -------------------------------------------------------------------------------------------
-    def set_team_role(self, team_id: str, user_id: str, role: TeamRole, was: TeamRole | None = None) -> None:
-        """A part in a team, or another one. 2 requests: the edge, the transaction. Changed where the role is not `was`;
-        Missing."""
+    def set_team_role(
+        self, team_id: str, user_id: str, role: TeamRole, was: TeamRole | None = None, *, is_new: bool = False
+    ) -> None:
+        """A part in a team, or another one. 2 requests: the edge, the transaction. Changed where the role is not `was`,
+        AlreadyThere where a new one is another; Missing."""
         today = self.now().date()
         edge = TeamMembership(source=User.by_id(user_id), target=Team.by_id(team_id), role=role, since=today)
-        set_role(self.db, edge, was, read_edge(self.db, edge))
+        set_role(self.db, edge, was, read_edge(self.db, edge), is_new=is_new)
 
     def leave_team(self, team_id: str, user_id: str) -> bool:
         """False where the user had no part in it. 2 requests: the edge, the transaction."""
         return Graph(self.db).unlink(TeamMembership.between(User.by_id(user_id), Team.by_id(team_id)))
 
     # --- roles in goals -------------------------------------------------------------------------------------------
-    def set_role(self, goal_id: str, who: PersonKey, role: Role, was: Role | None = None) -> None:
+    def set_role(
+        self, goal_id: str, who: PersonKey, role: Role, was: Role | None = None, *, is_new: bool = False
+    ) -> None:
         """Give somebody a part in a goal, or another one. 2 requests: goal and edges in one, the transaction, in which
         the edge, its place in the indexes and the member in the goal's edge set change. Changed where the role is not
-        `was`; Missing, Invalid."""
+        `was`, AlreadyThere where a new one is another; Missing, Invalid."""
         check_fits(who, role)
         keys: list[KeyOf[Any]] = [Goal.by_id(goal_id), *_memberships(goal_id, who)]
         there = self.db.get_many(keys, consistent=True)
@@ -109,7 +113,8 @@ class PeopleActions(Context):
         if goal is None:
             raise Missing("goal", goal_id)
         edge = membership_of(goal)(source=goal, target=who, role=role, since=self.now().date())
-        set_role(self.db, edge, was, next((found for found in there if isinstance(found, type(edge))), None))
+        stored = next((found for found in there if isinstance(found, type(edge))), None)
+        set_role(self.db, edge, was, stored, is_new=is_new)
 
     def leave(self, goal_id: str, who: PersonKey) -> bool:
         """Take a part away; False where there is none. 2 requests: the edge, whichever of the two types it is, and the

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
-from examples.manhunt import api_incidents, pages, pages_contacts, pages_incidents, pages_rotas, telephone
+from examples.manhunt import (
+    api_incidents,
+    pages,
+    pages_contacts,
+    pages_incidents,
+    pages_policies,
+    pages_rotas,
+    telephone,
+)
 from examples.manhunt.errors import ApplicationError, Invalid, Missing, Refused
 from examples.manhunt.model import Status
 from examples.manhunt.queries import Window
@@ -39,6 +46,7 @@ from examples.manhunt.schemas import (
 )
 from examples.manhunt.web import App, Domain, Web, web_of
 from examples.shared.errors import LIBRARY_STATUS, words_of
+from examples.shared.guard import guarded
 from examples.shared.refused_forms import NOT_THERE, form_page
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
@@ -61,17 +69,15 @@ PARTS = (
     pages.routes,
     pages_contacts.routes,
     pages_rotas.routes,
+    pages_policies.routes,
     pages_incidents.routes,
 )
 
 
 def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
-    """The application. `hosts` are the names it answers to: a page of another site can't reach it by a name of its own
-    that leads here."""
-    app = FastAPI(title="Manhunt", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
+    """The application. `hosts` are the names it answers to."""
+    app = guarded(hosts, HEADERS, title="Manhunt", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.web = web
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app.middleware("http")(_with_headers)
     for router in (routes, *PARTS):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
@@ -82,18 +88,12 @@ def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     return app
 
 
-async def _with_headers(request: Request, go_on: Callable[[Request], Any]) -> Response:
-    response = cast(Response, await go_on(request))
-    response.headers.update(HEADERS)
-    return response
-
-
 def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
         own = error if isinstance(error, ApplicationError) else None
         said = "Not Found" if status == 404 else words_of(error)
-        return await _say(request, status, said, field=own.field if own else None)
+        return await _say(request, status, said, field=own.field if own else None, cause=error)
 
     return answer
 
@@ -103,12 +103,18 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return await _say(request, error.status_code, str(error.detail), error.headers)
 
 
-async def _say(request: Request, status: int, said: str, headers: Any = None, field: str | None = None) -> Response:
+async def _say(
+    request: Request,
+    status: int,
+    said: str,
+    headers: Any = None,
+    field: str | None = None,
+    cause: Exception | None = None,
+) -> Response:
     if request.url.path.startswith(("/api/", "/telephone/")):
         return JSONResponse({"detail": said}, status, headers)
-    return await form_page(request, status, NOT_THERE if status == 404 else said, field) or pages.error_page(
-        request, status, said
-    )
+    shown = await form_page(request, status, NOT_THERE if status == 404 else said, field, cause)
+    return shown or pages.error_page(request, status, said)
 
 
 # --- contacts ---------------------------------------------------------------------------------------------------------

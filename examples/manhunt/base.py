@@ -6,12 +6,18 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import TypeAlias, TypeVar
 
 from singletable import Database
 
 TRIES = 10
 """How often an action that others disturb begins again."""
 WEEK_SECONDS = 7 * 24 * 3600
+
+
+T = TypeVar("T")
+Check: TypeAlias = "Callable[[T], object] | None"
+"""Looks at what is stored, in the attempt that writes, and raises where it is not to be changed."""
 
 
 def random_id() -> str:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from examples.manhunt.base import TRIES, WEEK_SECONDS, Base
+from examples.manhunt.base import TRIES, WEEK_SECONDS, Base, Check
 from examples.manhunt.destinations import check_destination
 from examples.manhunt.errors import Contended, Invalid, Missing, NoSuchContact, NoSuchMethod, TooManyMethods
 from examples.manhunt.model import Contact, ContactDetails, ContactMethod, Kind, QuietHours
 from examples.manhunt.zones import check_quiet
-from singletable import Condition, Database, NotFound, SingletableError, TransactionCancelled, Update, attr
+from singletable import (
+    Condition,
+    ConditionFailed,
+    Database,
+    NotFound,
+    SingletableError,
+    TransactionCancelled,
+    Update,
+    attr,
+)
 
 MAX_METHODS = 40
 """A plan is a part of one item, and all of it may be tried in one transaction."""
@@ -51,24 +60,36 @@ class Contacts(Base):
         self.db.create(contact)
         return contact
 
-    def rename_contact(self, domain_id: str, contact_id: str, name: str) -> Contact:
-        """1 request and a read of what the index key is made of. NoSuchContact, Invalid."""
+    def rename_contact(self, domain_id: str, contact_id: str, name: str, check: Check[Contact] = None) -> Contact:
+        """1 request and a read of what the index key is made of; with a check 1 more. NoSuchContact, Invalid."""
         check_name(name)
-        return self._update(domain_id, contact_id, attr(Contact.name).set(name))
+        return self._update(domain_id, contact_id, attr(Contact.name).set(name), check=check)
 
-    def set_quiet_hours(self, domain_id: str, contact_id: str, quiet: QuietHours | None) -> Contact:
+    def set_quiet_hours(
+        self, domain_id: str, contact_id: str, quiet: QuietHours | None, check: Check[Contact] = None
+    ) -> Contact:
         """Searches that are not urgent take no step in them; those that are open keep what they began with. 1 request,
-        2 W. NoSuchContact, Invalid."""
-        if quiet is None:
-            return self._update(domain_id, contact_id, attr(Contact.quiet).remove(), _edited())
-        check_quiet(quiet)
-        return self._update(domain_id, contact_id, attr(Contact.quiet).set(quiet), _edited())
+        2 W; with a check 1 more. NoSuchContact, Invalid."""
+        if quiet is not None:
+            check_quiet(quiet)
+        hours = attr(Contact.quiet).remove() if quiet is None else attr(Contact.quiet).set(quiet)
+        return self._update(domain_id, contact_id, hours, _edited(), check=check)
 
-    def _update(self, domain_id: str, contact_id: str, *updates: Update) -> Contact:
-        try:
-            return self.db.update(Contact.by_id(contact_id), *updates, where=_own(domain_id))
-        except SingletableError as error:
-            raise _or_missing(error, contact_id) from error
+    def _update(self, domain_id: str, contact_id: str, *updates: Update, check: Check[Contact]) -> Contact:
+        for _ in range(TRIES):
+            held = _own(domain_id)
+            if check is not None:
+                found = self.db.get(Contact.by_id(contact_id).consistent())
+                if found is None or found.domain_id != domain_id:
+                    raise NoSuchContact(contact_id)
+                check(found)
+                held &= (attr(Contact.name) == found.name) & (attr(Contact.edits) == found.edits)
+            try:
+                return self.db.update(Contact.by_id(contact_id), *updates, where=held)
+            except SingletableError as error:
+                if check is None or not isinstance(error, ConditionFailed):
+                    raise _or_missing(error, contact_id) from error
+        raise Contended(f"contact {contact_id!r}")
 
     def delete_contact(self, domain_id: str, contact_id: str) -> None:
         """With its methods, in one transaction; again from the start where they changed in between. Searches that are
@@ -130,10 +151,14 @@ class Contacts(Base):
         order: int | None = None,
         wait_seconds: int | None = None,
         enabled: bool | None = None,
+        check: Check[ContactMethod] = None,
     ) -> ContactMethod:
         """Whatever is not None; searches that are open keep their copy. 2 requests: 1 R for each 4 KB of the contact,
-        then a transaction of 2 items. NoSuchContact, NoSuchMethod, Invalid."""
-        method = method_of(details(self.db, domain_id, contact_id), method_id)
+        then a transaction of 2 items. NoSuchContact, NoSuchMethod, Invalid, Contended."""
+        found = details(self.db, domain_id, contact_id)
+        method = method_of(found, method_id)
+        if check is not None:
+            check(method)
         given = {"destination": destination, "order": order, "wait_seconds": wait_seconds, "enabled": enabled}
         said = {name: value for name, value in given.items() if value is not None}
         if not said:
@@ -142,11 +167,14 @@ class Contacts(Base):
             setattr(method, name, value)
         check_method(method.kind, method.destination, method.order, method.wait_seconds)
         updates = [attr(getattr(ContactMethod, name)).set(value) for name, value in said.items()]
+        held = _own(domain_id) if check is None else _own(domain_id) & (attr(Contact.edits) == found.contact.edits)
         try:
             with self.db.transaction() as tx:
-                tx.update(Contact.by_id(contact_id), _edited(), where=_own(domain_id))
+                tx.update(Contact.by_id(contact_id), _edited(), where=held)
                 tx.update(ContactMethod.of_contact(contact_id, method_id), *updates)
         except TransactionCancelled as cancelled:
+            if check is not None and _stored(cancelled) is not None:
+                raise Contended(f"contact {contact_id!r}") from cancelled
             raise _missing(cancelled, contact_id, method_id) from cancelled
         return method
 

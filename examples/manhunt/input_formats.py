@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
 
 from examples.manhunt.errors import Invalid
 from examples.manhunt.model import Link, Stage, Target, TargetKind
+from examples.manhunt.zones import at_local
+
+UTC = ZoneInfo("UTC")
 
 
-def moment(text: str) -> datetime:
-    """`2026-01-31T09:30Z`, or with another offset; without one it is UTC."""
+def moment(text: str, zone: ZoneInfo = UTC) -> datetime:
+    """`2026-01-31T09:30`, by the clocks of the zone; `2026-01-31T09:30Z`, or with another offset. Invalid for a time
+    that the zone's clocks skip; one that they show twice is the first of the two."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise Invalid(f"{text!r} is no moment: say one as in 2026-01-31T09:30Z") from error
-    return found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+        raise Invalid(f"{text!r} is not a moment: say one as in 2026-01-31T09:30") from error
+    if found.tzinfo is not None:
+        return found.astimezone(timezone.utc)
+    made = at_local(found, zone)
+    if made.astimezone(zone).replace(tzinfo=None) != found:
+        raise Invalid(f"the clocks of {zone.key} skip {text}: say another time")
+    return made
 
 
 def target(text: str) -> Target:
@@ -23,6 +33,11 @@ def target(text: str) -> Target:
     if not colon or not id or kind not in {each.value for each in TargetKind}:
         raise Invalid(f"{text!r} is nobody to look for: say contact:ID or rota:ID")
     return Target(TargetKind(kind), id)
+
+
+def target_text(target: Target) -> str:
+    """As `target` reads it."""
+    return f"{target.kind.value}:{target.id}"
 
 
 def stage(text: str) -> Stage:

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded
 from examples.manhunt.model import Kind, Status
+from examples.manhunt.pages_contacts import shown_method, shown_quiet
 from examples.manhunt.pages_incidents import window_of
 from examples.manhunt.picture import COLUMNS, picture
 from examples.manhunt.rendering import path_to, render
@@ -18,7 +19,7 @@ from examples.manhunt.views import search_view
 from examples.manhunt.web import COOKIE, App, domain_of, signed_in, web_of
 from examples.shared.cost import metered
 from examples.shared.errors import in_field
-from examples.shared.forms import OUR_PAGES, Form
+from examples.shared.forms import Form
 from examples.shared.refused_forms import form_on, typed
 
 Limit = Annotated[int, Query(ge=1, le=100)]
@@ -35,7 +36,7 @@ def start(request: Request, app: App, limit: Limit = 50, after: str | None = Non
     return render("contacts.html", found=found, domain=domain, took=took, after=after)
 
 
-@routes.post("/sign-in", dependencies=[OUR_PAGES])
+@routes.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
     """The domain's token goes into a cookie that no script and no other site can use."""
     web, token = web_of(request), form.text("token")
@@ -47,7 +48,7 @@ def sign_in(request: Request, form: Form) -> Response:
     return answer
 
 
-@routes.post("/sign-out", dependencies=[OUR_PAGES])
+@routes.post("/sign-out")
 def sign_out() -> Response:
     answer = RedirectResponse("/", 303)
     answer.delete_cookie(COOKIE)
@@ -85,6 +86,8 @@ def contact(
         asked={"status": status, "since": since, "until": until},
         statuses=list(Status),
         kinds=list(Kind),
+        shown_method=shown_method,
+        shown_quiet=shown_quiet,
     )
 
 

@@ -6,9 +6,10 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from examples.manhunt.errors import Invalid
-from examples.manhunt.model import Kind, QuietHours
+from examples.manhunt.model import Contact, ContactMethod, Kind, QuietHours
 from examples.manhunt.rendering import path_to
 from examples.manhunt.web import App, PageDomain
+from examples.shared.as_read import check_as_read
 from examples.shared.forms import Fields, Form
 from examples.shared.refused_forms import form_on
 
@@ -22,7 +23,10 @@ def create_contact(app: App, domain: PageDomain, form: Form) -> Response:
 
 @routes.post("/contacts/{contact_id}/name", dependencies=form_on("/contacts/{contact_id}"))
 def rename_contact(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
-    app.rename_contact(domain, contact_id, form.text("name"))
+    def check(contact: Contact) -> None:
+        check_as_read(form, {"name": contact.name})
+
+    app.rename_contact(domain, contact_id, form.text("name"), check)
     return _back(contact_id)
 
 
@@ -31,7 +35,7 @@ def set_quiet_hours(app: App, domain: PageDomain, form: Form, contact_id: str) -
     """Both times empty: none."""
     starts, ends = form.text("starts"), form.text("ends")
     quiet = QuietHours(starts, ends, form.text("zone") or "UTC") if starts or ends else None
-    app.set_quiet_hours(domain, contact_id, quiet)
+    app.set_quiet_hours(domain, contact_id, quiet, lambda contact: check_as_read(form, shown_quiet(contact)))
     return _back(contact_id)
 
 
@@ -67,6 +71,7 @@ def change_method(app: App, domain: PageDomain, form: Form, contact_id: str, met
         order=number(form, "order"),
         wait_seconds=number(form, "wait_seconds"),
         enabled="enabled" in form,
+        check=lambda method: check_as_read(form, shown_method(method)),
     )
     return _back(contact_id)
 
@@ -77,13 +82,29 @@ def delete_method(app: App, domain: PageDomain, contact_id: str, method_id: str)
     return _back(contact_id)
 
 
+def shown_quiet(contact: Contact) -> dict[str, str]:
+    """The fields of the form of quiet hours."""
+    quiet = contact.quiet
+    return {
+        "starts": quiet.starts if quiet else "",
+        "ends": quiet.ends if quiet else "",
+        "zone": quiet.zone if quiet else "UTC",
+    }
+
+
+def shown_method(method: ContactMethod) -> dict[str, str]:
+    """The fields of a method's form."""
+    numbers = {"order": str(method.order), "wait_seconds": str(method.wait_seconds)}
+    return {"destination": method.destination, "enabled": "on" if method.enabled else ""} | numbers
+
+
 def number(form: Fields, name: str) -> int:
     """A field that holds a number; 0 where it is empty."""
     text = form.text(name) or "0"
     try:
         return int(text)
     except ValueError as error:
-        raise Invalid(f"{name.replace('_', ' ')}: {text[:20]!r} is no number", name) from error
+        raise Invalid(f"{name.replace('_', ' ')}: {text[:20]!r} is not a number", name) from error
 
 
 def _back(contact_id: str) -> Response:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from examples.manhunt.input_formats import moment, target
+from examples.manhunt.choosing import CONTACT, POLICY, ROTA, choices, chosen, more_chosen, more_fields
+from examples.manhunt.input_formats import moment
 from examples.manhunt.model import IncidentStatus
-from examples.manhunt.pages_rotas import CHOICES, choices, seconds_in
+from examples.manhunt.pages_rotas import seconds_in
 from examples.manhunt.queries import Window
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.web import App, PageDomain
@@ -20,6 +21,7 @@ from examples.shared.forms import Fields, Form
 from examples.shared.refused_forms import form_on
 
 Limit = Annotated[int, Query(ge=1, le=100)]
+TARGETS = more_fields("target")
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 
@@ -48,14 +50,14 @@ def incidents(
 
     def ask() -> Any:
         page = app.incidents_of_domain(domain, status=asked, window=window_of(since, until), limit=limit, after=after)
-        return page, app.policies_of_domain(domain, limit=CHOICES).items
+        return page, choices(app, domain, POLICY)
 
-    (found, policies), took = metered(app.db, ask)
+    (found, offered), took = metered(app.db, ask)
     values = {"status": status, "since": since, "until": until}
     return render(
         "incidents.html",
         found=found,
-        policies=policies,
+        choices=offered,
         took=took,
         after=after,
         asked=values,
@@ -67,7 +69,7 @@ def incidents(
 def open_incident(app: App, domain: PageDomain, form: Form) -> Response:
     opened = app.open_incident(
         domain,
-        form.text("policy_id"),
+        chosen(app, domain, form, "policy", POLICY)[1],
         form.text("summary"),
         alarm_key=form.text("alarm_key"),
         urgent="urgent" in form,
@@ -76,14 +78,15 @@ def open_incident(app: App, domain: PageDomain, form: Form) -> Response:
 
 
 @routes.get("/incidents/{incident_id}")
-def incident(app: App, domain: PageDomain, incident_id: str) -> Response:
-    """It goes on before one's eyes, as a search does."""
+def incident(app: App, domain: PageDomain, incident_id: str, live: bool = False) -> Response:
+    """It goes on before one's eyes, as a search does. The script that looks again asks for it `live`: without whom its
+    form offers."""
 
     def ask() -> Any:
         found = app.incident_with_all(domain, incident_id)
-        return found, app.searches_of_incident(found), choices(app, domain)
+        return found, app.searches_of_incident(found), [] if live else choices(app, domain, ROTA, CONTACT)
 
-    (found, searches, (contacts, rotas)), took = metered(app.db, ask)
+    (found, searches, offered), took = metered(app.db, ask)
     links = {link.search_id: link for link in found.searches}
     return render(
         "incident.html",
@@ -91,8 +94,8 @@ def incident(app: App, domain: PageDomain, incident_id: str) -> Response:
         incident=found.incident,
         searches=searches,
         links=links,
-        contacts=contacts,
-        rotas=rotas,
+        choices=offered,
+        more_targets=TARGETS,
         now=app.now(),
         took=took,
     )
@@ -112,9 +115,8 @@ def snooze(app: App, domain: PageDomain, form: Form, incident_id: str) -> Respon
 
 @routes.post("/incidents/{incident_id}/reassign", dependencies=form_on("/incidents/{incident_id}"))
 def reassign(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
-    with in_field("target"):
-        targets = [target(text) for text in form.all("target")]
-    app.reassign(domain, incident_id, targets, **_who(form))
+    with in_field(TARGETS[0]):
+        app.reassign(domain, incident_id, more_chosen(app, domain, form, TARGETS, ROTA, CONTACT), **_who(form))
     return _shown(incident_id)
 
 

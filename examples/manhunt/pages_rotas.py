@@ -1,23 +1,24 @@
-"""The pages of rotas, with their calendar, and of escalation policies."""
+"""The pages of rotas, with their calendar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from examples.manhunt.input_formats import link, moment, seconds_of, target
-from examples.manhunt.model import Contact, Policy, Rota, Stage
+from examples.manhunt.choosing import CONTACT, choices, chosen, more_chosen, more_fields, names_of
+from examples.manhunt.input_formats import length, moment, seconds_of
+from examples.manhunt.model import Rota
 from examples.manhunt.pages_contacts import number
-from examples.manhunt.policies import MAX_STAGES
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.service import Service
 from examples.manhunt.web import App, PageDomain
-from examples.manhunt.zones import OnCall, on_call, on_call_between
+from examples.manhunt.zones import OnCall, at_local, on_call, on_call_between, zone_of
+from examples.shared.as_read import check_as_read
 from examples.shared.cost import metered
 from examples.shared.errors import in_field
 from examples.shared.forms import Fields, Form
@@ -25,11 +26,17 @@ from examples.shared.refused_forms import form_on
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 WEEKS = 4
-CHOICES = 100
-"""How many contacts and rotas a form offers."""
-MORE_STAGES = 2
-"""Empty stages that a form offers besides those that are there."""
+MORE = more_fields("add")
+"""The fields for more members."""
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A turn of a rota: the field that holds its number, and whose it is."""
+
+    field: str
+    contact_id: str
 
 
 @dataclass(frozen=True)
@@ -41,26 +48,25 @@ class Day:
 
 
 def calendar_of(rota: Rota, first: date, weeks: int = WEEKS) -> Iterator[Day]:
-    """The days of whole weeks, by UTC."""
-    start = datetime(first.year, first.month, first.day, tzinfo=timezone.utc) - timedelta(days=first.weekday())
-    for number_ in range(7 * weeks):
-        at = start + timedelta(days=number_)
-        yield Day(at.date(), tuple(on_call_between(rota, at, at + timedelta(days=1))))
+    """The days of whole weeks, from one midnight of the rota's zone to the next."""
+    zone, start = zone_of(rota.zone), datetime(first.year, first.month, first.day) - timedelta(days=first.weekday())
+    for at in (start + timedelta(days=day) for day in range(7 * weeks)):
+        since, until = at_local(at, zone), at_local(at + timedelta(days=1), zone)
+        yield Day(at.date(), tuple(on_call_between(rota, since, until)))
 
 
-def choices(app: Service, domain: str) -> tuple[Sequence[Contact], Sequence[Rota]]:
-    """Whom a form offers. 2 requests."""
-    return contacts_of(app, domain), app.rotas_of_domain(domain, limit=CHOICES).items
+def seats_of(rota: Rota) -> list[Seat]:
+    """In the order of the turns. Who has several turns has several fields."""
+    seen: list[str] = []
+    for id in rota.members:
+        seen.append(f"turn-{id}" if f"turn-{id}" not in seen else f"turn-{id}.{len(seen)}")
+    return [Seat(field, id) for field, id in zip(seen, rota.members, strict=True)]
 
 
-def contacts_of(app: Service, domain: str) -> Sequence[Contact]:
-    return app.contacts_of_domain(domain, limit=CHOICES).items
-
-
-def names_of(app: Service, ids: Iterable[str]) -> dict[str, str]:
-    """The names of contacts that are there, by id. A batch."""
-    keys = [Contact.by_id(id) for id in dict.fromkeys(ids)]
-    return {contact.contact_id: contact.name for contact in app.db.get_many(keys)} if keys else {}
+def shown_in(rota: Rota) -> dict[str, str]:
+    """The form's fields."""
+    turns = {seat.field: str(number) for number, seat in enumerate(seats_of(rota), start=1)}
+    return {"name": rota.name, "turn_seconds": length(rota.turn_seconds), "zone": rota.zone} | turns
 
 
 # --- rotas ------------------------------------------------------------------------------------------------------------
@@ -69,27 +75,23 @@ def rotas(app: App, domain: PageDomain, limit: Limit = 25, after: str | None = N
     def ask() -> dict[str, Any]:
         found = app.rotas_of_domain(domain, limit=limit, after=after)
         turns = {rota.rota_id: on_call(rota, app.now()) for rota in found.items}
-        names = names_of(app, (turn.contact_id for turn in turns.values() if turn is not None))
-        return {
-            "found": found,
-            "turns": turns,
-            "names": names,
-            "contacts": app.contacts_of_domain(domain, limit=CHOICES).items,
-        }
+        names = names_of(app, CONTACT, (turn.contact_id for turn in turns.values() if turn is not None))
+        return {"found": found, "turns": turns, "names": names, "choices": choices(app, domain, CONTACT)}
 
     values, took = metered(app.db, ask)
-    return render("rotas.html", **values, took=took, after=after, now=app.now())
+    return render("rotas.html", **values, more=MORE, took=took, after=after, now=app.now())
 
 
 @routes.post("/rotas", dependencies=form_on("/rotas"))
 def create_rota(app: App, domain: PageDomain, form: Form) -> Response:
+    zone = form.text("zone") or "UTC"
     made = app.create_rota(
         domain,
         form.text("name"),
-        members(form),
-        starts_at=moment_in(form, "starts_at") if form.text("starts_at") else app.now(),
+        [who.id for who in more_chosen(app, domain, form, MORE, CONTACT)],
+        starts_at=moment_in(form, "starts_at", zone) if form.text("starts_at") else app.now(),
         turn_seconds=seconds_in(form, "turn_seconds"),
-        zone=form.text("zone") or "UTC",
+        zone=zone,
     )
     return RedirectResponse(path_to("rotas", made.rota_id), 303)
 
@@ -100,39 +102,22 @@ def rota(app: App, domain: PageDomain, rota_id: str, day: date | None = None) ->
 
     def ask() -> dict[str, Any]:
         found = app.rota_by_id(domain, rota_id)
-        days = list(calendar_of(found, day or app.now().date()))
+        now = app.now().astimezone(zone_of(found.zone))
+        days = list(calendar_of(found, day or now.date()))
         shown = [*found.members, *(each.contact_id for each in found.overrides)]
-        names = names_of(app, [*shown, *(turn.contact_id for each in days for turn in each.turns)])
-        return {
-            "rota": found,
-            "days": days,
-            "names": names,
-            "contacts": app.contacts_of_domain(domain, limit=CHOICES).items,
-        }
+        names = names_of(app, CONTACT, [*shown, *(turn.contact_id for each in days for turn in each.turns)])
+        return {"rota": found, "now": now, "days": days, "names": names, "choices": choices(app, domain, CONTACT)}
 
     values, took = metered(app.db, ask)
-    first: date = values["days"][0].date
-    weeks = timedelta(weeks=WEEKS)
-    return render(
-        "rota.html",
-        **values,
-        took=took,
-        now=app.now(),
-        before=first - weeks,
-        later=first + weeks,
-    )
+    found, first, weeks = values["rota"], values["days"][0].date, timedelta(weeks=WEEKS)
+    values |= {"shown": shown_in(found), "seats": seats_of(found), "zone": zone_of(found.zone), "more": MORE}
+    return render("rota.html", **values, took=took, before=first - weeks, later=first + weeks)
 
 
 @routes.post("/rotas/{rota_id}", dependencies=form_on("/rotas/{rota_id}"))
 def change_rota(app: App, domain: PageDomain, form: Form, rota_id: str) -> Response:
-    app.change_rota(
-        domain,
-        rota_id,
-        name=form.text("name"),
-        members=members(form),
-        turn_seconds=seconds_in(form, "turn_seconds"),
-        zone=form.text("zone") or "UTC",
-    )
+    """What somebody typed; what they left stays as it is."""
+    app.edit_rota(domain, rota_id, lambda rota: _changes(app, domain, form, rota))
     return RedirectResponse(path_to("rotas", rota_id), 303)
 
 
@@ -144,8 +129,10 @@ def delete_rota(app: App, domain: PageDomain, rota_id: str) -> Response:
 
 @routes.post("/rotas/{rota_id}/overrides", dependencies=form_on("/rotas/{rota_id}"))
 def add_override(app: App, domain: PageDomain, form: Form, rota_id: str) -> Response:
-    starts, ends = moment_in(form, "starts_at"), moment_in(form, "ends_at")
-    app.add_override(domain, rota_id, form.text("contact_id"), starts, ends)
+    """Times are those of the rota's zone."""
+    zone = app.rota_by_id(domain, rota_id).zone
+    starts, ends = moment_in(form, "starts_at", zone), moment_in(form, "ends_at", zone)
+    app.add_override(domain, rota_id, chosen(app, domain, form, "contact", CONTACT)[1], starts, ends)
     return RedirectResponse(path_to("rotas", rota_id), 303)
 
 
@@ -155,9 +142,9 @@ def delete_override(app: App, domain: PageDomain, rota_id: str, override_id: str
     return RedirectResponse(path_to("rotas", rota_id), 303)
 
 
-def moment_in(form: Fields, name: str) -> datetime:
+def moment_in(form: Fields, name: str, zone: str) -> datetime:
     with in_field(name):
-        return moment(form.text(name))
+        return moment(form.text(name), zone_of(zone))
 
 
 def seconds_in(form: Fields, name: str) -> int:
@@ -165,66 +152,30 @@ def seconds_in(form: Fields, name: str) -> int:
         return seconds_of(form.text(name))
 
 
-def members(form: Fields) -> list[str]:
-    """In the order of their numbers; those without one are not members."""
-    chosen = [(number(form, f"turn-{id}"), id) for id in form.all("member") if form.text(f"turn-{id}")]
-    return [id for _, id in sorted(chosen)]
+def _changes(app: Service, domain: str, form: Fields, rota: Rota) -> dict[str, Any]:
+    """What a form makes of a rota. Changed where it is not as the form was made of."""
+    check_as_read(form, shown_in(rota), lambda text: _words(app, text))
+    seats, said = seats_of(rota), dict[str, Any]()
+    if form.changed("name"):
+        said["name"] = form.text("name")
+    if form.changed("turn_seconds"):
+        said["turn_seconds"] = seconds_in(form, "turn_seconds")
+    if form.changed("zone"):
+        said["zone"] = form.text("zone") or "UTC"
+    if form.changed(*MORE, *(seat.field for seat in seats)):
+        said["members"] = _members(form, seats) + [who.id for who in more_chosen(app, domain, form, MORE, CONTACT)]
+    return said
 
 
-# --- policies ---------------------------------------------------------------------------------------------------------
-@routes.get("/policies")
-def policies(app: App, domain: PageDomain, limit: Limit = 25, after: str | None = None) -> Response:
-    found, took = metered(app.db, lambda: app.policies_of_domain(domain, limit=limit, after=after))
-    return render("policies.html", found=found, took=took, after=after)
+def _members(form: Fields, seats: Sequence[Seat]) -> list[str]:
+    """In the order of their numbers; those without one are not members any more."""
+    kept = [(number(form, seat.field), place) for place, seat in enumerate(seats) if form.text(seat.field)]
+    return [seats[place].contact_id for _, place in sorted(kept)]
 
 
-@routes.get("/policies/new")
-def new_policy(app: App, domain: PageDomain) -> Response:
-    (contacts, of_domain), took = metered(app.db, lambda: choices(app, domain))
-    return render("policy.html", policy=None, stages=[None] * 3, contacts=contacts, rotas=of_domain, took=took)
-
-
-@routes.get("/policies/{policy_id}")
-def policy(app: App, domain: PageDomain, policy_id: str) -> Response:
-    (found, (contacts, of_domain)), took = metered(
-        app.db, lambda: (app.policy_by_id(domain, policy_id), choices(app, domain))
-    )
-    empty = [None] * min(MORE_STAGES, MAX_STAGES - len(found.stages))
-    stages = [*found.stages, *empty]
-    return render("policy.html", policy=found, stages=stages, contacts=contacts, rotas=of_domain, took=took)
-
-
-@routes.post("/policies", dependencies=form_on("/policies/new"))
-def create_policy(app: App, domain: PageDomain, form: Form) -> Response:
-    return _shown(app.create_policy(domain, form.text("name"), stages_of(form), **_rest(form)))
-
-
-@routes.post("/policies/{policy_id}", dependencies=form_on("/policies/{policy_id}"))
-def replace_policy(app: App, domain: PageDomain, form: Form, policy_id: str) -> Response:
-    return _shown(app.replace_policy(domain, policy_id, form.text("name"), stages_of(form), **_rest(form)))
-
-
-@routes.post("/policies/{policy_id}/delete", dependencies=form_on("/policies/{policy_id}"))
-def delete_policy(app: App, domain: PageDomain, policy_id: str) -> Response:
-    app.delete_policy(domain, policy_id)
-    return RedirectResponse("/policies", 303)
-
-
-def stages_of(form: Fields) -> list[Stage]:
-    """The stages of a form in which somebody is chosen."""
-    chosen = [form.all(f"stage-{place}") for place in range(MAX_STAGES)]
-    return [
-        Stage([target(text) for text in texts], seconds_in(form, f"wait-{place}"))
-        for place, texts in enumerate(chosen)
-        if texts
-    ]
-
-
-def _rest(form: Fields) -> dict[str, Any]:
-    with in_field("links"):
-        links = [link(line) for line in form.text("links").splitlines() if line.strip()]
-    return {"repeats": number(form, "repeats"), "links": links}
-
-
-def _shown(made: Policy) -> Response:
-    return RedirectResponse(path_to("policies", made.policy_id), 303)
+def _words(app: Service, text: str) -> str:
+    """A field's name for people."""
+    id = text.removeprefix("turn-").partition(".")[0]
+    if id == text:
+        return text.replace("turn_seconds", "the length of a turn").replace("_", " ")
+    return f"the turn of {names_of(app, CONTACT, [id]).get(id, 'somebody who was deleted')}"

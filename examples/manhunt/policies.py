@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from examples.manhunt.base import WEEK_SECONDS, Base
+from examples.manhunt.base import TRIES, WEEK_SECONDS, Base
 from examples.manhunt.contacts import check_name
 from examples.manhunt.destinations import check_url
-from examples.manhunt.errors import Invalid, Missing, NoSuchContact, NoSuchPolicy, NoSuchRota
-from examples.manhunt.model import Contact, Link, Policy, Rota, Stage, TargetKind
-from singletable import Page, TransactionCancelled, attr
+from examples.manhunt.errors import Contended, Invalid, NoSuchContact, NoSuchPolicy, NoSuchRota
+from examples.manhunt.model import Contact, Link, Policy, Rota, Stage, Target, TargetKind
+from singletable import NotFound, Page, TransactionCancelled, VersionMoved, attr
 from singletable.records import Transaction
 
 MAX_STAGES = 10
 MAX_TARGETS = 10
 MAX_REPEATS = 9
 MAX_LINKS = 10
+EDITED = ("name", "stages", "repeats", "links")
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,31 @@ class Policies(Base):
         repeats: int = 0,
         links: Sequence[Link] = (),
     ) -> Policy:
-        """Incidents that are open keep their copy. 2 requests. NoSuchPolicy, NoSuchContact, NoSuchRota, Invalid."""
-        check_policy(name, stages, repeats, links)
-        policy = self.policy_by_id(domain_id, policy_id)
-        updates = (
-            attr(Policy.name).set(name),
-            attr(Policy.stages).set(list(stages)),
-            attr(Policy.repeats).set(repeats),
-            attr(Policy.links).set(list(links)),
-        )
-        key = Policy.by_id(policy.policy_id)
-        own = attr(Policy.domain_id) == domain_id
-        with_targets(self, domain_id, stages, lambda tx: tx.update(key, *updates, where=own))
-        return self.policy_by_id(domain_id, policy_id)
+        """As `change_policy`, whatever it was."""
+        given = {"name": name, "stages": list(stages), "repeats": repeats, "links": list(links)}
+        return self.change_policy(domain_id, policy_id, lambda policy: given)
+
+    def change_policy(self, domain_id: str, policy_id: str, changes: Callable[[Policy], Mapping[str, Any]]) -> Policy:
+        """What `changes` makes of the policy as it stands, which is held: of two edits at once one begins again.
+        Incidents that are open keep their copy. 3 requests. NoSuchPolicy, NoSuchContact, NoSuchRota, Invalid,
+        Contended."""
+        for _ in range(TRIES):
+            policy = self.policy_by_id(domain_id, policy_id)
+            said = changes(policy)
+            check_policy(**{name: said.get(name, getattr(policy, name)) for name in EDITED})
+            updates = [attr(getattr(Policy, name)).set(value) for name, value in said.items()]
+            if not updates:
+                return policy
+            kept = {target for stage in policy.stages for target in stage.targets}
+            stages: list[Stage] = said.get("stages", [])
+            try:
+                with_targets(self, domain_id, stages, lambda tx: tx.update(policy, *updates), kept)  # noqa: B023 run here
+            except TransactionCancelled as cancelled:
+                if not any(isinstance(failure.error, VersionMoved | NotFound) for failure in cancelled.failures):
+                    raise
+                continue
+            return self.policy_by_id(domain_id, policy_id)
+        raise Contended(f"policy {policy_id!r}")
 
     def delete_policy(self, domain_id: str, policy_id: str) -> None:
         """Incidents that are open go on by their copy. 2 requests. NoSuchPolicy."""
@@ -107,9 +121,16 @@ def check_link(link: Link, title: str, url: str) -> None:
     check_url(link.url, url)
 
 
-def with_targets(base: Base, domain_id: str, stages: Sequence[Stage], write: Callable[[Transaction], None]) -> None:
-    """A write in one transaction with checks that whom the stages name is there, and the domain's."""
-    targets = dict.fromkeys(target for stage in stages for target in stage.targets)
+def with_targets(
+    base: Base,
+    domain_id: str,
+    stages: Sequence[Stage],
+    write: Callable[[Transaction], None],
+    kept: Container[Target] = (),
+) -> None:
+    """A write in one transaction with checks that whom the stages name, but those they named before, is there, and the
+    domain's."""
+    targets = dict.fromkeys(target for stage in stages for target in stage.targets if target not in kept)
     try:
         with base.db.transaction() as tx:
             write(tx)
@@ -119,10 +140,8 @@ def with_targets(base: Base, domain_id: str, stages: Sequence[Stage], write: Cal
                 else:
                     tx.check(Rota.by_id(target.id), where=attr(Rota.domain_id) == domain_id)
     except TransactionCancelled as cancelled:
-        raise _missing(cancelled) from cancelled
-
-
-def _missing(cancelled: TransactionCancelled) -> Missing:
-    key = cancelled.failures[0].key
-    errors = {Contact: NoSuchContact, Rota: NoSuchRota, Policy: NoSuchPolicy}
-    return errors[key.kinds[0]](key.partition)
+        errors: dict[type[Any], type[NoSuchContact | NoSuchRota]] = {Contact: NoSuchContact, Rota: NoSuchRota}
+        missing = next((failure.key for failure in cancelled.failures if failure.key.kinds[0] in errors), None)
+        if missing is None:
+            raise
+        raise errors[missing.kinds[0]](missing.partition) from cancelled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -84,18 +84,24 @@ class Rotas(Base):
         turn_seconds: int | None = None,
         zone: str | None = None,
     ) -> Rota:
-        """Whatever is not None. Searches that are open go on for whom they were opened. 2 requests. NoSuchRota,
-        NoSuchContact, Invalid, Contended."""
+        """Whatever is not None, as `edit_rota`."""
         given: dict[str, Any] = {"name": name, "starts_at": starts_at, "turn_seconds": turn_seconds, "zone": zone}
         given["members"] = list(members) if members is not None else None
         said = {field: value for field, value in given.items() if value is not None}
+        return self.edit_rota(domain_id, rota_id, lambda rota: said)
 
-        def edit(rota: Rota) -> list[Update]:
+    def edit_rota(self, domain_id: str, rota_id: str, changes: Callable[[Rota], Mapping[str, Any]]) -> Rota:
+        """What `changes` makes of the rota as it stands, which is held. Searches that are open go on for whom they were
+        opened. 3 requests. NoSuchRota, NoSuchContact, Invalid, Contended."""
+
+        def edit(rota: Rota) -> tuple[list[Update], Sequence[str]]:
+            said = changes(rota)
             checked = ("name", "members", "turn_seconds", "zone")
             check_rota(**{field: said.get(field, getattr(rota, field)) for field in checked})
-            return [attr(getattr(Rota, field)).set(value) for field, value in said.items()]
+            new = [id for id in said.get("members", ()) if id not in rota.members]  # who was deleted since stays in it
+            return [attr(getattr(Rota, field)).set(value) for field, value in said.items()], new
 
-        return self._edit(domain_id, rota_id, edit, members or ())
+        return self._edit(domain_id, rota_id, edit)
 
     def add_override(
         self, domain_id: str, rota_id: str, contact_id: str, starts_at: datetime, ends_at: datetime
@@ -106,36 +112,35 @@ class Rotas(Base):
             raise Invalid("an override ends after it begins", "ends_at")
         made = Override(self.new_id(), contact_id, starts_at, ends_at)
 
-        def edit(rota: Rota) -> list[Update]:
+        def edit(rota: Rota) -> tuple[list[Update], Sequence[str]]:
             kept = [other for other in rota.overrides if not is_over(other, self.now() - KEPT)]
             if len(kept) >= MAX_OVERRIDES:
                 raise Refused(f"rota {rota_id!r} has {MAX_OVERRIDES} overrides, which is the most: delete one first")
-            return [attr(Rota.overrides).set([*kept, made])]
+            return [attr(Rota.overrides).set([*kept, made])], [contact_id]
 
-        self._edit(domain_id, rota_id, edit, [contact_id])
+        self._edit(domain_id, rota_id, edit)
         return made
 
     def delete_override(self, domain_id: str, rota_id: str, override_id: str) -> Rota:
         """2 requests. NoSuchRota, NoSuchOverride, Contended."""
 
-        def edit(rota: Rota) -> list[Update]:
+        def edit(rota: Rota) -> tuple[list[Update], Sequence[str]]:
             rest = [other for other in rota.overrides if other.override_id != override_id]
             if len(rest) == len(rota.overrides):
                 raise NoSuchOverride(rota_id, override_id)
-            return [attr(Rota.overrides).set(rest)]
+            return [attr(Rota.overrides).set(rest)], ()
 
-        return self._edit(domain_id, rota_id, edit, ())
+        return self._edit(domain_id, rota_id, edit)
 
     def delete_rota(self, domain_id: str, rota_id: str) -> None:
         """Stages that name it pass over it. 2 requests. NoSuchRota."""
         self.db.delete(Rota.by_id(self.rota_by_id(domain_id, rota_id).rota_id))
 
-    def _edit(
-        self, domain_id: str, rota_id: str, edit: Callable[[Rota], list[Update]], contacts: Sequence[str]
-    ) -> Rota:
+    def _edit(self, domain_id: str, rota_id: str, edit: Callable[[Rota], tuple[list[Update], Sequence[str]]]) -> Rota:
+        """What an edit says of the rota as it stands, with the contacts that must be there."""
         for _ in range(TRIES):
             rota = self.rota_by_id(domain_id, rota_id)
-            updates = edit(rota)
+            updates, contacts = edit(rota)
             if not updates:
                 return rota
             try:

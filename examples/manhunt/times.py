@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timezone, tzinfo
 
 
 def duration(seconds: int) -> str:
@@ -14,12 +14,13 @@ def duration(seconds: int) -> str:
     return " ".join(parts) or "0 s"
 
 
-def clock(moment: datetime) -> str:
-    return f"{moment:%H:%M:%S}"
+def clock(moment: datetime, zone: tzinfo = timezone.utc) -> str:
+    return f"{moment.astimezone(zone):%H:%M:%S}"
 
 
-def day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+def day(moment: datetime, zone: tzinfo = timezone.utc) -> str:
+    """With the zone, as its clocks name it: CET, CEST."""
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
 
 
 def iso(moment: datetime) -> str:

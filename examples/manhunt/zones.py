@@ -13,6 +13,8 @@ from examples.manhunt.model import Override, QuietHours, Rota
 from examples.shared.errors import in_field
 
 DAY_SECONDS = 24 * 3600
+HOUR_SECONDS = 3600
+TICK = timedelta(microseconds=1)
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -34,8 +36,18 @@ def time_of_day(text: str) -> time:
 
 
 def at_local(moment: datetime, zone: ZoneInfo) -> datetime:
-    """A time of the zone's clocks as a moment. One that they show twice is the first of the two."""
-    return moment.replace(tzinfo=zone).astimezone(timezone.utc)
+    """A time of the zone's clocks as a moment. One that they show twice is the first of the two; for one that they skip
+    it is the moment at which they do. So what is later there is never earlier here."""
+    local = moment.replace(tzinfo=zone)
+    found = local.astimezone(timezone.utc)
+    late, early = found, local.replace(fold=1).astimezone(timezone.utc)
+    if local.fold or early >= late:  # not skipped: the clocks showed it
+        return found
+    offset = late.astimezone(zone).utcoffset()
+    while late - early > TICK:
+        middle = early + (late - early) // 2
+        late, early = (middle, early) if middle.astimezone(zone).utcoffset() == offset else (late, middle)
+    return late
 
 
 # --- quiet hours ------------------------------------------------------------------------------------------------------
@@ -124,9 +136,11 @@ def turn_number(rota: Rota, moment: datetime) -> int:
 
 
 def turn_start(rota: Rota, number: int) -> datetime:
-    """When a turn begins. One of whole days keeps the time of the day of the rota's zone."""
+    """When a turn begins. One of whole days, or of hours that make up a day, keeps the time of the day of the rota's
+    zone: that in which the clocks are set is longer or shorter."""
     length = timedelta(seconds=rota.turn_seconds)
-    if rota.turn_seconds % DAY_SECONDS:
+    is_of_day = rota.turn_seconds % HOUR_SECONDS == 0 and DAY_SECONDS % rota.turn_seconds == 0
+    if rota.turn_seconds % DAY_SECONDS and not is_of_day:
         return rota.starts_at + number * length
     zone = zone_of(rota.zone)
     local = rota.starts_at.astimezone(zone).replace(tzinfo=None)

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from examples.organisations import pages
@@ -40,6 +39,7 @@ from examples.organisations.schemas import (
 from examples.organisations.service import Service
 from examples.organisations.web import App, Caller, Myself, equip
 from examples.shared.errors import LIBRARY_STATUS, words_of
+from examples.shared.guard import guarded
 from examples.shared.principal import Principal
 from examples.shared.refused_forms import NOT_THERE, form_page
 
@@ -57,11 +57,10 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
-    """The application over a service. `hosts` are the names it answers to: a page of another site can't reach it by a
-    name of its own that leads here."""
-    app = FastAPI(title="Organisations", description="Users, organisations, groups and services in one DynamoDB table.")
+    """The application over a service. `hosts` are the names it answers to."""
+    about = "Users, organisations, groups and services in one DynamoDB table."
+    app = guarded(hosts, {}, title="Organisations", description=about)  # pages have headers; /docs has scripts
     equip(app, service, principal)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.include_router(users)
     app.include_router(routes)
     app.include_router(jobs)
@@ -78,7 +77,7 @@ def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
         own = error if isinstance(error, ApplicationError) else None
         said = "Not Found" if status == 404 else words_of(error)
-        return await _say(request, status, said, field=own.field if own else None)
+        return await _say(request, status, said, field=own.field if own else None, cause=error)
 
     return answer
 
@@ -88,12 +87,18 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return await _say(request, error.status_code, str(error.detail), error.headers)
 
 
-async def _say(request: Request, status: int, said: str, headers: Any = None, field: str | None = None) -> Response:
+async def _say(
+    request: Request,
+    status: int,
+    said: str,
+    headers: Any = None,
+    field: str | None = None,
+    cause: Exception | None = None,
+) -> Response:
     if pages.is_api(request.url.path):
         return JSONResponse({"detail": said}, status, headers)
-    return await form_page(request, status, NOT_THERE if status == 404 else said, field) or pages.error_page(
-        request, status, said
-    )
+    shown = await form_page(request, status, NOT_THERE if status == 404 else said, field, cause)
+    return shown or pages.error_page(request, status, said)
 
 
 # --- oneself ----------------------------------------------------------------------------------------------------------

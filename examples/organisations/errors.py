@@ -10,13 +10,15 @@ ApplicationError
 from __future__ import annotations
 
 from examples.organisations.roles import Capability, roles_with
-from examples.shared.errors import ApplicationError, Invalid, Missing, Refused
+from examples.shared.errors import ApplicationError, Changed, Difference, Invalid, Missing, Refused
 
 __all__ = [
     "AlreadyAccepted",
     "ApplicationError",
     "BeingDeleted",
+    "Changed",
     "Contended",
+    "Difference",
     "IdTaken",
     "Invalid",
     "LastOwner",

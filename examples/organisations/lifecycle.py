@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -72,15 +73,25 @@ class Organisations(Actions):
         return roster(replace(details, members=refresh_members(self.db, accepted)))
 
     # --- the name -----------------------------------------------------------------------------------------------------
-    def put_organisation(self, organisation_id: str, name: str, *, by: str | None = None) -> Renamed:
+    def put_organisation(
+        self,
+        organisation_id: str,
+        name: str,
+        *,
+        by: str | None = None,
+        check: Callable[[Organisation], object] | None = None,
+    ) -> Renamed:
         """Change the name, and its copy with each member and everybody invited: in one transaction where there are up
-        to 99, otherwise by a task, whose job says how far it is. Until then `refresh` reads names as they are.
+        to 99, otherwise by a task, whose job says how far it is. Until then `refresh` reads names as they are. `check`
+        sees the organisation as it is stored, and raises where it is not to be changed.
 
         2 requests: 1 R for each 4 KB of the organisation; then 2 W + 2 W a copy, or 7 W, and for each copy 3 R and 1 W
         of the task. An open invitation takes 1 W more. NoSuchOrganisation, NotAllowed.
         """
         for _ in range(TRIES):
             details = self._details(organisation_id, by, Capability.RENAME)
+            if check is not None:
+                check(details.organisation)
             try:
                 return self._rename(details, name, by)
             except TransactionCancelled:
@@ -159,7 +170,8 @@ class Organisations(Actions):
     def _rename(self, details: OrganisationDetails, name: str, by: str | None) -> Renamed:
         organisation, copies = details.organisation, len(details.members)
         id = organisation.organisation_id
-        unchanged = attr(Organisation.copies) == organisation.copies
+        same_name = attr(Organisation.organisation_name) == organisation.organisation_name
+        unchanged = (attr(Organisation.copies) == organisation.copies) & same_name
         updates = attr(Organisation.organisation_name).set(name), attr(Organisation.changed_by).set(by)
         job = replace(self._job(id, JobKind.RENAME, by), total=copies) if copies > MAX_COPIES else None
         with self.db.transaction() as tx:

@@ -15,18 +15,20 @@ from examples.organisations.errors import Invalid, NoSuchMember, NoSuchUser
 from examples.organisations.groups import Group
 from examples.organisations.invitations import OpenInvitation
 from examples.organisations.matrix import Matrix, Seen, matrix, seen_by, services_of
-from examples.organisations.model import GroupMember, OrganisationService, TrailEntry
+from examples.organisations.model import GroupMember, Organisation, OrganisationService, TrailEntry, User
 from examples.organisations.permissions import Decision, Grant
 from examples.organisations.rendering import path_to, render
-from examples.organisations.roles import CAPABILITIES
+from examples.organisations.roles import CAPABILITIES, Capability
 from examples.organisations.web import App, caller_of
+from examples.shared.as_read import check_as_read
 from examples.shared.cost import metered
 from examples.shared.errors import in_field
-from examples.shared.forms import OUR_PAGES, Fields, Form
+from examples.shared.forms import Fields, Form
 from examples.shared.refused_forms import form_on, typed
 from singletable import Page
 
 COOKIE = "organisations"
+DETAILS = ("first_name", "last_name", "phone")
 _WHO_MAY = "/o/{organisation_id}/who-may"
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
@@ -58,11 +60,11 @@ def start(request: Request, app: App) -> Response:
     try:
         found, took = metered(app.db, lambda: app.refresh_user(me))
     except NoSuchUser:
-        return render("start.html", me=me, profile=None)
-    return render("start.html", me=me, profile=found, took=took)
+        return render("start.html", me=me, profile=None, shown=shown_details(None))
+    return render("start.html", me=me, profile=found, shown=shown_details(found.user), took=took)
 
 
-@routes.post("/sign-in", dependencies=[OUR_PAGES])
+@routes.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
     """A session token goes into a cookie that no script and no other site can use."""
     token = form.text("token")
@@ -74,7 +76,7 @@ def sign_in(request: Request, form: Form) -> Response:
     return answer
 
 
-@routes.post("/sign-out", dependencies=[OUR_PAGES])
+@routes.post("/sign-out")
 def sign_out() -> Response:
     answer = RedirectResponse("/", 303)
     answer.delete_cookie(COOKIE)
@@ -83,8 +85,8 @@ def sign_out() -> Response:
 
 @routes.post("/me", dependencies=form_on("/"))
 def put_me(app: App, me: Me, form: Form) -> Response:
-    names = ("first_name", "last_name", "phone")
-    app.put_user(me, **{name: _short(form, name) for name in names})
+    given = {name: _short(form, name) for name in DETAILS}
+    app.put_user(me, **given, check=lambda user: check_as_read(form, shown_details(user)))
     return RedirectResponse("/", 303)
 
 
@@ -166,8 +168,16 @@ def who_may(
             organisation_id, service=service or None, group=group or None, after=after, by=me
         )
 
-    (seen, found), took = metered(app.db, read)
-    return _page("who_may.html", seen, "services", found=found, after=after, service=service, group=group, took=took)
+    def whole() -> tuple[Seen, Page[GroupMember], OrganisationService | None]:
+        seen, page = read()
+        renames = service and not group and Capability.MANAGE_SERVICES in CAPABILITIES[seen.role]
+        key = OrganisationService.of_organisation(organisation_id, service or "")
+        return seen, page, app.db.get(key.consistent()) if renames else None
+
+    (seen, found, named), took = metered(app.db, whole)
+    return _page(
+        "who_may.html", seen, "services", found=found, after=after, service=service, group=group, named=named, took=took
+    )
 
 
 @routes.get("/o/{organisation_id}/may")
@@ -213,7 +223,10 @@ def job(app: App, me: Me, job_id: str) -> Response:
 # --- changes ----------------------------------------------------------------------------------------------------------
 @routes.post("/o/{organisation_id}/rename", dependencies=form_on("/o/{organisation_id}"))
 def rename(app: App, me: Me, organisation_id: str, form: Form) -> Response:
-    renamed = app.put_organisation(organisation_id, _said(form, "name"), by=me)
+    def check(stored: Organisation) -> None:
+        check_as_read(form, {"name": stored.organisation_name})
+
+    renamed = app.put_organisation(organisation_id, _said(form, "name"), by=me, check=check)
     return RedirectResponse(f"/j/{renamed.job.job_id}" if renamed.job else path_to(organisation_id), 303)
 
 
@@ -230,8 +243,15 @@ def delete(app: App, me: Me, organisation_id: str, form: Form) -> Response:
 def put_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     service_id = _said(form, "service")
     with in_field("service"):
-        app.put_service(organisation_id, service_id, _short(form, "name") or service_id, by=me)
+        app.put_service(organisation_id, service_id, _short(form, "name") or service_id, by=me, is_new=True)
     return RedirectResponse(path_to(organisation_id, "services"), 303)
+
+
+@routes.post("/o/{organisation_id}/services/rename", dependencies=form_on(f"{_WHO_MAY}?service={{service}}"))
+def rename_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
+    service = _said(form, "service")
+    app.rename_service(organisation_id, service, _said(form, "name"), was=form.was("name"), by=me)
+    return RedirectResponse(path_to(organisation_id, "who-may", service=service), 303)
 
 
 @routes.post("/o/{organisation_id}/services/delete", dependencies=form_on(f"{_WHO_MAY}?service={{service}}"))
@@ -291,6 +311,11 @@ def error_page(request: Request, status: int, said: str) -> HTMLResponse:
 def is_api(path: str) -> bool:
     """Whether programs ask there: an error is JSON. Under any other path it is shown as a page."""
     return path.split("/")[1] in ("users", "organisations", "jobs")
+
+
+def shown_details(user: User | None) -> dict[str, str]:
+    """The fields of the form of one's details."""
+    return {name: getattr(user, name) if user is not None else "" for name in DETAILS}
 
 
 def _page(template: str, seen: Seen, tab: str, **found: Any) -> Response:

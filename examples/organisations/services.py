@@ -8,13 +8,13 @@ is left to do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
 from examples.organisations.access import allowed, errors_by_class, raise_for_organisation
 from examples.organisations.base import TRIES, Actions
-from examples.organisations.errors import Contended, NoSuchService
+from examples.organisations.errors import Changed, Contended, Difference, NoSuchService, Refused
 from examples.organisations.groups import parse, service_prefix
 from examples.organisations.members import raise_for_service, take
 from examples.organisations.model import SERVICE_KEPT, Organisation, OrganisationMember, OrganisationService
@@ -34,9 +34,11 @@ class _TakenOver(Exception):
 
 @dataclass(frozen=True)
 class Services(Actions):
-    def put_service(self, organisation_id: str, service_id: str, name: str, *, by: str | None = None) -> None:
-        """A new service: 1 request, 4 W. One that is there gets the name: 2 requests, 8 W. NoSuchOrganisation,
-        NotAllowed, BeingDeleted."""
+    def put_service(
+        self, organisation_id: str, service_id: str, name: str, *, by: str | None = None, is_new: bool = False
+    ) -> None:
+        """A new service: 1 request, 4 W. One that is there gets the name: 2 requests, 8 W; where it is to be new,
+        Refused. NoSuchOrganisation, NotAllowed, BeingDeleted."""
         service = OrganisationService(
             organisation_id=organisation_id, service_id=service_id, service_name=name, changed_by=by
         )
@@ -48,7 +50,20 @@ class Services(Actions):
             self._raise_for_caller(organisation_id, by, cancelled)
             if not isinstance(errors_by_class(cancelled).get(OrganisationService), AlreadyExists):
                 raise
-            self._rename_service(service, by)
+            if is_new:
+                raise Refused(f"there is a service {service_id!r} already: rename it on its page") from cancelled
+            self._rename_service(service, by, SERVICE_KEPT)
+
+    def rename_service(self, organisation_id: str, service_id: str, name: str, *, was: str, by: str | None) -> None:
+        """Where its name is `was`: 2 requests, 1 R and 8 W. Changed, NoSuchService, NoSuchOrganisation, NotAllowed,
+        BeingDeleted."""
+        stored = self.db.get(OrganisationService.of_organisation(organisation_id, service_id).consistent())
+        if stored is None:
+            raise NoSuchService(organisation_id, service_id)
+        if stored.service_name not in (was, name):
+            raise Changed("the service", {"name": Difference(was, stored.service_name, name)})
+        held = SERVICE_KEPT & (attr(OrganisationService.service_name) == stored.service_name)
+        self._rename_service(replace(stored, service_name=name), by, held)
 
     def delete_service(self, organisation_id: str, service_id: str, *, by: str | None = None) -> None:
         """Nobody sees the service or its groups from the first write on; where the rest is broken off, a second call
@@ -114,7 +129,7 @@ class Services(Actions):
                 tx.update(key, groups.exclude(texts), waiting.exclude(texts), changed)
                 take(tx, organisation_id, email, [parse(text) for text in sorted(texts)])
 
-    def _rename_service(self, service: OrganisationService, by: str | None) -> None:
+    def _rename_service(self, service: OrganisationService, by: str | None, held: Condition) -> None:
         organisation_id, service_id = service.organisation_id, service.service_id
         try:
             with self.db.transaction() as tx:
@@ -123,7 +138,7 @@ class Services(Actions):
                     OrganisationService.of_organisation(organisation_id, service_id),
                     attr(OrganisationService.service_name).set(service.service_name),
                     attr(OrganisationService.changed_by).set(by),
-                    where=SERVICE_KEPT,
+                    where=held,
                 )
         except TransactionCancelled as cancelled:
             self._raise_for_caller(organisation_id, by, cancelled)

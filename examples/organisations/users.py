@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from examples.organisations.addresses import address, spelling
 from examples.organisations.base import TRIES, Actions
-from examples.organisations.copies import MAX_COPIES, copied, refresh_names
+from examples.organisations.copies import MAX_COPIES, copied, details_are, refresh_names
 from examples.organisations.errors import Contended, NoSuchUser
 from examples.organisations.model import OrganisationMember, User, UserDetails, UserOrganisation
 from examples.organisations.views import Profile, profile
-from singletable import AlreadyExists, ConditionFailed, NotFound, TransactionCancelled, Update, attr
+from singletable import AlreadyExists, Condition, ConditionFailed, NotFound, TransactionCancelled, Update, attr
 
 
 @dataclass(frozen=True)
 class Users(Actions):
-    def put_user(self, email: str, *, first_name: str = "", last_name: str = "", phone: str = "") -> User:
+    def put_user(
+        self,
+        email: str,
+        *,
+        first_name: str = "",
+        last_name: str = "",
+        phone: str = "",
+        check: Callable[[User | None], object] | None = None,
+    ) -> User:
         """Register a user, or change their details; `createdAt` stays as it was. Up to 99 copies change in the same
         write; more follow by the table's stream.
+
+        `check` sees the details as they are stored, which are held then, and raises where they are not to be changed.
 
         2 requests: R by the size of the partition, then 1 W, or 2 W + 3 W for each organisation the user is in.
         """
@@ -35,9 +45,11 @@ class Users(Actions):
             assert details is not None  # every part of it may be absent
             joined = [m for m in details.memberships if m.accepted_at is not None]
             old = details.user
+            if check is not None:
+                check(old)
             user = given if old is None else replace(given, created_at=old.created_at, copies=old.copies)
             try:
-                self._write_user(old, user, joined if len(joined) <= MAX_COPIES else [])
+                self._write_user(old, user, joined if len(joined) <= MAX_COPIES else [], is_held=check is not None)
             except (TransactionCancelled, AlreadyExists, ConditionFailed, NotFound):
                 continue
             return user
@@ -69,19 +81,25 @@ class Users(Actions):
         return replace(found, organisations=organisations, invitations=tuple(s for s in fresh if s.accepted_at is None))
 
     # --- writes -------------------------------------------------------------------------------------------------------
-    def _write_user(self, old: User | None, user: User, joined: Sequence[UserOrganisation]) -> None:
+    def _write_user(
+        self, old: User | None, user: User, joined: Sequence[UserOrganisation], *, is_held: bool = False
+    ) -> None:
         """The record and its copies; alone, for half the units, where there are none."""
         if old is None and not joined:
             return self.db.create(user)
         key, changes = User.by_email(user.email), _changes(user)
+        held: Condition | None = None
+        if old is not None:
+            held = attr(User.copies) == old.copies
+            held = held & details_are(old) if is_held else held
         if old is not None and not joined:
-            self.db.update(key, *changes, where=attr(User.copies) == old.copies)
+            self.db.update(key, *changes, where=held)
             return None
         with self.db.transaction() as tx:
             if old is None:
                 tx.create(user)
             else:
-                tx.update(key, *changes, where=attr(User.copies) == old.copies)
+                tx.update(key, *changes, where=held)
             for m in joined:
                 tx.update(OrganisationMember.of_organisation(m.organisation_id, user.email), *copied(user))
         return None

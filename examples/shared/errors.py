@@ -4,6 +4,7 @@ ApplicationError
 ├── Invalid      the input: a name, a number, a file                           (also ValueError; HTTP 422)
 ├── Missing      there is none, or none that the caller may know of            (HTTP 404)
 ├── Refused      the data as it stands says no                                 (HTTP 409)
+│   └── Changed  somebody else changed the same meanwhile
 └── Undeliverable  a provider did not take a message: try again
     ├── Rejected   ... and will not take it when asked again
     └── Unanswered ... as far as we know: it was sent, and nobody said whether it arrived
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
@@ -40,6 +42,31 @@ class Missing(ApplicationError):
 
 class Refused(ApplicationError):
     """The data, as it stands, says no."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What two people changed, or one of them."""
+
+    base: Any
+    """As the caller read it."""
+    stored: Any
+    """As somebody else left it."""
+    yours: Any
+
+    def __str__(self) -> str:
+        return f"is {self.stored!r}, " + (
+            f"was {self.base!r}" if self.yours == self.base else f"you wanted {self.yours!r}"
+        )
+
+
+class Changed(Refused):
+    """Somebody else changed what the caller had read; nothing was written."""
+
+    def __init__(self, what: str, differences: Mapping[str, Difference]) -> None:
+        said = ", ".join(f"{name} {difference}" for name, difference in differences.items())
+        super().__init__(f"{what} was changed meanwhile: {said}")
+        self.differences = differences
 
 
 class Undeliverable(ApplicationError):

@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from urllib.parse import unquote
 
-from examples.shared.forms import Fields
+from examples.shared.forms import WAS, Fields
 
 _UNTYPED = frozenset({"hidden", "password", "submit", "button", "image", "reset"})
 _TICKED = frozenset({"checkbox", "radio"})
@@ -31,6 +31,16 @@ class Sent:
     method: str
     """get or post."""
     fields: Fields
+    is_outdated: bool = False
+    """Somebody else changed what the page showed: what the person left is to be shown as it is now."""
+
+    def sets(self, name: str, value: str | None = None) -> bool:
+        """Whether a field is to hold what was sent; for a box, whether the person ticked or cleared it."""
+        if not self.is_outdated or WAS + name not in self.fields:
+            return not (self.is_outdated and name.startswith(WAS))
+        if value is None:
+            return self.fields.changed(name)
+        return (value in self.fields.all(name)) != (value in self.fields.was(name).split("\n"))
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,7 @@ class _Form:
         if (head.attributes.get("method") or "get").lower() != sent.method:
             return False
         places = [head.attributes.get("action") or page, *(tag.attributes.get("formaction") or "" for tag in self.tags)]
-        hidden = [tag for tag in self.tags if tag.has("type", "hidden") and not _name(tag).startswith("was_")]
+        hidden = [tag for tag in self.tags if tag.has("type", "hidden") and not _name(tag).startswith(WAS)]
         are_sent = ((_name(tag), tag.attributes.get("value") or "") in sent.fields.pairs for tag in hidden)
         return sent.path in map(unquote, places) and all(are_sent)
 
@@ -120,48 +130,54 @@ def filled(html: str, sent: Sent, said: str, field: str | None = None, page: str
     if blamed is None:
         edits.append((form.tags[0].end, form.tags[0].end, problem))
     for place, tag in enumerate(form.tags):
-        edits += _edits(html, form.tags[place:], sent.fields, problem if tag is blamed else "")
+        edits += _edits(html, form.tags[place:], sent, problem if tag is blamed else "")
     for start, end, text in sorted(edits, reverse=True):
         html = html[:start] + text + html[end:]
     return html
 
 
-def _edits(html: str, tags: Sequence[_Tag], fields: Fields, problem: str) -> Iterator[tuple[int, int, str]]:
+def _edits(html: str, tags: Sequence[_Tag], sent: Sent, problem: str) -> Iterator[tuple[int, int, str]]:
     """What becomes of the element that begins with the first of the tags: which part of the text, and its new text."""
     tag = tags[0]
+    box = _value(tag) if tag.attributes.get("type") in _TICKED else None
+    is_set = sent.sets(_name(tag), box)
+    fields = sent.fields if is_set else Fields([])
     blame = {"aria_invalid": "true", "aria_describedby": _PROBLEM, "autofocus": ""} if problem else {}
-    if tag.is_end:
+    if tag.is_end or not (is_set or problem):
         return
     if tag.name == "details":
         yield tag.start, tag.end, tag.with_attributes(open="")
-    elif tag.name == "input" and (not _is_untyped(tag) or _name(tag).startswith("was_")):
-        ticked = tag.attributes.get("type") in _TICKED
-        value = _ticked(tag, fields) if ticked else {"value": fields.get(_name(tag), tag.attributes.get("value") or "")}
+    elif tag.name == "input" and (not _is_untyped(tag) or _name(tag).startswith(WAS)):
+        value: dict[str, str | None] = {"value": fields.get(_name(tag), tag.attributes.get("value") or "")}
+        if box is not None:
+            value = {"checked": "" if box in fields.all(_name(tag)) else None} if is_set else {}
         yield tag.start, tag.end, tag.with_attributes(**value, **blame) + problem
     elif tag.name == "textarea":
         end = next(each for each in tags if each.is_end and each.name == "textarea")
         text = escape(fields.get(_name(tag), unescape(html[tag.end : end.start])))
         yield tag.start, end.end, f"{tag.with_attributes(**blame)}\n{text}</textarea>{problem}"
     elif tag.name == "select":
-        yield from _of_select(html, tags, fields, problem, blame)
+        yield from _of_select(html, tags, fields if is_set else None, problem, blame)
 
 
-def _ticked(tag: _Tag, fields: Fields) -> dict[str, str | None]:
-    on = (tag.attributes.get("value") or "on") in fields.all(_name(tag))
-    return {"checked": "" if on else None}
+def _value(box: _Tag) -> str:
+    return box.attributes.get("value") or "on"
 
 
 def _of_select(
-    html: str, tags: Sequence[_Tag], fields: Fields, problem: str, blame: dict[str, str]
+    html: str, tags: Sequence[_Tag], fields: Fields | None, problem: str, blame: dict[str, str]
 ) -> Iterator[tuple[int, int, str]]:
     end = next(place for place, each in enumerate(tags) if each.is_end and each.name == "select")
-    chosen = fields.all(_name(tags[0]))
     if blame:
         yield tags[0].start, tags[0].end, tags[0].with_attributes(**blame)
     for option, after in pairwise(tags[: end + 1]):
-        if option.name == "option" and not option.is_end:
+        if fields is not None and option.name == "option" and not option.is_end:
             value = option.attributes.get("value", unescape(html[option.end : after.start]).strip())
-            yield option.start, option.end, option.with_attributes(selected="" if value in chosen else None)
+            yield (
+                option.start,
+                option.end,
+                option.with_attributes(selected="" if value in fields.all(_name(tags[0])) else None),
+            )
     yield tags[end].end, tags[end].end, problem
 
 

@@ -1,16 +1,18 @@
-"""Forms of server-rendered pages: their fields, headers that protect them, and the refusal of other sites' forms."""
+"""Forms of server-rendered pages: their fields, and the headers that protect them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from fastapi import Depends, HTTPException, Request
 
-MAX_FORM_BYTES = 64 * 1024
-MAX_FIELDS = 1000
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+from examples.shared.guard import MOST_BODY_BYTES
+
+MAX_FIELDS = 2000
+WAS = "was_"
+"""Before a field's name: the text that the page showed in it. `as_read` says what for."""
 
 
 def page_headers(scripts: bool = False) -> Mapping[str, str]:
@@ -46,13 +48,25 @@ class Fields(dict[str, str]):
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.pairs if key == name]
 
+    def typed(self, name: str) -> str:
+        """All values of a field, one a line."""
+        return "\n".join(self.all(name)).replace("\r\n", "\n").strip()
+
+    def was(self, name: str) -> str:
+        """What the page showed in a field."""
+        return self.text(WAS + name)
+
+    def changed(self, *names: str) -> bool:
+        """Whether one of the fields holds something else than the page showed in it."""
+        return any(self.typed(name) != self.was(name) for name in names)
+
 
 async def _form(request: Request) -> Fields:
     """The fields, which stay in the request's state."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_FORM_BYTES:
+        if len(body) > MOST_BODY_BYTES:
             raise HTTPException(413, "the form is too large")
     if body.count(b"&") >= MAX_FIELDS:
         raise HTTPException(413, "the form has too many fields")
@@ -61,20 +75,4 @@ async def _form(request: Request) -> Fields:
     return fields
 
 
-def is_of_another_site(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser says that a page of another origin asks for a change. Programs send neither header."""
-    if method in _SAFE:
-        return False
-    origin = headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
-    return foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-
-
-def _from_our_pages(request: Request) -> None:
-    """Refuse what a page of another site makes a browser send."""
-    if is_of_another_site(request.method, request.headers):
-        raise HTTPException(403, "this form belongs to another site")
-
-
 Form = Annotated[Fields, Depends(_form)]
-OUR_PAGES = Depends(_from_our_pages)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -22,8 +23,9 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as DependsParameter
 from fastapi.responses import HTMLResponse
 
+from examples.shared.errors import Changed
 from examples.shared.filling import Sent, filled
-from examples.shared.forms import OUR_PAGES, Fields
+from examples.shared.forms import WAS, Fields
 
 NOT_THERE = "there is nothing of this name, or not any more"
 """What a form hears of what is missing, and of what is not for whoever sent it."""
@@ -32,20 +34,28 @@ _OF_BODY = (b"content-length", b"content-type", b"transfer-encoding")
 
 
 def form_on(page: str) -> Sequence[DependsParameter]:
-    """The dependencies of a route that takes a form: it comes from our pages, and stands on this one."""
+    """The dependencies of a route that takes a form: it stands on this page."""
 
     def stands(request: Request) -> None:
         request.state.form_page = page
 
-    return [OUR_PAGES, Depends(stands)]
+    return [Depends(stands)]
 
 
-async def form_page(request: Request, status: int, said: str, field: str | None = None) -> HTMLResponse | None:
+async def form_page(
+    request: Request, status: int, said: str, field: str | None = None, error: Exception | None = None
+) -> HTMLResponse | None:
     """The page with the form that was sent, as it was sent, and why it was refused: a request's worth of reading.
+
+    Where somebody else `Changed` what the form was made of, it is made of what is there now, and holds what the person
+    typed: sent again, it is stored.
 
     None where there is no such page, or the form stands on it no more: then what was typed is `typed(request)`.
     """
     sent, page = _sent(request), _page(request)
+    if sent is not None and isinstance(error, Changed):
+        sent = replace(sent, is_outdated=True)
+        said += ". Nothing of yours is stored yet: look at both, then save again to keep what the form says"
     if sent is None or page is None:
         return None
     html = await _rendered(request, page)
@@ -56,7 +66,7 @@ async def form_page(request: Request, status: int, said: str, field: str | None 
 def typed(request: Request) -> dict[str, str]:
     """What somebody typed into a form, without what the page hid in it and without tokens."""
     fields: dict[str, str] = getattr(request.state, "form", {})
-    return {name: value for name, value in fields.items() if value and not name.startswith("was_") and name != "token"}
+    return {name: value for name, value in fields.items() if value and not name.startswith(WAS) and name != "token"}
 
 
 def _sent(request: Request) -> Sent | None:

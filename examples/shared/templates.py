@@ -8,6 +8,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from examples.shared.as_read import as_read
+
 
 def templates_in(
     folder: Path, *, filters: Mapping[str, Callable[..., Any]], values: Mapping[str, object]
@@ -24,5 +26,5 @@ def templates_in(
     own_filters: Any = made.filters
     own_values: Any = made.globals
     own_filters.update(filters)
-    own_values.update(values)
+    own_values.update(values, as_read=as_read)
     return made

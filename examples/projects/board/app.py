@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from examples.projects.board import api, branch_pages, npm, pages
 from examples.projects.board.callers import Callers
-from examples.projects.board.guard import Guard
-from examples.projects.board.rendering import FOLDER, error_page
+from examples.projects.board.rendering import FOLDER, HEADERS, error_page
 from examples.projects.board.service import Boards
 from examples.projects.errors import Invalid, Missing, Refused
 from examples.shared.errors import LIBRARY_STATUS, words_of
+from examples.shared.guard import guarded
 from singletable import InvalidRequest, NotFound
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
@@ -41,18 +41,16 @@ def create_app(
     *,
     node_modules: Path = npm.NODE_MODULES,
 ) -> FastAPI:
-    """The application over its boards. `hosts` are the names it answers to: a page of another site can't reach it by a
-    name of its own that leads here."""
+    """The application over its boards. `hosts` are the names it answers to."""
 
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncGenerator[None, None]:
         yield
         await boards.close()
 
-    app = FastAPI(title="Boards", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, lifespan=live)
+    options: dict[str, Any] = {"openapi_url": "/api/openapi.json", "docs_url": None, "redoc_url": None}
+    app = guarded(hosts, HEADERS, takes_large, title="Boards", lifespan=live, **options)
     app.state.boards, app.state.callers, app.state.missing = boards, callers, npm.missing(node_modules)
-    app.add_middleware(Guard)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.include_router(api.routes)
     app.include_router(branch_pages.routes)
     app.include_router(pages.routes)
@@ -65,6 +63,11 @@ def create_app(
     for status in (401, 404):
         app.add_exception_handler(status, _handler(status))
     return app
+
+
+def takes_large(path: str) -> bool:
+    """Replicache's push has limits of its own."""
+    return path.startswith("/replicache/")
 
 
 def _worker() -> FileResponse:

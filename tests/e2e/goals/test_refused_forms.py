@@ -77,13 +77,14 @@ async def test_the_error_stands_beside_its_field(
 
 
 async def test_the_form_of_the_one_who_was_meant_comes_back(team: Service) -> None:
-    """Each person in a list has a form of their own, and they all go to one place."""
+    """Each person in a list has a form of their own, and they all go to one place. It is made of what is there now, and
+    holds what was chosen: sent again, it is stored."""
     body = urlencode({"id": "grace", "was_role": "observer", "role": "manager"})
     answer = await asking(team)("POST", "/set-team-role/T", body)
     assert answer.status_code == 409
     (back,) = [each for each in Page(answer.text).forms if each.problem]
     assert {c.name: c.values for c in back.controls} == {
         "id": ["grace"],
-        "was_role": ["observer"],
+        "was_role": ["member"],
         "role": ["manager"],
     }

@@ -54,7 +54,7 @@ async def test_each_form_of_all_pages_keeps_what_was_typed(world: World) -> None
             "methods",
             {"kind": "sms", "destination": "+15551234567", "order": "two"},
             "order",
-            "Order: 'two' is no number",
+            "Order: 'two' is not a number",
         ),
         (
             "methods",

@@ -8,10 +8,13 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from examples.projects.board.guard import MOST_BODY_BYTES, Guard
+from examples.projects.board.app import takes_large
+from examples.projects.board.rendering import HEADERS
+from examples.shared.guard import MOST_BODY_BYTES, Guard
 
 HERE = "http://127.0.0.1:8080"
-CLIENT = httpx.AsyncClient(transport=httpx.ASGITransport(Guard(PlainTextResponse("done"))), base_url=HERE)
+GUARD = Guard(PlainTextResponse("done"), HEADERS, takes_large)
+CLIENT = httpx.AsyncClient(transport=httpx.ASGITransport(GUARD), base_url=HERE)
 
 
 @pytest.mark.parametrize(
