@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import quote, unquote, urlencode
@@ -28,7 +28,7 @@ class Control:
 
     @property
     def is_text(self) -> bool:
-        return self.kind not in ("hidden", "checkbox", "select", "password")
+        return self.kind not in ("hidden", "checkbox", "radio", "select", "password")
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Page(HTMLParser):
         name, value = given.get("name") or "", given.get("value")
         if tag == "input":
             kind = given.get("type") or "text"
-            usual = "on" if kind == "checkbox" else ""
+            usual = "on" if kind in ("checkbox", "radio") else ""
             form.controls.append(Control(kind, name, [usual if value is None else value], "checked" in given))
         elif tag in ("textarea", "select"):
             form.controls.append(Control(tag, name, []))
@@ -144,6 +144,74 @@ def kept(form: PageForm, pairs: list[tuple[str, str]]) -> bool:
         if control.kind == "select" and control.values != sent:
             return False
     return True
+
+
+def pairs_of(form: PageForm, typed: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    """What a browser sends of a form in which somebody typed: into fields, by name; None clears all boxes of a name."""
+    pairs: list[tuple[str, str]] = []
+    for control in form.controls:
+        is_box = control.kind in ("checkbox", "radio")
+        if control.name in typed and not is_box:
+            pairs.append((control.name, typed[control.name] or ""))
+        elif control.name in typed and (said := typed[control.name]) is not None:
+            pairs += [(control.name, value) for value in control.values if value == said]
+        elif control.name not in typed and (not is_box or control.is_ticked):
+            pairs += [(control.name, value) for value in control.values]
+    return pairs
+
+
+async def form_at(ask: Ask, path: str, action: str, field: str) -> PageForm:
+    """The form of a page that goes somewhere, and has a field."""
+    answer = await ask("GET", path, "")
+    assert answer.status_code == 200, (path, answer.text)
+    found = [each for each in Page(answer.text).forms if each.action == action and field in each.names]
+    assert len(found) == 1, (path, action, field, [(each.action, each.names) for each in Page(answer.text).forms])
+    return found[0]
+
+
+async def save(ask: Ask, form: PageForm, typed: Mapping[str, str | None]) -> httpx.Response:
+    return await ask("POST", quote(form.action), urlencode(pairs_of(form, typed)))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A form that changes what is stored: where it stands, where it goes, and what two people type into it."""
+
+    page: str
+    action: str
+    one: Mapping[str, str | None]
+    other: Mapping[str, str | None]
+
+
+async def two_tabs(ask: Ask, edit: Edit) -> None:
+    """A form in two tabs: the later save is refused, says what was changed, holds what was typed, and shows what the
+    first one stored. Sent again it is stored, and what the first one stored stays."""
+    field = next(iter(edit.other))
+    one, other = [await form_at(ask, edit.page, edit.action, field) for _ in range(2)]
+    assert (await save(ask, one, edit.one)).status_code == 303
+    stored = await form_at(ask, edit.page, edit.action, field)
+    refused = await save(ask, other, edit.other)
+    assert refused.status_code == 409, refused.text
+    assert "changed meanwhile" in refused.text
+    (back,) = [each for each in Page(refused.text).forms if each.problem]
+    assert (back.action, back.is_folded) == (edit.action, False)
+    assert pairs_of(back, {}) == pairs_of(stored, edit.other), "what the first stored, with what the second typed"
+    again = await form_at(ask, edit.page, edit.action, field)
+    assert pairs_of(again, {}) == pairs_of(stored, {}), "nothing was stored"
+    assert (await save(ask, back, {})).status_code == 303
+    last = await form_at(ask, edit.page, edit.action, field)
+    assert without_was(pairs_of(last, {})) == without_was(pairs_of(stored, edit.other))
+
+
+def without_was(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for pair in pairs if not pair[0].startswith("was_")]
+
+
+def uncarried(form: PageForm) -> list[str]:
+    """The filled-in fields of a form that don't say what the page showed in them."""
+    shown = [each for each in form.controls if each.kind not in ("hidden", "select", "radio")]
+    held = [each.name for each in shown if (each.is_ticked if each.kind == "checkbox" else any(each.values))]
+    return sorted({name for name in held if f"was_{name}" not in form.names})
 
 
 async def forms_from(ask: Ask, start: str, most: int) -> list[tuple[str, PageForm]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from examples.projects.board import api, branch_pages, npm, pages
 from examples.projects.board.callers import Callers
 from examples.projects.board.rendering import FOLDER, HEADERS, error_page
 from examples.projects.board.service import Boards
-from examples.projects.errors import Invalid, Missing, Refused
+from examples.projects.errors import ApplicationError, Invalid, Missing, Refused
 from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.guard import guarded
+from examples.shared.refused_forms import NOT_THERE, form_page
 from singletable import InvalidRequest, NotFound
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
@@ -75,8 +76,8 @@ def _worker() -> FileResponse:
     return FileResponse(FOLDER / "static" / "worker.js", media_type="text/javascript")
 
 
-def _handler(status: int) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
+def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
         """The library's own errors are not passed on."""
         said = _WORDS.get(status) or ("that can't be meant" if isinstance(error, InvalidRequest) else words_of(error))
         if request.url.path.startswith("/api/"):
@@ -84,6 +85,8 @@ def _handler(status: int) -> Callable[[Request, Exception], Response]:
             return JSONResponse({"detail": said}, status, headers)
         if status == 401:
             return RedirectResponse("/sign-in", 303)
-        return error_page(status, said)
+        of_form = NOT_THERE if status == 404 else said
+        field = error.field if isinstance(error, ApplicationError) else None
+        return await form_page(request, status, of_form, field, error) or error_page(status, said)
 
     return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal, cast
 
 import msgspec
@@ -39,6 +40,16 @@ class Entry:
 
 def report_of(conflicts: Sequence[ConflictOut]) -> list[Entry]:
     return [Entry(f"{CHOICE}{each.collection}/{each.id}", _title(each), _rows(each)) for each in conflicts]
+
+
+def seen_in(conflicts: Sequence[ConflictOut]) -> dict[str, str]:
+    """What each choice is between, as a short text: other contents have another one."""
+    return {
+        f"{CHOICE}{each.collection}/{each.id}": sha256(
+            msgspec.json.encode([each.base, each.ours, each.theirs], order="deterministic")
+        ).hexdigest()
+        for each in conflicts
+    }
 
 
 def choices_in(fields: Sequence[tuple[str, str]]) -> Choices:

@@ -6,7 +6,7 @@ from examples.projects.board.callers import Callers
 from examples.projects.board.rights import Readers
 from examples.projects.board.service import Boards
 from examples.projects.model import Project
-from examples.projects.rights import check_may_change, organisation_of, view_of
+from examples.projects.rights import check_may_change, view_of
 from singletable import AsyncDatabase
 from singletable.documents import AsyncDocuments, BlobStore
 from singletable.queues import Queue
@@ -30,20 +30,16 @@ def open_boards(
     is_demo: bool,
     queue: Queue[Pointer] | None = None,
 ) -> Boards:
-    """In the demo, everybody is one user, and a board is made when somebody first asks for it."""
+    """In the demo, everybody is one user."""
     documents = AsyncDocuments(db, Project, blobs=blobs, authorise=None if is_demo else check_may_change)
 
     def user_of(request: HttpRequest) -> str | None:
         return callers(request.headers)
 
-    def make_in(user: str, project: str) -> str | None:
-        return organisation_of(user) if is_demo else None
-
     sync = Sync(
         documents,
         authenticate=user_of,
-        authorise=Readers(documents, is_demo=is_demo),
-        create=make_in,
+        authorise=Readers(documents),
         view=None if is_demo else _view,
         processor=queue or "inline",
         limits=DEMO_LIMITS if is_demo else Limits(),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from typing import cast
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from examples.projects.board.branch_pages import name_in
 from examples.projects.board.callers import COOKIE
 from examples.projects.board.rendering import error_page, render
 from examples.projects.board.requests import App, Caller, callers_of
+from examples.projects.errors import Missing
+from examples.shared.forms import Form
 from examples.shared.principal import DAY_SECONDS
+from examples.shared.refused_forms import form_on
+from singletable import NotFound
 
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
@@ -23,9 +28,9 @@ async def start(app: App, caller: Caller, after: str | None = None) -> HTMLRespo
     return render("projects.html", projects=found.projects, after=found.after, user=caller, demo=app.is_demo)
 
 
-@routes.post("/projects")
-async def create(request: Request, app: App, caller: Caller) -> RedirectResponse:
-    made = await app.create(caller, await _field(request, "name"))
+@routes.post("/projects", dependencies=form_on("/"))
+async def create(app: App, caller: Caller, form: Form) -> RedirectResponse:
+    made = await app.create(caller, name_in(form))
     return RedirectResponse(f"/projects/{quote(made.id, safe='')}", 303)
 
 
@@ -35,7 +40,10 @@ async def board(request: Request, app: App, caller: Caller, project_id: str) -> 
     absent = cast(list[str], request.app.state.missing)
     if absent:
         return error_page(503, "The board’s packages are not installed", f"Run `npm ci`. Missing: {', '.join(absent)}")
-    await app.admit(caller, project_id)
+    try:
+        await app.admit(caller, project_id)
+    except (Missing, NotFound):
+        return error_page(404, "There is no such board", "It was deleted, or its address is another. Nothing was made.")
     return render("board.html", project=project_id, user=caller, demo=app.is_demo)
 
 
@@ -45,9 +53,9 @@ def sign_in() -> HTMLResponse:
 
 
 @routes.post("/sign-in", response_model=None)
-async def signed_in(request: Request) -> HTMLResponse | RedirectResponse:
+async def signed_in(request: Request, form: Form) -> HTMLResponse | RedirectResponse:
     """A token becomes a cookie that no script reads, and that no other site's page sends."""
-    token = await _field(request, "token")
+    token = form.text("token")
     if callers_of(request)({"authorization": f"Bearer {token}"}) is None:
         return render("sign_in.html", 403, refused=True)
     answer = RedirectResponse("/", 303)
@@ -63,9 +71,3 @@ def sign_out() -> RedirectResponse:
     answer = RedirectResponse("/sign-in", 303, {"Clear-Site-Data": '"cache", "storage"'})
     answer.delete_cookie(COOKIE)
     return answer
-
-
-async def _field(request: Request, name: str) -> str:
-    """A field of a posted form; empty where it isn't there. The guard keeps the form small."""
-    said = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=10)
-    return said.get(name, [""])[0].strip()

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from examples.projects.board.npm import IMPORT_MAP, IMPORT_MAP_HASH
+from examples.shared.templates import templates_in
 
 FOLDER = Path(__file__).parent
 
@@ -35,18 +35,9 @@ def error_page(status: int, said: str, more: str = "") -> HTMLResponse:
     return render("error.html", status, code=status, said=said, more=more)
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    helpers: Any = made.globals
+_templates = templates_in(
+    FOLDER / "templates",
+    filters={},
     # Ours, and hashed as it stands: an escaped one is another script, which the policy stops.
-    helpers["import_map"] = Markup(IMPORT_MAP)  # noqa: S704
-    return made
-
-
-_templates = _environment()
+    values={"import_map": Markup(IMPORT_MAP)},  # noqa: S704
+)

@@ -17,8 +17,8 @@ REMEMBERED = 10_000
 class Readers:
     """Who may see a board, for sync: asked at each push, pull and stream of pokes."""
 
-    def __init__(self, documents: AsyncDocuments[Project], *, is_demo: bool) -> None:
-        self._documents, self._is_demo = documents, is_demo
+    def __init__(self, documents: AsyncDocuments[Project]) -> None:
+        self._documents = documents
         # A board stays with its organisation, so what was read once holds for good.
         self._organisations: OrderedDict[str, str] = OrderedDict()
 
@@ -33,7 +33,7 @@ class Readers:
         try:
             found = await self._documents.parent(project)
         except NotFound:
-            return self._is_demo  # where it will be made
+            return False
         self._organisations[project] = found
         if len(self._organisations) > REMEMBERED:
             self._organisations.popitem(last=False)

@@ -49,6 +49,8 @@ def open_board(browser: Any) -> Iterator[Open]:
         def open_one(server: Server, project: str, **options: Any) -> BoardPage:
             context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
             contexts.callback(context.close)
+            if server.is_demo:
+                server.make(project)
             board = BoardPage(context.new_page(), server.url)
             board.open(f"{server.url}/projects/{project}")
             opened.append(board)

@@ -95,6 +95,7 @@ def test_a_violation_would_be_seen(server: Server, open_board: Open, browser: An
     """So the others' empty lists say something."""
     page = browser.new_page()
     board = BoardPage(page, server.url)
+    server.make("strict")
     board.open(f"{server.url}/projects/strict")
     for attack in (
         "document.body.appendChild(document.createElement('img')).src = 'https://evil.example/'",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import httpx
+
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage, head_of, note, put, seen_of
 from tests.e2e.projects_board.serving import Server, served, until
@@ -129,3 +131,23 @@ def test_a_page_begins_anew_when_the_database_was_put_back(tmp_path: Path, open_
         assert board.ids == ["s1"]
         board.write("s1", "after")
         until(lambda: head_of(own, "back")["shapes"]["s1"]["text"] == "after")
+
+
+def test_a_board_that_is_deleted_says_so_and_asks_no_more(server: Server, open_board: Open) -> None:
+    """What the person drew since stays in the browser; the server is not asked again and again."""
+    board = open_board(server, "gone")
+    board.wait_until("saved")
+    httpx.delete(f"{server.url}/api/projects/gone").raise_for_status()
+    board.page.get_by_role("button", name="Add a note").click()
+    board.wait_until("gone")
+    assert "not there any more · 1 edit kept here" in board.page.inner_text("#status")
+    assert board.page.get_by_role("button", name="Add a note").is_disabled()
+    asked: list[str] = []
+    board.page.on("request", lambda request: asked.append(request.url))
+    board.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    board.page.evaluate("new Promise((done) => setTimeout(done, 2500))")  # longer than the longest pause
+    assert asked == []
+    board.errors.clear()  # the two answers of 404, which the browser says itself
+    board.page.goto(f"{server.url}/projects/gone")
+    assert "There is no such board" in board.page.inner_text("h1")
+    board.errors.clear()

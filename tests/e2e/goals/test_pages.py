@@ -210,7 +210,7 @@ async def test_a_cookie_is_for_pages_alone(app: Service) -> None:
         ("/comment/g", "text=+", 422, "A comment says something"),
         ("/delete-entry/g", "entry=nope", 404, "There is no entry"),
         ("/create-team", "name=", 422, "is no name"),
-        ("/comment/g", "text=" + "x" * 70_000, 413, "The form is too large"),
+        ("/comment/g", "text=" + "x" * 270_000, 413, "The form is too large"),
     ],
 )
 async def test_wrong_forms_say_what_is_wrong(app: Service, path: str, form: str, status: int, said: str) -> None:

@@ -89,8 +89,8 @@ async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> N
 
 
 async def test_an_incident_is_managed_by_its_page(world: World) -> None:
-    ada, grace = person(world, "Ada"), person(world, "Grace")
-    policy = policy_of(world, ([at(ada)], 300))
+    ada, _ = person(world, "Ada"), person(world, "Grace")
+    policy_of(world, ([at(ada)], 300))
     path = await post(world, "/incidents", policy="harbour lights", summary="dark", alarm_key="lamp", urgent="on")
     assert await post(world, "/incidents", policy="harbour lights", summary="dark", alarm_key="lamp") == path
     incident = world.app.incidents_of_domain(DOMAIN).items[0]

@@ -32,7 +32,19 @@ async def test_each_form_of_all_pages_keeps_what_was_typed(app: Service, org: st
     app.add_to_groups(org, MEMBER, [Group("pilots", "api"), Group("crew")])
     sent = await refuse_each(asking(app))
     assert {path.removeprefix(f"/o/{org}") for path in sent} == {
-        *("/o", "/me", "", "/may", "/rename", "/delete", "/invitations", "/services", "/give", "/messages"),
+        *(
+            "/o",
+            "/me",
+            "",
+            "/may",
+            "/rename",
+            "/delete",
+            "/invitations",
+            "/services",
+            "/services/rename",
+            "/give",
+            "/messages",
+        ),
     }
 
 

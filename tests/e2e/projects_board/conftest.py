@@ -64,8 +64,10 @@ async def findings_of(app: Application, organisation: str) -> list[Finding]:
 
 @pytest.fixture
 async def demo(tmp_path: Path) -> AsyncIterator[Application]:
+    """With the board `p`."""
     async with AsyncExitStack() as stack:
         app = await opened(stack, tmp_path, is_demo=True)
+        await app.boards.documents.create(DEMO, "p")
         yield app
         assert await findings_of(app, DEMO) == []
 

@@ -6,12 +6,16 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 
+from examples.projects.board.callers import DEMO
+from examples.projects.service import Service
+from singletable import AlreadyExists, connect
+from singletable.documents import LocalBlobs
 from tests.support.nursery import SERVING, Process, start_program
 from tests.support.serving import is_open
 
@@ -56,6 +60,15 @@ class Server:
         assert self._process.poll() is None, self.log.read_text()
         return is_open(self.url) and httpx.get(f"{self.url}/static/mark.svg").is_success
 
+    @property
+    def is_demo(self) -> bool:
+        return "--auth" not in self._options
+
+    def make(self, project: str) -> None:
+        """A board of the demo, where there is none of that id."""
+        with connect(self.target) as db, suppress(AlreadyExists):
+            Service(db, LocalBlobs(self.blobs)).boards.create(DEMO, project)
+
     def kill(self) -> None:
         """As a crash does: without a chance to end anything."""
         if self._process is not None:
@@ -70,10 +83,13 @@ class Server:
 
 
 @contextmanager
-def served(folder: Path, *options: str) -> Generator[Server, None, None]:
+def served(folder: Path, *options: str, boards: Sequence[str] = ()) -> Generator[Server, None, None]:
+    """With boards of these ids, of the demo."""
     server = Server(folder, *options)
     try:
         server.start()
+        for board in boards:
+            server.make(board)
         yield server
     finally:
         server.kill()

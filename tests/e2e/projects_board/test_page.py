@@ -8,9 +8,13 @@ import json
 import re
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
 
 from examples.projects.board import npm
 from tests.e2e.projects_board.conftest import Application, opened
+from tests.e2e.projects_board.pushing import Client
 from tests.e2e.projects_board.replicache import needs_node
 
 
@@ -74,3 +78,26 @@ async def test_the_worker_is_in_charge_of_the_whole_site(demo: Application) -> N
     worker = await demo.anybody.get("/worker.js")
     assert worker.headers["content-type"].startswith("text/javascript")
     assert worker.text == (await demo.anybody.get("/static/worker.js")).text
+
+
+@pytest.mark.parametrize("id", ["typo", "p/q", "a%20b", "ü"])
+async def test_a_board_that_is_not_there_is_made_by_nobody(demo: Application, id: str) -> None:
+    """Neither by opening its address, nor by what a page that was left open goes on sending."""
+    http, name = demo.anybody, unquote(id)
+    page = await http.get(f"/projects/{id}")
+    assert (page.status_code, "There is no such board" in page.text) == (404, True)
+    client = Client(http, name)
+    assert (await client.push(("put_shape", {"id": "s1", "shape": {"x": 1}}))).status_code == 404
+    assert (await client.pull()).status_code == 404
+    assert (await http.get("/replicache/pokes", params={"project": name})).status_code == 404
+    assert [each["id"] for each in (await http.get("/api/projects")).json()["projects"]] == ["p"]
+
+
+async def test_a_board_that_was_deleted_is_not_made_again(demo: Application) -> None:
+    client = Client(demo.anybody, "p")
+    assert (await client.push(("put_shape", {"id": "s1", "shape": {"x": 1}}))).status_code == 200
+    assert (await demo.anybody.delete("/api/projects/p")).status_code == 204
+    assert (await demo.anybody.get("/projects/p")).status_code == 404
+    assert (await client.push(("put_shape", {"id": "s2", "shape": {"x": 2}}))).status_code == 404
+    assert (await client.pull()).status_code == 404
+    assert (await demo.anybody.get("/api/projects")).json()["projects"] == []

@@ -64,7 +64,7 @@ def version_of(server: Server, project: str) -> int:
 
 
 async def test_a_worker_applies_what_the_server_stores(tmp_path: Path, queue_url: str) -> None:
-    with served(tmp_path, "--processor", "queue", "--queue-url", queue_url) as server:
+    with served(tmp_path, "--processor", "queue", "--queue-url", queue_url, boards=["b1"]) as server:
         async with httpx.AsyncClient(base_url=server.url) as http:
             client = Client(http, "b1")
             assert (await client.push(("rename", {"name": "Queued"}))).json() == {}
@@ -80,7 +80,7 @@ async def test_a_worker_applies_what_the_server_stores(tmp_path: Path, queue_url
 
 
 async def test_a_lambda_function_applies_it_too(tmp_path: Path, queue_url: str) -> None:
-    with served(tmp_path, "--processor", "queue", "--queue-url", queue_url) as server:
+    with served(tmp_path, "--processor", "queue", "--queue-url", queue_url, boards=["b1"]) as server:
         async with httpx.AsyncClient(base_url=server.url) as http:
             await Client(http, "b1").push(("rename", {"name": "Queued"}))
             until(lambda: httpx.get(f"{server.url}/api/projects/b1").is_success)

@@ -39,7 +39,7 @@ def head_of(server: Server, project: str) -> dict[str, Any]:
 
 
 def test_the_command_line_and_the_server_share_their_files(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, boards=["p"]) as server:
         command = CommandLine("examples.projects", server.target, ("--blobs", str(server.blobs)))
         command("create", "plan", "--name", "Plan")
         push(server, "plan", ("put_shape", {"id": "s1", "shape": SHAPE}))
@@ -51,7 +51,7 @@ def test_the_command_line_and_the_server_share_their_files(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_while_somebody_listens(tmp_path: Path, end: signal.Signals) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, boards=["p"]) as server:
         push(server, "p", ("put_shape", {"id": "s1", "shape": SHAPE}))
         with httpx.stream("GET", f"{server.url}/replicache/pokes", params={"project": "p"}, timeout=20) as stream:
             lines = stream.iter_lines()
@@ -67,7 +67,7 @@ def test_a_signal_ends_it_while_somebody_listens(tmp_path: Path, end: signal.Sig
 
 
 def test_what_was_acknowledged_survives_a_crash(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, boards=["p"]) as server:
         for number in range(3):
             push(server, "p", ("put_shape", {"id": f"s{number}", "shape": SHAPE}), client=f"c{number}")
             server.kill()
@@ -80,7 +80,7 @@ def test_what_was_acknowledged_survives_a_crash(tmp_path: Path) -> None:
 @needs_node
 def test_two_clients_in_node_agree_online_offline_and_after_a_crash(tmp_path: Path) -> None:
     with (
-        served(tmp_path) as server,
+        served(tmp_path, boards=["node"]) as server,
         replicache_client(server.url, "node") as one,
         replicache_client(server.url, "node") as other,
     ):
@@ -126,7 +126,7 @@ def test_a_token_from_the_command_line_lets_a_real_client_in(tmp_path: Path) -> 
 
 @pytest.mark.timeout(300)
 def test_it_starts_on_a_busy_machine(tmp_path: Path) -> None:
-    with busy_loops(2), served(tmp_path) as server:
+    with busy_loops(2), served(tmp_path, boards=["p"]) as server:
         push(server, "p", ("put_shape", {"id": "s1", "shape": SHAPE}))
         until(lambda: head_of(server, "p")["shapes"] == {"s1": SHAPE})
 

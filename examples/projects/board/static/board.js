@@ -113,16 +113,18 @@ function draw() {
   panel.show(view, selected);
 }
 
-let standing = { online: false, waiting: 0, version: null };
+let standing = { online: false, waiting: 0, version: null, gone: false };
 
 /** After what it is about was drawn. */
 const drawStanding = nextFrame(() => {
-  const { online, waiting, version } = standing;
+  const { online, waiting, version, gone } = standing;
   const kept = waiting === 1 ? ' · 1 edit kept here' : ` · ${waiting} edits kept here`;
-  const state = !online ? 'offline' : version === null ? 'opening' : waiting ? 'saving' : 'saved';
+  const state = gone ? 'gone' : !online ? 'offline' : version === null ? 'opening' : waiting ? 'saving' : 'saved';
   document.body.dataset.state = state;
   document.body.dataset.version = version ?? 0;
   const said = { saved: 'Saved', saving: 'Saving…', opening: 'Opening…', offline: `Offline${waiting ? kept : ''}` };
+  said.gone = `This board is not there any more${waiting ? kept : ''}`;
+  if (gone) for (const control of document.querySelectorAll('.tools button, #name')) control.disabled = true;
   text(byId('status'), said[state]);
   history.upTo(version);
 });

@@ -8,16 +8,18 @@ import { makeUndo } from './undo.js';
 
 const LONGEST_WAIT_MS = 2_000;
 const SLOW_PULL_MS = 30_000;
+const GONE = 404;
 
 /**
  * Opens a project. `changed(differences)` gets every change of what is seen, the first with all of it;
- * `told({online, waiting, version})` how things stand with the server; no version: it has not answered yet.
+ * `told({online, waiting, version, gone})` how things stand with the server; no version: it has not answered yet; gone:
+ * the board is not there any more, and nothing is asked of the server again.
  * `undoable({undo, redo})` and `kept(keys)` as undo.js has them; `presence` as presence.js has it, for this tab, `client`.
  * Returns the mutations, `undo` and `redo`.
  */
 export function openProject({ project, user, client, presence, changed, told, undoable, kept }) {
   const at = (verb) => `/replicache/${verb}?project=${encodeURIComponent(project)}`;
-  const state = { online: false, waiting: 0, version: null };
+  const state = { online: false, waiting: 0, version: null, gone: false };
   const tell = (news) => told(Object.assign(state, news));
   let newest = null;
 
@@ -29,11 +31,19 @@ export function openProject({ project, user, client, presence, changed, told, un
     pullURL: at('pull'),
     async puller(request, id) {
       const answer = await pull(request, id);
+      if (answer.httpRequestInfo.httpStatusCode === GONE) end();
       const version = versionOf(answer.response?.cookie);
       // A lower one is from a database that was put back, or is another: Replicache would refuse it for ever.
       if (version !== null && version < (versionOf(request.cookie) ?? version)) beginAnew();
       else newest = version ?? newest;
       return answer;
+    },
+    async pusher(request, id) {
+      const headers = { 'Content-type': 'application/json', 'X-Replicache-RequestID': id };
+      const answer = await fetch(at('push'), { method: 'POST', headers, body: JSON.stringify(request) });
+      if (answer.status === GONE) end();
+      const httpRequestInfo = { httpStatusCode: answer.status, errorMessage: answer.ok ? '' : await answer.text() };
+      return answer.ok ? { response: await answer.json(), httpRequestInfo } : { httpRequestInfo };
     },
     requestOptions: { maxDelayMs: LONGEST_WAIT_MS },
     pullInterval: SLOW_PULL_MS,
@@ -47,6 +57,15 @@ export function openProject({ project, user, client, presence, changed, told, un
     await replicache.close();
     await dropDatabase(replicache.idbName).catch(() => undefined);
     location.reload();
+  }
+
+  /** What this browser keeps of the board stays. */
+  async function end() {
+    if (isEnding) return;
+    isEnding = true;
+    deaf();
+    tell({ gone: true });
+    await replicache.close();
   }
 
   replicache.getAuth = () => location.assign('/sign-in') ?? null;
@@ -65,6 +84,7 @@ export function openProject({ project, user, client, presence, changed, told, un
   let unkept = 0;
   async function count() {
     await opened;
+    if (isEnding) return;
     const pending = await replicache.experimentalPendingMutations();
     tell({ waiting: pending.length + unkept, version: newest });
   }
@@ -79,7 +99,7 @@ export function openProject({ project, user, client, presence, changed, told, un
     }
   }
 
-  listen(`${at('pokes')}&client=${client}`, {
+  const deaf = listen(`${at('pokes')}&client=${client}`, {
     heard: presence.heard,
     poked: () => replicache.pull().catch(() => undefined),
     // What waited out a long pause goes at once.
@@ -107,10 +127,11 @@ export function openProject({ project, user, client, presence, changed, told, un
 /** The version's number, which a cookie of a view has beside the view's name: the history has that many. */
 const versionOf = (cookie) => cookie?.order ?? cookie ?? null;
 
-/** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. */
+/** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. Gives what ends it. */
 function listen(url, { heard, poked, back, lost }) {
   let source = null;
   let timer = null;
+  let isOver = false;
 
   const close = () => {
     clearTimeout(timer);
@@ -119,7 +140,7 @@ function listen(url, { heard, poked, back, lost }) {
   };
   const open = () => {
     close();
-    if (document.hidden) return;
+    if (document.hidden || isOver) return;
     source = new EventSource(url);
     source.onopen = back;
     source.addEventListener('poke', poked);
@@ -137,4 +158,8 @@ function listen(url, { heard, poked, back, lost }) {
   window.addEventListener('pagehide', close);
   window.addEventListener('pageshow', (event) => event.persisted && open());
   open();
+  return () => {
+    isOver = true;
+    close();
+  };
 }
