@@ -41,9 +41,10 @@ from examples.goals.schemas import (
     TreeOut,
 )
 from examples.goals.views import Said
+from examples.shared.bodies import ApiRoute
 from examples.shared.cost import metered
 
-routes = APIRouter(prefix="/api")
+routes = APIRouter(prefix="/api", route_class=ApiRoute)
 
 
 # --- users ------------------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def organisation_goals(
 def create_goal(app: App, caller: Caller, given: GoalIn) -> GoalOut:
     app.check_team(given.team, caller, Capability.CREATE_GOALS)
     lead, team = User.by_id(given.lead or caller), Team.by_id(given.team)
-    return GoalOut.of(app.create_goal(given.title, lead=lead, holder=team, due=given.due))
+    return GoalOut.of(app.create_goal(given.title, lead=lead, holder=team, due=given.due, goal_id=given.id))
 
 
 @routes.post("/key-results/{goal_id:path}", status_code=201)

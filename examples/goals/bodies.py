@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from examples.goals.activity import MOST_TEXT_CHARACTERS
 from examples.goals.model import Role, TeamRole
 from examples.goals.queries import PersonKey, person_key
 from examples.goals.role_names import ROLES, TEAM_ROLES, role_of
 from examples.goals.schemas import Kind
+from examples.shared.bodies import Input
 
 Text = Field(min_length=1, max_length=500)
+OwnId = Field(default=None, min_length=1, max_length=500)
 Short = Field(default="", max_length=100)
 
 
@@ -27,7 +29,7 @@ RoleWord = Annotated[Role, _reader(Role), WithJsonSchema({"type": "string", "enu
 TeamRoleWord = Annotated[TeamRole, _reader(TeamRole), WithJsonSchema({"type": "string", "enum": list(TEAM_ROLES)})]
 
 
-class Who(BaseModel):
+class Who(Input):
     """A user, team or organisation by its id."""
 
     kind: Kind = "user"
@@ -38,7 +40,7 @@ class Who(BaseModel):
         return person_key(self.kind, self.id)
 
 
-class PartIn(BaseModel):
+class PartIn(Input):
     """`was`: the role that the caller saw; refused where it is another by now."""
 
     who: Who
@@ -46,39 +48,40 @@ class PartIn(BaseModel):
     was: RoleWord | None = None
 
 
-class TeamPartIn(BaseModel):
+class TeamPartIn(Input):
     user: str = Text
     role: TeamRoleWord
     was: TeamRoleWord | None = None
 
 
-class UserIn(BaseModel):
+class UserIn(Input):
     id: str = Text
     name: str = Text
 
 
-class TeamIn(BaseModel):
+class TeamIn(Input):
     """Without an id it gets one."""
 
-    id: str | None = Field(default=None, min_length=1, max_length=500)
+    id: str | None = OwnId
     name: str = Text
 
 
-class NameIn(BaseModel):
+class NameIn(Input):
     name: str = Text
     was: str | None = None
 
 
-class GoalIn(BaseModel):
-    """The caller leads it, unless somebody else is named."""
+class GoalIn(Input):
+    """The caller leads it, unless somebody else is named. Without an id it gets one."""
 
+    id: str | None = OwnId
     title: str = Text
     team: str = Text
     lead: str | None = Field(default=None, min_length=1, max_length=500)
     due: str = Short
 
 
-class GoalPartIn(BaseModel):
+class GoalPartIn(Input):
     """A key result or sub-goal; the caller leads it, unless somebody else is named."""
 
     title: str = Text
@@ -88,7 +91,7 @@ class GoalPartIn(BaseModel):
     position: str = Short
 
 
-class GoalData(BaseModel):
+class GoalData(Input):
     """What is left out stays as it is."""
 
     title: str | None = Field(default=None, min_length=1, max_length=500)
@@ -103,11 +106,11 @@ class GoalChangeIn(GoalData):
     was: GoalData = GoalData()
 
 
-class CommentIn(BaseModel):
+class CommentIn(Input):
     text: str = Field(min_length=1, max_length=MOST_TEXT_CHARACTERS)
 
 
-class CheckInIn(BaseModel):
+class CheckInIn(Input):
     progress: int = Field(ge=0, le=100)
     status: str | None = Field(default=None, max_length=100)
     text: str = Field(default="", max_length=MOST_TEXT_CHARACTERS)

@@ -45,6 +45,7 @@ from examples.manhunt.schemas import (
     SearchOut,
 )
 from examples.manhunt.web import App, Domain, Web, web_of
+from examples.shared.bodies import ApiRoute
 from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.guard import guarded
 from examples.shared.refused_forms import NOT_THERE, form_page
@@ -60,7 +61,7 @@ STATUS: dict[type[Exception], int] = {
 }
 
 Limit = Annotated[int, Query(ge=1, le=100)]
-routes = APIRouter(prefix="/api")
+routes = APIRouter(prefix="/api", route_class=ApiRoute)
 
 
 PARTS = (

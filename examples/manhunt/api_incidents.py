@@ -34,10 +34,11 @@ from examples.manhunt.schemas_incidents import (
     SnoozeIn,
 )
 from examples.manhunt.web import App, Domain
+from examples.shared.bodies import ApiRoute
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 CALENDAR = timedelta(days=28)
-routes = APIRouter(prefix="/api")
+routes = APIRouter(prefix="/api", route_class=ApiRoute)
 
 
 @routes.put("/contacts/{contact_id}/quiet-hours")

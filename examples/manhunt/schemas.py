@@ -24,6 +24,7 @@ from examples.manhunt.model import (
     Status,
 )
 from examples.manhunt.searches import ANSWER_SECONDS, MAX_REASON
+from examples.shared import bodies
 from singletable import Page
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
@@ -35,8 +36,8 @@ Reason = Annotated[str, Field(max_length=MAX_REASON)]
 Moment = AwareDatetime
 
 
-class Input(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Input(bodies.Input):
+    model_config = ConfigDict(strict=True)
 
 
 class ContactIn(Input):
@@ -61,7 +62,7 @@ class MethodChangeIn(Input):
 
 
 class SearchIn(Input):
-    metadata: Annotated[dict[Text, Text], Field(max_length=MAX_METADATA)] = {}
+    metadata: Annotated[dict[Text, Text], Field(max_length=MAX_METADATA, default_factory=dict[str, str])]
     message: Text = DEFAULT_MESSAGE
     answer_seconds: Seconds = ANSWER_SECONDS
     urgent: bool = True

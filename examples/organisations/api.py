@@ -38,6 +38,7 @@ from examples.organisations.schemas import (
 )
 from examples.organisations.service import Service
 from examples.organisations.web import App, Caller, Myself, equip
+from examples.shared.bodies import ApiRoute
 from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.guard import guarded
 from examples.shared.principal import Principal
@@ -102,7 +103,7 @@ async def _say(
 
 
 # --- oneself ----------------------------------------------------------------------------------------------------------
-users = APIRouter(prefix="/users/{email}", tags=["users"])
+users = APIRouter(prefix="/users/{email}", tags=["users"], route_class=ApiRoute)
 
 
 @users.put("")
@@ -145,7 +146,7 @@ def leave(app: App, me: Myself, organisation_id: str) -> None:
 
 
 # --- organisations ----------------------------------------------------------------------------------------------------
-routes = APIRouter(prefix="/organisations", tags=["organisations"])
+routes = APIRouter(prefix="/organisations", tags=["organisations"], route_class=ApiRoute)
 
 
 @routes.post("", status_code=201, response_model_exclude_none=True)
@@ -286,7 +287,7 @@ def remove_user(app: App, caller: Caller, organisation_id: str, email: str) -> N
 
 
 # --- jobs -------------------------------------------------------------------------------------------------------------
-jobs = APIRouter(prefix="/jobs", tags=["jobs"])
+jobs = APIRouter(prefix="/jobs", tags=["jobs"], route_class=ApiRoute)
 
 
 @jobs.get("/{job_id}")

@@ -15,6 +15,7 @@ from examples.organisations.model import GroupMember, Job, Organisation, TrailEn
 from examples.organisations.permissions import Decision, Reach
 from examples.organisations.roles import CAPABILITIES, Capability, Role
 from examples.organisations.views import Person, Profile, Roster, ServiceRoster
+from examples.shared import bodies
 from singletable import Page
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -22,8 +23,8 @@ Text = Annotated[str, Field(max_length=200)]
 Address = Annotated[str, Field(min_length=1, max_length=254)]
 
 
-class Input(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Input(bodies.Input):
+    model_config = ConfigDict(strict=True)
 
 
 class UserIn(Input):
@@ -52,7 +53,7 @@ class GroupsIn(Input):
 
 class InviteIn(Input):
     email: Address
-    groups: Annotated[list[GroupIn], Field(max_length=MAX_GROUPS)] = []
+    groups: Annotated[list[GroupIn], Field(max_length=MAX_GROUPS, default_factory=list[GroupIn])]
 
 
 class MessageIn(Input):

@@ -29,8 +29,9 @@ from examples.projects.board.schemas import (
     VersionIn,
     VersionMadeOut,
 )
+from examples.shared.bodies import ApiRoute
 
-routes = APIRouter(prefix="/api")
+routes = APIRouter(prefix="/api", route_class=ApiRoute)
 Limit = Annotated[int, Query(ge=1, le=100)]
 Number = Annotated[int, Query(ge=0)]
 ONE = "/projects/{project_id:path}"

@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from examples.shared.bodies import Input
 
 Item = Any
 """A shape or a comment, as it is stored: any JSON."""
 
 
-class NameIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NameIn(Input):
     name: str = Field(max_length=200)
 
 
-class VersionIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class VersionIn(Input):
     version: int = Field(ge=0)
 
 
@@ -89,26 +87,20 @@ class VersionMadeOut(BaseModel):
     version: int
 
 
-class BranchIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class BranchIn(Input):
     version: int | None = Field(default=None, ge=0)
 
 
-class ChoiceIn(BaseModel):
+class ChoiceIn(Input):
     """Which side to keep of one conflict."""
-
-    model_config = ConfigDict(extra="forbid")
 
     collection: str
     id: str
     side: Literal["ours", "theirs"]
 
 
-class MergeIn(BaseModel):
+class MergeIn(Input):
     """`prefer` is for all conflicts of which `choose` does not say which side to keep."""
-
-    model_config = ConfigDict(extra="forbid")
 
     onto: str
     prefer: Literal["ours", "theirs"] | None = None
@@ -151,9 +143,7 @@ class MergeOut(BaseModel):
     """How many conflicts more there are, of items that others alone see. `prefer` decides them."""
 
 
-class TagIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class TagIn(Input):
     name: str = Field(min_length=1, max_length=200)
     version: int | None = Field(default=None, ge=0)
 
