@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -22,6 +23,7 @@ from examples.manhunt.output import (
     print_rotas,
 )
 from examples.manhunt.queries import Window
+from examples.manhunt.zones import zone_of
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened
 from examples.shared.terminal import print_cost, print_json
@@ -38,13 +40,15 @@ def rota() -> None:
 @rota.command("add")
 @click.argument("name")
 @click.argument("members", metavar="CONTACT...", nargs=-1, required=True)
-@click.option("--from", "starts_at", help="When the first turn begins; now, if nothing is said.")
+@click.option("--from", "starts_at", help="When the first turn begins, by the zone's clocks; now, if nothing is said.")
 @click.option("--turn", default="7d", show_default=True, help="How long a turn is: 8h, 1d, 7d.")
-@click.option("--zone", default="UTC", show_default=True, help="Turns of whole days keep the time of the day there.")
+@click.option(
+    "--zone", default="UTC", show_default=True, help="Times are read and shown by its clocks, and turns keep them."
+)
 @pass_opened
 def add_rota(op: Operator, name: str, members: tuple[str, ...], starts_at: str | None, turn: str, zone: str) -> None:
     """Contacts who take turns; print the rota's id."""
-    began = moment(starts_at) if starts_at is not None else op.service.now()
+    began = moment(starts_at, zone_of(zone)) if starts_at is not None else op.service.now()
     made = op.service.create_rota(op.domain, name, members, starts_at=began, turn_seconds=seconds_of(turn), zone=zone)
     click.echo(made.rota_id)
 
@@ -77,10 +81,11 @@ def show_rota(op: Operator, rota_id: str) -> None:
 @pass_opened
 def calendar(op: Operator, rota_id: str, since: str | None, until: str | None) -> None:
     """Who is on call when, overrides included."""
-    start = moment(since) if since is not None else op.service.now()
-    end = moment(until) if until is not None else start + CALENDAR
+    zone = _zone(op, rota_id)
+    start = moment(since, zone) if since is not None else op.service.now()
+    end = moment(until, zone) if until is not None else start + CALENDAR
     turns, took = metered(op.service.db, lambda: op.service.calendar(op.domain, rota_id, start, end))
-    print_calendar(turns)
+    print_calendar(turns, zone)
     print_cost(took.cost)
 
 
@@ -102,12 +107,13 @@ def change_rota(
     zone: str | None,
 ) -> None:
     """Searches that are open go on for whom they were opened."""
+    clocks = zone_of(zone) if zone is not None else _zone(op, rota_id)
     op.service.change_rota(
         op.domain,
         rota_id,
         name=name,
         members=members or None,
-        starts_at=moment(starts_at) if starts_at is not None else None,
+        starts_at=moment(starts_at, clocks) if starts_at is not None else None,
         turn_seconds=seconds_of(turn) if turn is not None else None,
         zone=zone,
     )
@@ -120,8 +126,10 @@ def change_rota(
 @click.argument("ends_at")
 @pass_opened
 def add_override(op: Operator, rota_id: str, contact_id: str, starts_at: str, ends_at: str) -> None:
-    """A contact stands in from one moment until before another; print the override's id."""
-    made = op.service.add_override(op.domain, rota_id, contact_id, moment(starts_at), moment(ends_at))
+    """A contact stands in from one moment until before another, by the clocks of the rota's zone; print the override's
+    id."""
+    zone = _zone(op, rota_id)
+    made = op.service.add_override(op.domain, rota_id, contact_id, moment(starts_at, zone), moment(ends_at, zone))
     click.echo(made.override_id)
 
 
@@ -140,6 +148,10 @@ def delete_override(op: Operator, rota_id: str, override_id: str) -> None:
 def delete_rota(op: Operator, rota_id: str) -> None:
     """Stages that name it pass over it."""
     op.service.delete_rota(op.domain, rota_id)
+
+
+def _zone(op: Operator, rota_id: str) -> ZoneInfo:
+    return zone_of(op.service.rota_by_id(op.domain, rota_id).zone)
 
 
 # --- policies ---------------------------------------------------------------------------------------------------------

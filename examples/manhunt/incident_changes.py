@@ -45,6 +45,8 @@ TASK_TRIES = 1000
 BACKOFF = Backoff(longest_seconds=30.0)
 MAX_NAME = 200
 NOBODY = "nobody can be reached: no contact method is enabled, or nobody is on call"
+NO_ANSWER = "nobody who was looked for has answered"
+NOBODY_NEW = "all of this stage are looked for already"
 NOT_NEEDED = "the incident does not need it any more"
 Place = tuple[int, int]
 """A lap and a stage of a hunt."""
@@ -111,7 +113,8 @@ class IncidentChanges(Base):
         if after.has_ended:
             after.ended_at = now
         if after.status is IncidentStatus.UNANSWERED:
-            told = Told(ReactionKind.UNANSWERED, MANHUNT, NOBODY if found is None else "")
+            is_new_hunt = after.hunt != before.hunt
+            told = Told(ReactionKind.UNANSWERED, MANHUNT, NOBODY if is_new_hunt else NO_ANSWER)
         unchanged = (attr(Incident.reactions) == before.reactions) & (attr(Incident.alarms) == before.alarms)
         tx.put(after, where=unchanged)
         self.follow(tx, before, after, found, told, now)
@@ -149,15 +152,24 @@ class IncidentChanges(Base):
         *,
         strict: bool = False,
     ) -> Muster | None:
-        """Take the incident to the first place that reaches somebody; without one it is unanswered."""
+        """Take the incident to the first place that reaches somebody new. Without one it waits at the first whose
+        people are looked for already, as they may still answer; without any it is unanswered."""
         hunted = hunted_now(self, incident, links)
-        for lap, stage in places:
-            incident.lap, incident.stage = lap, stage
-            found = muster(self, incident, incident.plan[stage], now, hunted, strict=strict)
-            if found.reaches_somebody:
-                incident.status = IncidentStatus.HUNTING
-                incident.escalates_at = now + timedelta(seconds=incident.plan[stage].wait_seconds)
-                return found
+        found: tuple[Place, Muster] | None = None
+        for place in places:
+            incident.lap, incident.stage = place
+            seen = muster(self, incident, incident.plan[incident.stage], now, hunted, strict=strict)
+            if seen.reaches_somebody:
+                found = place, seen
+                break
+            if seen.hunted_already and found is None:
+                seen.absent.append(NOBODY_NEW)
+                found = place, seen
+        if found is not None:
+            (incident.lap, incident.stage), seen = found
+            incident.status = IncidentStatus.HUNTING
+            incident.escalates_at = now + timedelta(seconds=incident.plan[incident.stage].wait_seconds)
+            return seen
         leave(incident, IncidentStatus.UNANSWERED, MANHUNT)
         incident.escalates_at, incident.ended_at = None, now
         return None

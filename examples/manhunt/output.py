@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from examples.manhunt.model import Contact, ContactDetails, Incident, IncidentDetails, Policy, Rota, Search
 from examples.manhunt.picture import COLUMNS, Row
 from examples.manhunt.times import day, duration
 from examples.manhunt.views import SearchView
-from examples.manhunt.zones import OnCall, on_call
+from examples.manhunt.zones import OnCall, on_call, zone_of
 from examples.shared.terminal import print_table
 
 
@@ -94,15 +95,19 @@ def print_rotas(rotas: Sequence[Rota], now: datetime) -> None:
 
 
 def print_rota(rota: Rota) -> None:
-    turns = f"{rota.name}: turns of {duration(rota.turn_seconds)} since {day(rota.starts_at)}, {rota.zone}"
+    zone = zone_of(rota.zone)
+    turns = f"{rota.name}: turns of {duration(rota.turn_seconds)} since {day(rota.starts_at, zone)}, {rota.zone}"
     print_table(turns, ("turn", "contact"), [(str(number), id) for number, id in enumerate(rota.members, start=1)])
-    lines = [(each.override_id, each.contact_id, day(each.starts_at), day(each.ends_at)) for each in rota.overrides]
+    lines = [
+        (each.override_id, each.contact_id, day(each.starts_at, zone), day(each.ends_at, zone))
+        for each in rota.overrides
+    ]
     print_table("", ("override", "contact", "from", "to"), lines)
 
 
-def print_calendar(turns: Sequence[OnCall]) -> None:
+def print_calendar(turns: Sequence[OnCall], zone: ZoneInfo) -> None:
     lines = [
-        (day(turn.starts_at), day(turn.ends_at), turn.contact_id, "override" if turn.override_id else "")
+        (day(turn.starts_at, zone), day(turn.ends_at, zone), turn.contact_id, "override" if turn.override_id else "")
         for turn in turns
     ]
     print_table("", ("from", "to", "contact", ""), lines)

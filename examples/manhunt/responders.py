@@ -49,7 +49,8 @@ class Muster:
 
     @property
     def reaches_somebody(self) -> bool:
-        return self.hunted_already > 0 or any(search.status is Status.ACTIVE for search in self.searches)
+        """Somebody who is not looked for yet."""
+        return any(search.status is Status.ACTIVE for search in self.searches)
 
     def write(self, tx: Transaction) -> None:
         """Open the searches, while the rotas and the contacts are as they were read."""

@@ -104,9 +104,9 @@ def _of_groups(name: str, action: Function, said: str) -> click.Command:
 @click.option("--last-name", default="")
 @click.option("--phone", default="")
 @pass_opened
-def register(app: Service, /, email: str, **details: str) -> None:
+def register(app: Service, /, email: str, first_name: str, last_name: str, phone: str) -> None:
     """Register a user, or change their details."""
-    run(app, lambda: app.put_user(email, **details))
+    run(app, lambda: app.put_user(email, first_name=first_name, last_name=last_name, phone=phone))
 
 
 @click.command("get-user")

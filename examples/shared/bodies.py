@@ -38,7 +38,7 @@ def _asked(dependant: Dependant) -> set[str]:
     """The names that a route and what it depends on ask for in an address."""
     names: set[str] = set().union(*map(_asked, dependant.dependencies))
     for parameter in dependant.query_params:
-        kind = parameter.field_info.annotation
+        kind: Any = parameter.field_info.annotation
         is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
         names |= set(kind.model_fields) if is_model else {parameter.alias}
     return names

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from examples.manhunt.errors import AlreadyEnded, Invalid, Missing, NotNow
-from examples.manhunt.incident_changes import NOBODY
+from examples.manhunt.incident_changes import NO_ANSWER, NOBODY, NOBODY_NEW
 from examples.manhunt.model import Delivery, IncidentStatus, Kind, Status, tasks
 from tests.e2e.manhunt.oncall import (
     DAY,
@@ -194,6 +194,55 @@ def test_stages_that_reach_nobody_are_passed_over(world: World) -> None:
     (reaction,) = world.app.incident_with_all(DOMAIN, failed.incident_id).reactions
     assert NOBODY in reaction.said
     assert world.app.incident_of_alarm(DOMAIN, "x") is None
+
+
+def test_a_stage_of_people_who_are_looked_for_already_is_passed_over(world: World) -> None:
+    """Stage 2 names who is on call in stage 1: no time goes by in which nobody new is looked for."""
+    ada, grace, edsger = (person(world, name) for name in ("Ada", "Grace", "Edsger"))
+    rota = rota_of(world, ada)
+    policy = policy_of(world, ([on(rota)], 100), ([at(ada)], 5000), ([on(rota), at(grace)], 200), ([at(edsger)], 300))
+    incident = alarm(world, policy)
+    world.drain()
+    world.later(100)
+    assert (hunted(world, incident), incident_now(world, incident).stage) == (["Ada", "Grace"], 2)
+    assert names_of_messages(world) == ["Ada", "Grace"]
+    world.later(200)
+    assert hunted(world, incident) == ["Ada", "Edsger", "Grace"]
+    said = [each.said for each in world.app.incident_with_all(DOMAIN, incident.incident_id).reactions]
+    assert said == ["looking for Ada", "looking for Grace", "looking for Edsger"]
+
+
+def test_where_nobody_new_is_left_those_who_are_looked_for_may_still_answer(world: World) -> None:
+    """The last stage is not passed over into the end: it says why nobody is looked for, and waits."""
+    ada = person(world, "Ada")
+    incident = alarm(world, policy_of(world, ([at(ada)], 100), ([on(rota_of(world, ada))], 200), repeats=1))
+    world.drain()
+    world.later(100)
+    found = incident_now(world, incident)
+    assert (found.status, found.lap, found.stage) == (IncidentStatus.HUNTING, 0, 1)
+    details = world.app.incident_with_all(DOMAIN, incident.incident_id)
+    assert details.reactions[-1].said == NOBODY_NEW
+    (search,) = searches_of(world, incident)
+    world.app.answer(search.search_id, 0, how="link")
+    assert incident_now(world, incident).status is IncidentStatus.ACKNOWLEDGED
+
+
+def test_the_end_of_a_hunt_says_whether_nobody_answered_or_nobody_could_be_reached(world: World) -> None:
+    ada = person(world, "Ada")
+    policy = policy_of(world, ([at(ada)], 100))
+    silent, snoozed = alarm(world, policy), alarm(world, policy)
+    world.app.snooze(DOMAIN, snoozed.incident_id, by="Grace", seconds=300)
+    world.drain()
+    (method,) = world.app.contact_with_methods(DOMAIN, ada.contact_id).methods
+    world.app.change_method(DOMAIN, ada.contact_id, method.method_id, enabled=False)
+    world.later(1000)
+    reasons = [
+        world.app.incident_with_all(DOMAIN, each.incident_id).reactions[-1].said
+        for each in (silent, snoozed, alarm(world, policy))
+    ]
+    assert reasons[0] == NO_ANSWER
+    assert reasons[1].startswith(NOBODY)
+    assert reasons[2].startswith(NOBODY)
 
 
 def test_an_answer_that_comes_after_a_search_failed_counts_while_its_incident_hunts(world: World) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from html import unescape
+from itertools import pairwise
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -86,6 +88,36 @@ async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> N
     assert world.app.policy_by_id(DOMAIN, policy.policy_id).name == "lamps"
     assert await post(world, f"{made}/delete") == "/policies"
     assert await post(world, f"{path}/delete") == "/rotas"
+
+
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25", "2027-07-14"])
+async def test_a_rota_shows_and_takes_the_times_of_its_zone(world: World, day: str) -> None:
+    """Also on the days on which its clocks are set: all times of the page are theirs."""
+    ada, grace = person(world, "Ada"), person(world, "Grace")
+    zone, members = "Europe/Berlin", {"add-1": "Ada", "add-2": "Grace"}
+    times = {"turn_seconds": "8h", "zone": zone, "starts_at": "2026-01-05T09:00"}
+    path = await post(world, "/rotas", name="nights", **times, **members)
+    await post(world, f"{path}/overrides", contact="Ada", starts_at=f"{day}T12:00", ends_at=f"{day}T13:30")
+    rota = world.app.rota_by_id(DOMAIN, path.removeprefix("/rotas/"))
+    assert rota.starts_at == datetime(2026, 1, 5, 8, tzinfo=timezone.utc)
+    noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=ZoneInfo(zone))
+    (override,) = rota.overrides
+    assert (override.starts_at, override.ends_at) == (noon, noon + timedelta(minutes=90))
+    page = (await signed_in(world).get(f"{path}?day={day}")).text
+    of_day = page.partition(f'data-day="{day}"')[2].partition('role="listitem"')[0]
+    shown = re.findall(r'title="(\d\d:\d\d):00 to (\d\d:\d\d):00"', of_day)
+    edges = ["00:00", "01:00", "09:00", "12:00", "13:30", "17:00", "00:00"]
+    assert shown == list(pairwise(edges))
+    abbreviation = noon.tzname()
+    assert f"{day} 12:00:00 {abbreviation} to {day} 13:30:00 {abbreviation}" in page
+    assert "UTC" not in re.sub(r"<option.*?</option>", "", page)
+    refused = await signed_in(world).ask(
+        "POST",
+        f"{path}/overrides",
+        form={"contact": "Ada", "starts_at": "2026-03-29T02:30", "ends_at": f"{day}T13:30"},
+    )
+    assert (refused.status_code, "skip 2026-03-29T02:30" in refused.text) == (422, True)
+    assert {ada.contact_id, grace.contact_id} == set(rota.members)
 
 
 async def test_an_incident_is_managed_by_its_page(world: World) -> None:

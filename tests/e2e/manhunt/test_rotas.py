@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.manhunt.errors import Contended, Invalid, Missing, Refused
+from examples.manhunt.input_formats import moment as typed_moment
 from examples.manhunt.model import Kind, Override, QuietHours, Rota, Status
 from examples.manhunt.rotas import KEPT, MAX_OVERRIDES
-from examples.manhunt.zones import on_call, on_call_between, quiet_until, turn_number, turn_start
+from examples.manhunt.zones import at_local, on_call, on_call_between, quiet_until, turn_number, turn_start
 from tests.e2e.manhunt.oncall import DAY, HOUR, person, rota_of
 from tests.e2e.manhunt.support import DOMAIN, OTHER, World, contact_with
 
@@ -42,6 +43,62 @@ def test_turns_of_days_keep_the_time_of_the_day_in_summer_and_winter() -> None:
     assert {turn_start(plain_rota(7 * DAY, zone="UTC"), number).hour for number in range(52)} == {8}
 
 
+SPRING, AUTUMN = datetime(2026, 3, 29), datetime(2026, 10, 25)
+"""The days on which the clocks of Berlin are set, at 02:00 and at 03:00."""
+
+
+@pytest.mark.parametrize("hours", [1, 4, 8, 12])
+@pytest.mark.parametrize("day", [SPRING, AUTUMN])
+def test_turns_of_hours_that_make_up_a_day_keep_the_time_of_the_day(hours: int, day: datetime) -> None:
+    """The turn in which the clocks are set is an hour shorter or longer; from one to the next nobody is missing."""
+    rota = plain_rota(hours * HOUR)
+    start, end = (at_local(day + timedelta(days=days), BERLIN) for days in (-2, 3))
+    turns = list(on_call_between(rota, start, end))
+    assert (turns[0].starts_at, turns[-1].ends_at) == (start, end)
+    begins = [turn.starts_at.astimezone(BERLIN) for turn in turns[1:]]
+    assert {(at.hour - 9) % hours for at in begins} == {0}
+    assert {at.minute for at in begins} == {0}
+    lengths = {turn.ends_at - turn.starts_at for turn in turns[1:-1]}
+    usual = timedelta(hours=hours)
+    odd = usual + timedelta(hours=-1 if day == SPRING else 1)
+    assert lengths == ({usual, odd} - {timedelta(0)})
+
+
+def test_turns_that_are_no_part_of_a_day_go_by_the_time_that_passes() -> None:
+    for seconds in (60, 90 * 60, 5 * HOUR):
+        rota = plain_rota(seconds)
+        starts = [turn_start(rota, number) for number in range(2_000_000 // seconds, 9_000_000 // seconds)]
+        assert {later - start for start, later in pairwise(starts)} == {timedelta(seconds=seconds)}
+
+
+@given(MOMENTS, st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Tehran", "UTC"]))
+def test_what_is_later_on_a_clock_is_never_earlier(moment: datetime, name: str) -> None:
+    zone, wall = ZoneInfo(name), moment.replace(tzinfo=None)
+    ordered = [at_local(wall + timedelta(minutes=17 * number), zone) for number in range(-200, 200)]
+    assert ordered == sorted(ordered)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-29T01:59", "2026-03-29T00:59+00:00"),
+        ("2026-03-29T03:00", "2026-03-29T01:00+00:00"),
+        ("2026-10-25T02:30", "2026-10-25T00:30+00:00"),
+        ("2026-10-25T02:30+01:00", "2026-10-25T01:30+00:00"),
+        ("2026-07-01T09:00", "2026-07-01T07:00+00:00"),
+        ("2026-07-01T09:00Z", "2026-07-01T09:00+00:00"),
+    ],
+)
+def test_what_is_typed_without_a_zone_is_the_rotas(text: str, expected: str) -> None:
+    assert typed_moment(text, BERLIN) == datetime.fromisoformat(expected)
+
+
+def test_a_time_that_the_clocks_skip_is_refused() -> None:
+    with pytest.raises(Invalid, match="the clocks of Europe/Berlin skip 2026-03-29T02:30"):
+        typed_moment("2026-03-29T02:30", BERLIN)
+    assert at_local(datetime(2026, 3, 29, 2, 30), BERLIN) == datetime(2026, 3, 29, 1, tzinfo=timezone.utc)
+
+
 @given(MOMENTS, st.sampled_from([HOUR, 8 * HOUR, DAY, 7 * DAY]))
 def test_each_moment_belongs_to_one_turn(moment: datetime, turn_seconds: int) -> None:
     rota = plain_rota(turn_seconds)
@@ -64,7 +121,7 @@ def test_the_calendar_says_what_each_moment_says(
         Override(f"o{number}", f"x{who}", at, at + timedelta(hours=length))
         for number, (at, length, who) in enumerate(given_overrides)
     ]
-    rota, until = plain_rota(8 * HOUR, *overrides), since + timedelta(hours=hours)
+    rota, until = plain_rota(8 * HOUR, *overrides, zone="UTC"), since + timedelta(hours=hours)
     turns = list(on_call_between(rota, since, until))
     assert (turns[0].starts_at, turns[-1].ends_at) == (since, until)
     for turn, following in pairwise(turns):
