@@ -39,8 +39,6 @@ TOUR = Tour(
     "goals",
     "objectives, key results, people and teams: a graph",
     calls,
-    (
-        "python -m examples.goals --db local:goals.db sample",
-        "python -m examples.goals --db local:goals.db serve --insecure-user U1",
-    ),
+    ("sample",),
+    "serve --insecure-user U1",
 )

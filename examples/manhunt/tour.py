@@ -42,5 +42,6 @@ TOUR = Tour(
     "manhunt",
     "an alarm goes out until somebody answers",
     calls,
-    ("python -m examples.manhunt demo",),
+    (),
+    "demo",
 )

@@ -41,8 +41,6 @@ TOUR = Tour(
     "organisations",
     "users, organisations, services and groups: who may do what",
     calls,
-    (
-        "python -m examples.organisations --db local:organisations.db walkthrough",
-        "python -m examples.organisations --db local:organisations.db serve --insecure-user ada",
-    ),
+    ("walkthrough",),
+    "serve --insecure-user ada",
 )

@@ -44,8 +44,6 @@ TOUR = Tour(
     "projects",
     "boards that people draw on together: versioned documents",
     calls,
-    (
-        "python -m examples.projects create atlas --name Atlas",
-        "python -m examples.projects serve",
-    ),
+    ("create atlas --organisation example.org --name Atlas",),
+    "serve --insecure-user ada@example.org",
 )

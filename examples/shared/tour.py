@@ -42,8 +42,10 @@ class Tour:
     """What the application is, in a line."""
     calls: Callable[[Database, Path], Iterator[Call]]
     """With a directory for blobs. They come one after the other, as each may need what the one before it wrote."""
-    opens: tuple[str, ...]
-    """The commands that load data and open it in a browser."""
+    loads: tuple[str, ...]
+    """The commands that load data, as its program takes them."""
+    serve: str
+    """The command that opens them in a browser."""
 
 
 def steps(db: Database, calls: Iterable[Call], clock: Callable[[], float] = time.perf_counter) -> Iterator[Step]:

@@ -4,7 +4,7 @@ SELECT
     coalesce(service.service_name, split_part(member.scope, '/', 2)) AS service,
     url_decode(member."group") AS "group",
     coalesce(nullif(trim("user".first_name || ' ' || "user".last_name), ''), "user".shown_as, member.email) AS person,
-    coalesce(member.given_by, '(imported)') AS given_by
+    coalesce(member.given_by, 'the operator') AS given_by
 FROM group_member AS member
 JOIN organisation ON organisation.organisation_id = member.organisation_id
 LEFT JOIN organisation_service AS service

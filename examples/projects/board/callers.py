@@ -38,9 +38,9 @@ class Callers:
         self._principal = principal
 
     @classmethod
-    def demo(cls) -> Callers:
-        """Everybody is the user `demo`."""
-        return cls(InsecureUser(DEMO))
+    def demo(cls, user: str = DEMO) -> Callers:
+        """Everybody is one user."""
+        return cls(InsecureUser(ProjectTokens.user(user)))
 
     @classmethod
     def with_tokens(cls, secrets: Sequence[str]) -> Callers:

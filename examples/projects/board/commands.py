@@ -17,7 +17,8 @@ LOCAL = "127.0.0.1"
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
 @click.option("--host", default=LOCAL, show_default=True)
-@click.option("--auth", is_flag=True, help="Everybody signs in with a token. Without it, all are the user demo.")
+@click.option("--auth", is_flag=True, help="Everybody signs in with a token. Without it, all are one user.")
+@click.option("--insecure-user", default="demo", show_default=True, help="Who all are without --auth.")
 @click.option("--secret", "secrets", multiple=True, envvar="PROJECTS_SECRETS", help="Signs tokens.")
 @click.option(
     "--processor",
@@ -36,6 +37,7 @@ def serve(
     port: int,
     host: str,
     auth: bool,
+    insecure_user: str,
     secrets: tuple[str, ...],
     processor: str,
     queue_url: str | None,
@@ -60,7 +62,7 @@ def serve(
     for name in npm.missing():
         click.echo(f"the package {name} is missing, so the page will not work: run npm ci", err=True)
     target: str = context.find_root().params["target"]
-    callers = Callers.with_tokens(secrets) if auth else Callers.demo()
+    callers = Callers.with_tokens(secrets) if auth else Callers.demo(insecure_user)
     boards = open_boards(connect_async(target), app.blobs, callers, is_demo=not auth, queue=queue)
     signal.signal(signal.SIGTERM, _end)
     click.echo(f"boards at http://{host}:{port}", err=True)

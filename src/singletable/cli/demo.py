@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +42,9 @@ class Tour(Protocol):
     about: str
     calls: Callable[[Database, Path], Iterator[Any]]
     """With a directory for blobs."""
-    opens: Sequence[str]
+    loads: Sequence[str]
+    """The commands that load what `serve` opens, where nothing was kept."""
+    serve: str
 
 
 @click.command()
@@ -73,7 +76,9 @@ def demo(keep: Path | None) -> None:
         made += steps
     click.echo(f"\n{_summary(made, time.perf_counter() - started)}\n\nTo look at each in a browser:")
     for tour in tours:
-        click.echo("\n".join(["", *(f"  {command}" for command in tour.opens)]))
+        program = f"  python -m examples.{tour.application} {_options(keep, tour.application)}"
+        commands = [*(tour.loads if keep is None else ()), tour.serve]
+        click.echo("\n".join(["", *(f"{program} {command}" for command in commands)]))
     if keep is None:
         click.echo("\nTo look at the tables: singletable demo --keep data/demo")
         return
@@ -101,10 +106,12 @@ def _kept_blobs(keep: Path, application: str) -> Path:
     return keep / f"{application}-blobs"
 
 
-def _options(keep: Path, application: str) -> str:
-    """What the studio is told of an application's data: where they are, and its blobs, where it made some."""
+def _options(keep: Path | None, application: str) -> str:
+    """What the application and the studio are told: where its data are, and its blobs, where it made some."""
+    if keep is None:
+        return f"--db local:{application}.db"
     blobs = _kept_blobs(keep, application)
-    return f"--db {_target(keep, application)}" + (f" --blobs {blobs}" if blobs.exists() else "")
+    return shlex.join(["--db", _target(keep, application), *(["--blobs", str(blobs)] if blobs.exists() else [])])
 
 
 def _forget(keep: Path, application: str) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import httpx
 import pytest
 
 from singletable import __version__
 from tests.e2e.cli.conftest import ROOT, Folder
+from tests.e2e.projects_board.serving import until
+from tests.support.serving import free_port, is_open
 
 
 def test_version(folder: Folder) -> None:
@@ -62,14 +69,47 @@ def test_the_demo_outside_a_checkout_says_how_to_run_it(folder: Folder) -> None:
     assert "Run `make demo` in a checkout" in ran.err
 
 
+SHOWN = {
+    "organisations": "Harbour",
+    "goals": "Harbour",
+    "projects": "lighthouse-2",
+    "manhunt": "The lamp is out",
+}
+"""What the page of each application shows of the data that its tour made."""
+
+
 def test_the_demo_shows_three_calls_of_each_application(folder: Folder) -> None:
-    kept = folder.path / "kept"
+    kept = folder.path / "kept here"
     ran = replace(folder, path=ROOT).run_installed("demo", "--keep", str(kept))
     assert ran.code == 0, ran.err
     shown, _, opened = ran.out.partition("To look at each in a browser:")
     for application in ("organisations", "goals", "projects", "manhunt"):
         assert f"\n{application}: " in shown
         assert f"python -m examples.{application} " in opened
-        assert f"singletable studio examples.{application}.model --db local:{kept}/{application}.db" in opened
+        assert f"singletable studio examples.{application}.model --db 'local:{kept}/{application}.db'" in opened
         assert (kept / f"{application}.db").stat().st_size > 0
     assert "12 calls, " in shown
+    lines = [line.strip() for line in opened.splitlines() if line.startswith("  ")]
+    assert len(lines) == 8
+    for line in lines:
+        check_opens(folder, shlex.split(line))
+
+
+def check_opens(folder: Folder, line: list[str]) -> None:
+    """A printed line, as a person runs it, on a port that is free: what it opens shows what the tour made."""
+    port, log, is_studio = free_port(), folder.path / "log", line[0] == "singletable"
+    program = str(Path(sys.executable).with_name("singletable")) if is_studio else sys.executable
+    with log.open("wb") as out:
+        process = subprocess.Popen([program, *line[1:], "--port", str(port)], cwd=ROOT, stdout=out, stderr=out)
+    try:
+        until(lambda: process.poll() is not None or (is_open(f"http://127.0.0.1:{port}") and bool(log.stat().st_size)))
+        application = line[2].split(".")[1]
+        place = "/incidents" if application == "manhunt" else "/"
+        url = log.read_text().split()[0] if is_studio else f"http://127.0.0.1:{port}{place}"
+        with httpx.Client(follow_redirects=True) as client:
+            page = client.get(url)
+        assert page.status_code == 200, log.read_text()
+        assert (application if is_studio else SHOWN[application]) in page.text, (line, page.text)
+    finally:
+        process.terminate()
+        process.wait(30)

@@ -226,3 +226,16 @@ def import_and_look(run: Inside, path: Path) -> None:
     assert all(people == sorted(people) for groups in everybody for people in groups.values())
     somebody = min(want.people).upper()
     assert run("user", somebody, "--json").json["organisations"] == [path.stem]
+
+
+def test_who_gave_a_group_has_one_name_everywhere(inside: Inside) -> None:
+    """The operator gave it, by an import or on the command line: the report says what `may --explain` and pages say."""
+    inside("put-service", "small", "web", "Web")
+    inside("add", "small", "grace", "--service-group", "web", "read")
+    rows = inside("report", "service_access", "--json").json
+    assert {(row["service"], row["group"]): row["given_by"] for row in rows} == {
+        ("api", "write"): "the operator",
+        ("Web", "read"): "the operator",
+    }
+    for service in ("api", "web"):
+        assert "the operator" in inside("may", "small", "grace", service, "--explain").out
