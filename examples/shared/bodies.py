@@ -36,9 +36,8 @@ class ApiRoute(APIRoute):
 
 def _asked(dependant: Dependant) -> set[str]:
     """The names that a route and what it depends on ask for in an address."""
-    names: set[str] = set().union(*map(_asked, dependant.dependencies))
+    names = {name for each in dependant.dependencies for name in _asked(each)}
     for parameter in dependant.query_params:
-        kind: Any = parameter.field_info.annotation
-        is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
-        names |= set(kind.model_fields) if is_model else {parameter.alias}
+        fields: dict[str, Any] | None = getattr(parameter.field_info.annotation, "model_fields", None)
+        names |= {parameter.alias} if fields is None else fields.keys()
     return names
