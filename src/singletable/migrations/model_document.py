@@ -49,12 +49,12 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
         return tuple(name for text in self.key for name in _SLOT.findall(text))
 
     def has_key_of(self, other: EntityForm) -> bool:
-        """Whether items of both forms have the same primary keys: the same shape, and no two names exchanged."""
-        if self.key == other.key:
-            return True
+        """Whether items of both forms have the same primary keys: the same shape, with each name that both have at its
+        place. A name that one alone has is another's new one."""
         if self.shape != other.shape:
             return False
-        return self.slots == other.slots or sorted(self.slots) != sorted(other.slots)
+        places = zip(self.slots, other.slots, strict=True)
+        return all(one == its or (one not in other.slots and its not in self.slots) for one, its in places)
 
     @property
     def before(self) -> EntityForm | None:
