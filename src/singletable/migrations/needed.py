@@ -92,12 +92,17 @@ def updated(item: Item, update: str, names: Mapping[str, str], values: Mapping[s
 
 
 def declaration_of(table: Table) -> dict[str, Any]:
-    """What decides how items are stored: each class's version, the templates of its index keys, and its older key."""
+    """What decides how items are stored: each class's version, the attributes and templates of its index keys,
+    and its older key."""
+    index_keys = {name: (index.partition, index.sort) for name, index in table.definition.indexes.items()}
     return {
         model.type: {
             "version": model.version,
             **({"stored_as": model.stored_as} if model.is_in_two_forms else {}),
-            "indexes": {name: [t.shown for t in captured.templates] for name, captured in model.indexes.items()},
+            "indexes": {
+                name: [*index_keys.get(name, ()), *(t.shown for t in captured.templates)]
+                for name, captured in model.indexes.items()
+            },
             **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
             **({"outside": list(outside_of(model))} if outside_of(model) else {}),
             **({"to": model_of(model.kind).table.name} if model.is_leaving else {}),
