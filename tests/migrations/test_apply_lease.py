@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, get_args
 
 import pytest
 
-from singletable import Database
+from singletable import Database, Table
+from singletable.flow.port import Port
 from singletable.foundation import apply_lease_of, record_of
 from singletable.migrations import ApplyRefused, Migrations
 from singletable.migrations.apply_lease import BEAT_SECONDS, LEASE_SECONDS, beat, take
-from singletable.tables import describe
+from singletable.migrations.leased_port import LeasedPort
+from singletable.operations import PutItem
+from singletable.tables import Provisioned, TableSettings, describe
+from singletable.tables.changes import Setting, apply_setting, create_index, drop_index, remove_setting
 from tests.migrations.models import OldPerson, Person, new, old, written
 from tests.migrations.test_fill import Killed, before_each, is_filled, people, places
 from tests.support.engines import again, fresh
@@ -193,3 +198,91 @@ def test_an_index_that_was_begun_is_not_begun_again(db: Database, monkeypatch: p
         Migrations(db, new).apply()
     assert "UpdateTable" not in meter.by_operation
     assert len(list(db.scan(Person))) == 60
+
+
+def test_a_beat_right_before_it_is_taken_keeps_it(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner stood still for long, and wakes up between the last look of another one and its take."""
+    held, pace, beats = db.run(take(db.port, new, "ada")), Pace(other, monkeypatch), 0
+
+    def wake(operation: Any) -> None:
+        nonlocal beats
+        if isinstance(operation, PutItem):
+            beats += 1
+            db.run(beat(db.port, new, held, beats, "fill people"))
+
+    with monkeypatch.context() as patched:
+        before_each(other, patched, wake)
+        pace.then = lambda: stop(pace.now > 3 * LEASE_SECONDS)
+        with pytest.raises(Stopped):
+            Migrations(other, new).apply(by="bob")
+    lease = stored(db, apply_lease_of(new))
+    assert (lease.owner, lease.by, lease.beats) == (held.owner, "ada", beats)
+    assert beats >= 2
+    db.run(beat(db.port, new, held, beats + 1, "fill people"))
+
+
+def test_beats_that_change_at_the_last_moment_keep_it(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner is slow, and beats between the last two looks of another one."""
+    held, pace = db.run(take(db.port, new, "ada")), Pace(other, monkeypatch)
+
+    def wake() -> None:
+        if LEASE_SECONDS <= pace.now < LEASE_SECONDS + 1:
+            db.run(beat(db.port, new, held, 1, "fill people"))
+
+    pace.then = wake
+    with pytest.raises(ApplyRefused, match="ada changes the table"):
+        Migrations(other, new).apply(by="bob")
+    assert pace.now >= LEASE_SECONDS
+    assert stored(db, apply_lease_of(new)).owner == held.owner
+
+
+class Stopped(Exception):
+    """The test has seen enough."""
+
+
+def stop(is_enough: bool) -> None:
+    if is_enough:
+        raise Stopped
+
+
+EVERYTHING = Table(
+    "people",
+    indexes=["gsi1", "gsi2"],
+    stream="keys",
+    ttl_attribute="ends",
+    deletion_protection=True,
+    encryption_key="1234abcd",
+    settings=TableSettings(
+        tags={"team": "shop"}, point_in_time_recovery=True, billing=Provisioned(1, 1), table_class="standard"
+    ),
+).definition
+CHANGES: dict[str, Callable[[Port], Any]] = {
+    **{name: partial(apply_setting, table=EVERYTHING, setting=name, raw={}) for name in get_args(Setting)},
+    "no TTL": lambda port: remove_setting(port, EVERYTHING, "TTL", "ends"),
+    "no stream": lambda port: remove_setting(port, EVERYTHING, "stream", ""),
+    "an index": lambda port: create_index(port, EVERYTHING, "gsi2"),
+    "no index": lambda port: drop_index(port, EVERYTHING, "gsi1"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_who_lost_it_changes_no_setting(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Even at once after its last beat, by its own clock: DynamoDB takes no condition with these calls."""
+    db.run(create_index(db.port, new.definition, "gsi1"))
+    port = LeasedPort(db.port, new, db.run(take(db.port, new, "ada")))
+    with monkeypatch.context() as patched:
+        Pace(other, patched)
+        other.run(take(other.port, new, "bob"))
+    sent: list[str] = []
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        before_each(db, patched, lambda operation: sent.append(str(getattr(operation, "operation", ""))))
+        with pytest.raises(ApplyRefused, match="the lease was lost to bob"):
+            db.run(CHANGES[change](port))
+    assert [call for call in sent if call and not call.startswith(("Describe", "List"))] == []

@@ -15,7 +15,8 @@ from singletable.foundation import Table
 from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
 
 T = TypeVar("T")
-_CHANGES = frozenset({"UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "CreateTable"})
+_LOOKS = "Describe", "List"
+"""What the calls begin with that only look at a table; all others change it."""
 
 
 class LeasedPort(WrappedPort):
@@ -35,9 +36,10 @@ class LeasedPort(WrappedPort):
         return (await self.send_all((operation,)))[0]
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        calls = [str(getattr(operation, "operation", "")) for operation in operations]
-        self.looks += sum(call.startswith("Describe") for call in calls)
-        await self.beat(due_only=not _CHANGES.intersection(calls))
+        calls = [str(call) for each in operations if (call := getattr(each, "operation", None))]
+        looks = sum(call.startswith(_LOOKS) for call in calls)
+        self.looks += looks
+        await self.beat(due_only=looks == len(calls))
         return await self._port.send_all(operations)
 
     async def sleep(self, seconds: float) -> None:
