@@ -8,7 +8,7 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table, field
 from singletable.exchange import TableCopy
-from singletable.foundation import record_of
+from singletable.foundation import delete_if, record_of
 from singletable.migrations import Migrations, PlanRefused
 from singletable.operations import PutItem
 from singletable.schema.table import MIGRATION_TYPES
@@ -79,6 +79,17 @@ def test_the_table_of_another_model_is_refused(db: Database, kind: str) -> None:
             assert refused.value.reason == "foreign table"
     assert meter.write_units == 0
     assert meter.count_of("Scan").requests <= 4
+
+
+def test_guards_alone_say_whose_table_it_is(db: Database) -> None:
+    """They name the type of their owners."""
+    for n in range(3):
+        db.create(User(id=n, email=f"{n}@example.org"))
+    db.run(db.port.send_all([delete_if(OldUser.by_id(n), None) for n in range(3)]))
+    assert {item["_type"]["S"] for item in db.run(all_items(db.port, app.name))} == {"_unique"}
+    with pytest.raises(PlanRefused, match="has items of the types user, and this program"):
+        Migrations(db, stranger).apply()
+    assert Migrations(db, app).apply().done
 
 
 def test_items_of_a_class_that_is_gone_may_come_first(db: Database) -> None:
