@@ -17,6 +17,7 @@ from singletable.studio.pages import actions, feeds, pages
 from tests.studio.test_hostile import Links
 from tests.studio.visitor import client_of
 from tests.support.engines import awaiting, fresh
+from tests.support.raw import put_raw
 
 shop = Table("shop", indexes=["gsi1"], stream="new_and_old")
 web = GraphTable("web", indexes=["gsi0"])
@@ -113,6 +114,7 @@ class ZebraTie(Edge[Knot | ZebraKnot, Knot], table=web, type="ZEBRATIE", mirrors
 
 READABLE = (Order, Knot, Tie)
 ORDER = f"pk=customer%23c1&sk={quote(Order.of_customer('c1', 1).low)}"
+SECOND = f"pk=customer%23c1&sk={quote(Order.of_customer('c1', 2).low)}"
 NOTE = f"pk=customer%23c1&sk={quote(ZebraNote.of_customer('c1', 1).low)}"
 KEYS: tuple[str, ...] = (
     "pk=customer%23c1",
@@ -122,7 +124,13 @@ KEYS: tuple[str, ...] = (
     "pk=names&index=gsi1",
     ORDER,
 )
-KEYS += ("pk=customer%23c1&by=gsi1", f"{ORDER}&changes=1", "pk=KNOT-k1&sk=KNOT-k1", "pk=KNOT-k1&sk=KNOT-k1&changes=1")
+KEYS += (
+    "pk=customer%23c1&by=gsi1",
+    f"{ORDER}&changes=1",
+    f"{SECOND}&changes=1",
+    "pk=KNOT-k1&sk=KNOT-k1",
+    "pk=KNOT-k1&sk=KNOT-k1&changes=1",
+)
 OTHERS = (
     "",
     "id=c1",
@@ -147,6 +155,11 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         opened.create(ZebraCustomer(id="c1", name="Zebra Ada", email="zebra@example.org"))
         opened.write_many(puts=[ZebraNote(id="c1", number=n, text=f"zebra {n}") for n in range(HIDDEN)])
         opened.write_many(puts=[Order(id="c1", number=n, buyer="Ada") for n in (1, 2)])
+        place = shop.definition.key, (Order.of_customer("c1", 2).partition, Order.of_customer("c1", 2).low)
+        for type, text in (("zebranote", "zebra before"), ("order", "Ada")):  # one after the other under one key
+            texts = {**dict(zip(*place, strict=True)), shop.definition.type_attribute: type, "id": "c1", "buyer": text}
+            item = {name: {"S": text} for name, text in texts.items()}
+            opened.run(put_raw(opened.port, Order, item | {"number": {"N": "2"}}))
         one, two, hidden = Knot(id="k1", title="One"), Knot(id="k2", title="Two"), ZebraKnot(id="z1", title="Zebra")
         ties: list[Edge[Any, Any]] = [
             Tie(source=one, target=two, label="a"),
@@ -251,6 +264,10 @@ async def test_what_may_be_read_is_shown_beside_it(client: httpx.AsyncClient) ->
     for table, key in (("shop", ORDER), ("web", KEYS[-1])):
         for page in ("", "/edit"):
             assert (await client.get(f"/item/{table}{page}?{key}")).status_code == 200
+    graph = (await client.get("/graph/web.json")).json()["graph"]
+    assert [(each["name"], each["sources"], each["targets"]) for each in graph["edges"]] == [
+        ("Tie", ["Knot"], ["Knot"])
+    ]
     node = (await client.get("/graph/web.json?node=KNOT-k1")).json()["node"]
     assert [edge["type"] for edge in node["outgoing"]["edges"]] == ["Tie"]
     assert (node["incoming"], list(node["expanding"])) == ({"Tie": {"edges": [], "cursor": None}}, ["Knot"])

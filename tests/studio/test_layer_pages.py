@@ -337,6 +337,26 @@ async def test_a_dead_letter_is_dropped(work: Visitor, shop: Shop) -> None:
     assert (ChangeWorker(shop.db, shop.changes).dead_letters(), shop.seen) == ([], [])
 
 
+async def test_who_may_write_and_not_read_writes_nothing(shop: Shop, work: Visitor) -> None:
+    """The right to write adds to the right to read: nobody changes what they may not see."""
+    forms = {"task": await task_form(work, "bad", "drop"), "letter": await letter_form(work, "drop")}
+    async with awaiting(shop.db) as db:
+
+        def may(user: str, kind: type[Any], right: str) -> bool:
+            return right == "write"
+
+        made = studio(db, shop.table, authenticate=lambda request: "eve", authorise=may, write=True)
+        async with client_of(made) as client:
+            page = (await client.get("/")).text
+            token = page.partition('name="form_token" value="')[2].partition('"')[0]
+            client.headers["origin"] = URL
+            for name, form in forms.items():
+                answer = await client.post(f"/work/shop/{name}", data=form | {"form_token": token})
+                assert (answer.status_code, "you may not write" in answer.text) == (403, True)
+    assert len(TaskWorker(shop.db, shop.tasks).dead_letters()) == 2
+    assert len(ChangeWorker(shop.db, shop.changes).dead_letters()) == 1
+
+
 async def test_nothing_is_written_without_the_right(shop: Shop, work: Visitor) -> None:
     forms = {"task": await task_form(work, "bad", "drop"), "letter": await letter_form(work, "drop")}
     async with awaiting(shop.db) as db, visiting(db, shop.table) as reader:

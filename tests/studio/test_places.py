@@ -87,6 +87,21 @@ async def test_the_first_write_asks_for_the_tables_name(on_aws: Visitor) -> None
     assert once_more.status_code == 303
 
 
+async def test_only_this_users_name_for_this_table_confirms(on_aws: Visitor) -> None:
+    """A cookie of that name is nothing: it holds what this studio signed for this user, and this table."""
+    path = f"/item/app/edit?{ADA}"
+    page = await on_aws.json(f"/item/app/edit.json?{ADA}")
+    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "value.name": "Grace", "confirmed": "1"}
+    signed = [("confirmed", "owner", "other"), ("confirmed", "eve", "app"), ("form", "owner"), ("confirmed", "owner")]
+    for text in ("", "1", "app", "0" * 64, *(on_aws.studio._signer.text(*parts) for parts in signed)):
+        on_aws.client.cookies.set("singletable_confirmed_app", text)
+        assert (await on_aws.send(path, form)).status_code == 409, text
+    assert await name_of(on_aws) == "Ada"
+    on_aws.client.cookies.set("singletable_confirmed_app", on_aws.studio._signer.text("confirmed", "owner", "app"))
+    assert (await on_aws.send(path, form)).status_code == 303
+    assert await name_of(on_aws) == "Grace"
+
+
 async def test_the_name_is_asked_for_once_where_a_difference_is_shown_first(on_aws: Visitor) -> None:
     path = f"/item/app/edit?{ADA}"
     page = await on_aws.json(f"/item/app/edit.json?{ADA}")

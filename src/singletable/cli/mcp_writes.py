@@ -88,7 +88,7 @@ def _create(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
 
 def _update(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     kind: Any = model.kind
-    fixed = model.identity | model.roles.keys() | limits.bound.keys()
+    fixed = model.identity | model.roles.keys()
     changing = {name: type for name, type in model.types.items() if name not in fixed}
     adapters: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(type) for name, type in changing.items()}
 

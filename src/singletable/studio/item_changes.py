@@ -55,7 +55,9 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
                     found[images.sequence_number] = _change(visit, table, each)
     except SingletableError as error:
         is_all, problem = False, error.what
-    return Changes(tuple(reversed(found.values())), seen if visit.reads_all else len(found), is_all, problem)
+    return Changes(
+        tuple(reversed(found.values())), seen if visit.reads_all else len(found), is_all, visit.told(problem)
+    )
 
 
 def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
