@@ -62,7 +62,10 @@ class Budget:
 
 
 def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
-    """Serves until standard input ends."""
+    """Serves until standard input ends. UsageError for two tools of one name, of which an agent would reach one."""
+    names = [tool.name for tool in tools]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"two tools would be named {twice}: rename a class or a pattern, or say MODULE:TABLE.")
     anyio.run(_serve, tables, tools, limits, target)
 
 

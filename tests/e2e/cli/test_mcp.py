@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -273,3 +274,32 @@ def test_what_is_bound_and_written_is_checked_at_the_start(folder: Path) -> None
     ):
         code, text = ended(folder, start, "--db", "local:shop.db", *options)
         assert (code, said in text) == (2, True), text
+
+
+SECOND = '''
+other = Table("shop-x")
+
+
+def second() -> type:
+    class User(Entity, table=other, type="user"):
+        email: str
+
+        @other.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            """One."""
+            return f"user#{email}", "user"
+
+    return User
+
+
+Second = second()
+'''
+
+
+def test_two_tools_of_one_name_are_refused(folder: Path, tmp_path: Path) -> None:
+    """An agent that asks the one would be answered by the other table."""
+    (tmp_path / "shop.py").write_text(MODEL + SECOND)
+    shutil.copy(folder / "shop.db", tmp_path)
+    code, said = ended(tmp_path, "from singletable.cli import main; main()", "--db", "local:shop.db")
+    assert (code, "two tools would be named User_by_email" in said) == (2, True)
