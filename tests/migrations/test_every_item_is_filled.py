@@ -7,50 +7,19 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Key, Table, Unavailable, field
+from singletable import Database, Unavailable
 from singletable.foundation import fill_parts_of, record_of
 from singletable.migrations import Migrations
 from singletable.migrations.fill import PAGE
 from singletable.operations import GetItem, PutItem, UpdateItem
 from singletable.tables import Index
+from tests.migrations.several_pages import COUNT, declared, first, in_town, put_stale
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import again, fresh
 from tests.support.raw import all_items
 
-COUNT = 250
-"""Three pages of a fill."""
-
-
-def _by_id(id: int) -> Key:
-    """One."""
-    return f"user#{id:04}", "user"
-
-
-def _by_city(city: str, id: int = ANY) -> Key:
-    """Who lives in a city."""
-    return f"city#{city}", f"{id}"
-
-
-def _in_town(city: str, id: int = ANY) -> Key:
-    """Who lives in a city, under another word."""
-    return f"town#{city}", f"{id}"
-
-
-def declared(by: Any = _by_city, *, version: int = 1, unique: bool = False, index: Index | None = None) -> Any:
-    """A class of users in a table with an index."""
-    table = Table("users", indexes={"gsi1": index or Index("gsi1pk", "gsi1sk")})
-    nick = field(unique=True) if unique else field()
-    body = {"__annotations__": {"id": int, "city": str, "nick": str}, "__module__": __name__, "nick": nick}
-    body |= {"by_id": table.key(_by_id), "by_city": table.index("gsi1")(by)}
-    made: Any = type("User", (Entity,), body, table=table, type="user", version=version)
-    for number in range(1, version):
-        made.upcast(number)(lambda item: item)
-    return made
-
-
-first = declared()
 DECLARATIONS: dict[str, Callable[[], Any]] = {
-    "an index's texts": lambda: declared(_in_town),
+    "an index's texts": lambda: declared(in_town),
     "an index's attributes": lambda: declared(index=Index("a", "b")),
     "a version": lambda: declared(version=2),
     "a unique attribute": lambda: declared(unique=True),
@@ -59,13 +28,8 @@ DECLARATIONS: dict[str, Callable[[], Any]] = {
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    """Half of its items have a stale index key, the others none."""
     with fresh() as made:
-        made.create_table(first.__model__.table)
-        items = [first.__model__.item(first(id=n, city="Bern", nick=f"n{n}")) for n in range(COUNT)]
-        stale = [{**item, "gsi1pk": {"S": "city#Oslo"}} for item in items[::2]]
-        without = [{k: v for k, v in item.items() if not k.startswith("gsi1")} for item in items[1::2]]
-        made.run(made.port.send_all([PutItem("users", item) for item in (*stale, *without)]))
+        put_stale(made)
         yield made
 
 
@@ -102,6 +66,26 @@ def test_every_item_is_filled_after_a_fill_of_another_declaration(
     names = table.definition.index_keys("gsi1")
     assert len(written) == COUNT
     assert all({*names} <= item.keys() for item in written)
+
+
+def test_a_plan_says_what_all_pages_take(db: Database) -> None:
+    table = first.__model__.table
+    plan = Migrations(db, table).plan()
+    takes = plan.steps[0].takes
+    filled, _ = Migrations(db, table).apply(plan).done
+    assert takes.items == COUNT
+    assert (filled.requests, filled.read_units) == (takes.requests, takes.read_units)
+    assert filled.write_units == pytest.approx(takes.write_units, rel=0.02)
+    assert db.check(table) == []
+
+
+def test_a_repair_mends_what_a_check_found_on_all_pages(db: Database) -> None:
+    table = first.__model__.table
+    found = db.check(table)
+    assert {finding.key[0] for finding in found} == {f"user#{n:04}" for n in range(COUNT)}
+    made = Migrations(db, table).repair(found)
+    assert {each.outcome for each in made} <= {"mended", "gone"}
+    assert db.check(table) == []
 
 
 def test_it_goes_on_with_its_own(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
