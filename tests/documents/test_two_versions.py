@@ -23,6 +23,7 @@ from singletable.documents import (
     collection,
 )
 from singletable.errors import Corrupt, DeclarationError
+from singletable.records import Unreadable
 from tests.documents.shells import Disguised
 from tests.faults.clock import Clock
 from tests.support.engines import fresh, fresh_async
@@ -256,3 +257,60 @@ def test_what_looks_like_an_envelope_is_refused_and_what_only_begins_so_is_not()
         assert codec.decode(codec.encode(fine)) == fine
     with pytest.raises(InvalidValue, match="envelope"):
         codec.encode({"$": {}, "$v": 2})
+
+
+@dataclass(frozen=True)
+class WideShape:
+    x: int | str
+
+
+@dataclass(frozen=True)
+class NarrowShape:
+    x: int
+
+
+def wide_program() -> tuple[type[Any], Any]:
+    app = Table("skew", indexes=["gsi1"])
+
+    class Project(Document, table=app, index="gsi1"):
+        shapes: Items[WideShape]
+
+    @Project.mutation
+    def put(draft: Draft[Project], *, id: str, x: int | str) -> None:
+        draft.shapes[id] = WideShape(x)
+
+    return Project, put
+
+
+def narrow_program() -> type[Any]:
+    app = Table("skew", indexes=["gsi1"])
+
+    class Project(Document, table=app, index="gsi1"):
+        shapes: Items[NarrowShape]
+
+    return Project
+
+
+async def test_contents_that_cant_be_read_hold_up_no_other(bench: Bench, tmp_path: Path) -> None:
+    """Those of another type, and one that is lost, are told; the error names the content, and shows none of it."""
+    wide, put = wide_program()
+    writer, reader = bench.documents(wide), bench.documents(narrow_program())
+    await writer.create("o", "p")
+    odd = ("s000", "s007", "s039")
+    values = {f"s{n:03}": n for n in range(40)}
+    wanted = [put(id=id, x="secret" if id in odd else n).by("c", n + 1) for id, n in values.items()]
+    outcomes = await writer.apply("p", wanted)
+    assert [each.error for each in outcomes if each.error] == []
+    shapes = (await reader.head("p")).shapes
+    next(path for path in tmp_path.rglob(f"*{shapes.hash_of('s005')}*") if path.is_file()).unlink()
+    with pytest.raises(Corrupt) as caught:
+        await reader.load(shapes)
+    assert shapes.hash_of("s000") in str(caught.value)
+    assert "secret" not in str(caught.value)
+    told: list[Unreadable] = []
+    found = await reader.load(shapes, unreadable=told.append)
+    assert {id: shape.x for id, shape in found.items()} == {
+        id: n for id, n in values.items() if id not in (*odd, "s005")
+    }
+    assert {each.key: each.item for each in told} == {id: {"sha256": shapes.hash_of(id)} for id in (*odd, "s005")}
+    assert {each.error.operation for each in told} == {"load"}

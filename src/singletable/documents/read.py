@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from singletable.documents.context import Context
@@ -16,13 +17,16 @@ from singletable.flow.port import Port
 from singletable.foundation import (
     ANY,
     KeyOf,
+    OnUnreadable,
     Page,
     PreparedQuery,
     Query,
+    Unreadable,
     get_many,
     get_operation,
     page,
     prepare_query,
+    readable,
     ready,
 )
 from singletable.foundation import get as get_row
@@ -235,15 +239,19 @@ async def _items(port: Port, context: Context[Any], version: Version, name: str)
     return StoredItems(context.model.collections[name], contents, found[name], context.is_direct)
 
 
-async def load(port: Port, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
-    """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError."""
+async def load(
+    port: Port, items: Items[T], ids: Sequence[str] | None = None, unreadable: OnUnreadable | None = None
+) -> dict[str, T]:
+    """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError; without
+    `unreadable`, Corrupt."""
     stored = _stored(items)
     wanted = list(stored) if ids is None else list(ids)
     for id in wanted:
         stored.hash_of(id)
-    calls: list[Callable[[], T]] = [_reading(stored, id) for id in wanted]
+    calls: list[Callable[[], Any]] = [partial(_read, stored, id, unreadable is not None) for id in wanted]
     values = await port.call_all(calls) if calls else []
-    return dict(zip(wanted, values, strict=True))
+    readable(values, unreadable, "load")
+    return {id: value for id, value in zip(wanted, values, strict=True) if not isinstance(value, Unreadable)}
 
 
 def _stored(items: Items[T]) -> StoredItems[T]:
@@ -252,8 +260,13 @@ def _stored(items: Items[T]) -> StoredItems[T]:
     return items
 
 
-def _reading(items: StoredItems[T], id: str) -> Callable[[], T]:
-    return lambda: items.read(id)
+def _read(items: StoredItems[T], id: str, tells: bool) -> T | Unreadable:
+    try:
+        return items.read(id)
+    except Corrupt as error:
+        if not tells:
+            raise
+        return Unreadable(id, {"sha256": items.hash_of(id)}, error)
 
 
 async def _at_time(port: Port, context: Context[Any], document_id: str, time: datetime) -> Version:

@@ -23,7 +23,15 @@ from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.shells import check_awaiting
-from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, Finding, LayerBelongings, LayerChecks, Page
+from singletable.foundation import (
+    DEFAULT_LIMIT,
+    AwaitingDatabase,
+    Finding,
+    LayerBelongings,
+    LayerChecks,
+    OnUnreadable,
+    Page,
+)
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -210,10 +218,15 @@ class AsyncDocuments(Generic[D]):
         model = collection_model(self.context, collection)
         return await self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
-    async def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
+    async def load(
+        self, items: Items[T], ids: Sequence[str] | None = None, *, unreadable: OnUnreadable | None = None
+    ) -> dict[str, T]:
         """Contents of a collection that was read, concurrently: all, or those of some ids. No request but those
-        to the blob store, one for each. KeyError for an id that is missing; Corrupt for a content that is."""
-        return await self.db.run(flows.load(self.db.port, items, ids))
+        to the blob store, one for each. KeyError for an id that is missing.
+
+        Corrupt for a content that is missing or can't be read; `unreadable` is called with each instead: its `key` is
+        the id, its `item` the content's hash."""
+        return await self.db.run(flows.load(self.db.port, items, ids, unreadable))
 
     async def history(
         self, document_id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None

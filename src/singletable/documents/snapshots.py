@@ -11,7 +11,7 @@ from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Document, Items
 from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
-from singletable.errors import InvalidRequest
+from singletable.errors import Corrupt, InvalidRequest
 from singletable.flow.calls import call_in_threads
 from singletable.values import AttributeValue, to_attribute_value
 
@@ -57,8 +57,14 @@ class StoredItems(Items[T]):
         return self.hashes[id].hex()
 
     def read(self, id: str) -> T:
-        """Read one content from the store. Blocks."""
-        return self.model.codec.decode(self.contents.read(Content(self.model.folder, self.hashes[id])))
+        """Read one content from the store. Blocks. Corrupt names the content."""
+        content = Content(self.model.folder, self.hashes[id])
+        data = self.contents.read(content)
+        try:
+            return self.model.codec.decode(data)
+        except Corrupt as error:
+            error.what = f"the content {content.sha256} of {content.folder} can't be read: {error.what}"
+            raise
 
     def __setitem__(self, id: str, value: T) -> None:
         self._refuse()

@@ -10,7 +10,6 @@ from msgspec import Struct
 from singletable.errors import Corrupt
 from singletable.operations import Item, Reader
 from singletable.operations.answers import met_by
-from singletable.schema.patterns import KeyOf
 from singletable.values import from_attribute_value
 
 T = TypeVar("T")
@@ -19,7 +18,8 @@ T = TypeVar("T")
 class Unreadable(Struct, frozen=True):
     """A stored item that its class can't read, as `unreadable=` of a read is called with it."""
 
-    key: KeyOf[Any]
+    key: Any
+    """The item's key; of a document's content, its id."""
     item: Mapping[str, Any]
     """What is stored, by the stored names."""
     error: Corrupt
