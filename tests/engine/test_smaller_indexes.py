@@ -88,6 +88,9 @@ async def test_what_is_whole_is_not_told(open_at: Callable[..., Any]) -> None:
         with pytest.raises(InvalidRequest, match="without a table"):
             await db.require("whole indexes")
         await db.delete_table(some)
+        await make(db, some, {"ProjectionType": "ALL"})
+        await db.require("whole indexes", table=some)
+        await db.delete_table(some)
         await make(db, some, {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["_type", "_v"]})
         with pytest.raises(NotConfigured, match="paid"):
             await db.require("whole indexes", table=some)

@@ -247,6 +247,31 @@ async def test_of_a_newer_version_and_under_another_key(shell: Shell) -> None:
     assert {each.key.low for each in told} == {whole["sk"]["S"], "book#5", "book#6"}
 
 
+async def test_what_belongs_to_no_class_is_counted(shell: Shell) -> None:
+    """Items of other programs, without a type or of one that nobody knows: in no result, and paid for."""
+    await shell.write_many(puts=[Book(room="a", number=n, text="x") for n in range(3)])
+    for number, typed in ((5, {}), (6, {"_type": {"S": "alien"}}), (7, {"_type": {"N": "1"}})):
+        item = {name: value for name, value in stored(number).items() if name != "_type"}
+        await put_raw(shell.port, Book, item | typed)
+    keys = [Book.of("a", n) for n in (0, 5, 6, 7, 99)]
+    reads: list[tuple[Callable[[], Awaitable[Any]], int]] = [
+        (lambda: shell.get(keys[0]), 0),
+        (lambda: shell.get(keys[1]), 1),
+        (lambda: shell.get(keys[-1]), 0),
+        (lambda: shell.get_many(keys), 3),
+        (lambda: shell.all(Book.of("a")), 3),
+        (lambda: shell.page(Book.by_text("x"), limit=100), 3),
+        (lambda: shell.all(Book.of("a").where(attr(Book.text) == "y")), 6),
+        (lambda: shell.get(Room.by_name("a")), 3),
+        (lambda: _scan(shell), 3),
+    ]
+    for read, passed_over in reads:
+        with shell.meter() as meter:
+            await read()
+        assert meter.passed_over == passed_over
+        assert sum(count.passed_over for count in meter.by_operation.values()) == passed_over
+
+
 @pytest.fixture
 def slow_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The items that took it."""

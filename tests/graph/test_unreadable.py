@@ -118,3 +118,13 @@ async def test_a_node_is_deleted_but_for_what_cant_be_read(graph: Any) -> None:
         await put_raw(graph.port, Goal, mended)
     assert await graph.sweep_table(records) >= 1
     assert [i for i in await all_items(graph.port, "records") if i["source"]["S"] == "GOAL-g000"] == []
+
+
+async def test_a_node_stays_until_its_incoming_edges_can_be_read(graph: Any) -> None:
+    await bound(graph).delete_node(TEAM)
+    left = {(i["source"]["S"], i["target"]["S"]) for i in await all_items(graph.port, "records")}
+    assert {place for place in left if "TEAM-t" in place[1]} == {
+        ("TEAM-t", "TEAM-t"),
+        ("GOAL-g004", "GOALMEMBERSHIP-TEAM-t"),
+    }
+    assert await graph.get(Team.by_id("t")) is None

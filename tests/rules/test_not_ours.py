@@ -43,7 +43,7 @@ async def _put(bench: Bench, entity: Any) -> None:
 
 
 async def _put_where(bench: Bench, entity: Any) -> None:
-    await bench.shell.put(entity, where=attr(type(entity).id) == "1")
+    await bench.shell.put(entity, where=~(attr(type(entity).id) == "2"))
 
 
 async def _upsert(bench: Bench, entity: Any) -> None:
