@@ -12,6 +12,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -31,17 +32,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _IN_MEMORY = Path("/dev/shm")
 _MIN_FREE_BYTES = 4 << 30
+_STATE = TemporaryDirectory(prefix="singletable-state-")
+"""Where exports and copies with masks keep their keys."""
 _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
 """Where pytest makes the folders of `tmp_path`."""
 
 
 def pytest_configure() -> None:
     """Data files lie in memory where there is room: on a disk, each commit of an engine waits for it."""
+    os.environ["XDG_STATE_HOME"] = _STATE.name
     if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _MIN_FREE_BYTES:
         os.environ.setdefault(_TEMPORARY, str(_IN_MEMORY))
 
 
 def pytest_unconfigure() -> None:
+    _STATE.cleanup()
     NURSERY.close()
 
 

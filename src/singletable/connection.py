@@ -89,6 +89,11 @@ class Target(Struct, frozen=True):
     engine: Running | None = None
     retry: RetryPolicy = RetryPolicy()
 
+    @property
+    def place(self) -> str:
+        """What stays the same while the data does: the data file of an embedded engine, or the address."""
+        return self.endpoint.url if self.engine is None else str(self.engine.data)
+
 
 def port_options(target: Target, options: Options) -> PortOptions:
     """The options of a port to the target, for either shell."""

@@ -302,6 +302,9 @@ class _Found(Protocol):
     @property
     def engine(self) -> _Running | None: ...
 
+    @property
+    def place(self) -> str: ...
+
 
 class AwaitingDatabase(Awaiting, Protocol):
     """An `AsyncDatabase`, as far as a layer knows it."""

@@ -16,7 +16,7 @@ from singletable.errors import Corrupt, Denied, InvalidRequest, Unavailable
 from singletable.exchange import DirectoryStore, Exports, Manifest, datasets_of, export, read_manifest
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.manifest import MANIFEST, DataFile, write_manifest
-from singletable.exchange.unfinished import UNFINISHED, read_unfinished
+from singletable.exchange.unfinished import UNFINISHED, StateFile
 from tests.exchange import processes
 from tests.exchange.models import order, shop
 from tests.support.children import KILLED, run_child
@@ -170,7 +170,7 @@ def test_a_run_that_was_killed_after_its_manifest_is_done(db: Database, tmp_path
 
 def _state(folder: Path) -> bytes:
     """How far an export has come, but that all of its segments are over."""
-    state = read_unfinished(DirectoryStore(folder))
+    state = StateFile(DirectoryStore(folder), None).read()
     assert state is not None
     for lane in state.lanes:
         lane.is_over = True

@@ -64,9 +64,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     if options["yes"] and not options["repair"]:
         raise click.UsageError("--yes writes the repairs of --repair. Say both.")
     with session_of(ctx).connect_to_read() as db:
-        file = session_of(ctx).file
-        at = db.target.endpoint.url if file is None else str(file.resolve())
-        run = _Run(db, at, tables_of(module), as_json, options)
+        run = _Run(db, db.target.place, tables_of(module), as_json, options)
         started = time.perf_counter()
         with db.meter() as meter:
             run.run()

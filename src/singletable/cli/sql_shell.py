@@ -12,6 +12,7 @@ import click
 
 from singletable.cli import output
 from singletable.errors import SingletableError
+from singletable.exchange.private_state import state_home
 
 if TYPE_CHECKING:
     from singletable.reports.answers import Answer
@@ -55,8 +56,7 @@ class Completion:
 
 def history_file(environ: Mapping[str, str]) -> Path:
     """Where the statements are kept, by the rules of XDG."""
-    home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
-    return Path(home) / "singletable" / "sql_history"
+    return state_home(environ) / "sql_history"
 
 
 def run_shell(session: SqlSession, show: Callable[[Answer], object]) -> None:

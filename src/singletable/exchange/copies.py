@@ -63,5 +63,5 @@ class TableCopy:
         target = at_rate(self.target.port, target_rate)
         if self.to_table != self.table.name:
             target = RenamedPort(target, self.table.name, self.to_table)
-        flow = copy_table(at_rate(self.source.port, source_rate), target, self.table, options, progress)
-        return self.source.run(flow)
+        source, place = at_rate(self.source.port, source_rate), self.source.target.place
+        return self.source.run(copy_table(source, target, self.table, options, progress, place))

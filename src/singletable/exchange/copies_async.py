@@ -62,5 +62,5 @@ class AsyncTableCopy:
         target = at_rate(self.target.port, target_rate)
         if self.to_table != self.table.name:
             target = RenamedPort(target, self.table.name, self.to_table)
-        flow = copy_table(at_rate(self.source.port, source_rate), target, self.table, options, progress)
-        return await self.source.run(flow)
+        source, place = at_rate(self.source.port, source_rate), self.source.target.place
+        return await self.source.run(copy_table(source, target, self.table, options, progress, place))

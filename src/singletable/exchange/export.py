@@ -42,19 +42,19 @@ from singletable.exchange.manifest import (
     new_id,
     write_manifest,
 )
+from singletable.exchange.masked_items import has_personal
 from singletable.exchange.masked_pages import PageMask
 from singletable.exchange.masks import Mask
 from singletable.exchange.parts import Parts
+from singletable.exchange.private_state import private_store
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.stores import Store
 from singletable.exchange.unfinished import (
     Lane,
+    StateFile,
     Unfinished,
     delete_folder,
-    delete_unfinished,
     delete_unkept,
-    read_unfinished,
-    write_unfinished,
 )
 from singletable.flow.instants import instant
 from singletable.flow.patience import patiently
@@ -195,22 +195,27 @@ class _Run:
         self.datasets = tuple(d.with_keys() for d in found) if self.options.keys else found
         self.sorters = {table.name: Sorter(table, self.datasets) for table in self.tables}
         self.claim = self.store.claim()
+        is_masked = not self.options.personal and any(map(has_personal, self.tables))
+        self.kept = StateFile(self.store, private_store() if is_masked else None)
 
     def begin(self) -> None:
         """Go on where an earlier run of the same export stopped, or begin."""
-        known, new = read_unfinished(self.store, anew=self.options.anew), self._new()
+        before, new = find_manifest(self.store), self._new()
+        known = self.kept.read(anew=self.options.anew)
         self.resumed = known is not None and known.is_like(new) and not self.options.anew
         if known is not None and self.resumed:
             self.state = known
         else:
             if known is not None:
-                delete_folder(self.store, known.id)
+                if before is None or known.id not in (before.id, before.previous):  # it had ended, but for that file
+                    delete_folder(self.store, known.id)
+                self.kept.delete(known)
             self.state = new
-            self._keep_state()
+            self.kept.begin(new)
         if not self.options.personal:
             mask = Mask(self.options.mask_key or self.state.mask_key or b"")
-            self.masks = {t.name: made for t in self.tables if (made := PageMask(t, mask)).is_needed}
-        if not self._is_written(find_manifest(self.store)):
+            self.masks = {t.name: PageMask(t, mask) for t in self.tables if has_personal(t)}
+        if not self._is_written(before):
             delete_unkept(self.store, self.state, self.port.now())
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
         self.parts = Parts(self.store, self.state.id, self.options.format, schemas, self.state.files)
@@ -273,7 +278,7 @@ class _Run:
         """The last section, an empty file for each class without items, and the manifest."""
         before = find_manifest(self.store)
         if before is not None and self._is_written(before):
-            delete_unfinished(self.store)
+            self.kept.delete(self.state)
             return self.told(before)
         self._end_section()
         for dataset in self.datasets:
@@ -282,7 +287,7 @@ class _Run:
         manifest = self._manifest(None if before is None else before.id)
         self.claim.beat(self.port)
         write_manifest(self.store, manifest)
-        delete_unfinished(self.store)
+        self.kept.delete(self.state)
         if before is not None and before.previous is not None:
             delete_folder(self.store, before.previous)
         return self.told(manifest)
@@ -299,7 +304,7 @@ class _Run:
 
     def _end_section(self) -> None:
         self.parts.close()
-        self._keep_state()
+        self.kept.write(self.state)
 
     def _page(self, table: Table, lane: Lane) -> Scan[msgspec.Raw]:
         limit = PAGE_ITEMS or self.port.traits.scan_page_limit
@@ -329,9 +334,6 @@ class _Run:
             "mask_key": None if options.mask_key is None else sha256(options.mask_key).hexdigest(),
             "section": [PAGE_ITEMS, SECTION_ITEMS, SECTION_BYTES],
         }
-
-    def _keep_state(self) -> None:
-        write_unfinished(self.store, self.state)
 
     def _manifest(self, previous: str | None) -> Manifest:
         source, complete_at = self._source()

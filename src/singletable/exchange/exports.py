@@ -49,7 +49,8 @@ class Exports:
         Where `personal` is false, masks stand for the values of attributes with `field(personal=True)`, as in a copy:
         the same for the same value, of the same type, in keys too. Guards and edge sets are left out then, and an item
         that no class can read is a row of `_unknown` without its raw form. With a `mask_key` of 16 bytes or more, two
-        exports mask alike; without one the key is random, and lies in `unfinished.json` until the export ends.
+        exports mask alike; without one the key is random. It stays in a file that only this user may read,
+        with how far the export has come, until the end.
 
         `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and Unavailable
         where the place refuses or is full: nothing is left half-written; Throttled from a table that refuses for
@@ -57,8 +58,7 @@ class Exports:
         """
         options = ExportOptions(format, keys, consistent, segments, anew, personal, mask_key)
         port = at_rate(self.db.port, rate)
-        place = str(getattr(getattr(self.db.target, "endpoint", None), "url", ""))
-        return self.db.run(export(port, self.tables, store_at(to), options, progress, place))
+        return self.db.run(export(port, self.tables, store_at(to), options, progress, self.db.target.place))
 
     def export_from(
         self,

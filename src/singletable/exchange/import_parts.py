@@ -105,7 +105,8 @@ class FilePart:
 class TablePart:
     """Another table, of any layout."""
 
-    def __init__(self, port: Port, name: str, dataset: Dataset) -> None:
+    def __init__(self, port: Port, name: str, dataset: Dataset, place: str = "") -> None:
+        self.place = place
         self.port, self.name, self.dataset = port, name, dataset
 
     @property
@@ -114,7 +115,7 @@ class TablePart:
 
     @property
     def identity(self) -> Sequence[Any]:
-        return "table", self.name, self.dataset.digest
+        return "table", self.place, self.name, self.dataset.digest
 
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         number, after = position or (0, None)

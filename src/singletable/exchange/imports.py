@@ -92,7 +92,7 @@ class Imports:
         stored, or which they have in Python; keys are made anew. A consistent scan; otherwise as `run`, with its
         errors: InvalidRequest, NotFound, Throttled."""
         dataset = dataset_of(datasets_of(*self.tables), into)
-        found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset)])
+        found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset, source.target.place)])
         return self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
 
     def _run(

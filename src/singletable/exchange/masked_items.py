@@ -34,22 +34,19 @@ class ItemMask:
     def __init__(self, table: Table, mask: Mask) -> None:
         self.table, self.mask = table, mask
         self._names: dict[str, tuple[str, ...]] = {}
-        self.is_needed = any(self.names(model) for model in table.models)
-        """Whether any class of the table has personal attributes."""
 
     def names(self, model: Model[Any]) -> tuple[str, ...]:
         """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
         found = self._names.get(model.type)
         if found is None:
-            personal = {n for n in personal_names(model.kind) if model.by_name[n].role not in _KEPT_ROLES}
-            found = self._names[model.type] = tuple(sorted(personal))
+            found = self._names[model.type] = masked_names(model)
         return found
 
     def item(self, item: Item) -> Item | None:
         """An item with masks; None for one that can't be read, of which nobody knows what in it is personal."""
         model = self.table.model_here(type_in(self.table, item))
         if model is None:
-            return None if self.is_needed else item
+            return None if has_personal(self.table) else item
         names = self.names(model)
         if not names:
             return item
@@ -88,6 +85,15 @@ class ItemMask:
             return key
         found: KeyOf[Any] = kind.by_id(masked(self.mask, key.model.by_name["id"].plan, key.model.key_values(key)["id"]))
         return found
+
+
+def masked_names(model: Model[Any]) -> tuple[str, ...]:
+    return tuple(sorted(n for n in personal_names(model.kind) if model.by_name[n].role not in _KEPT_ROLES))
+
+
+def has_personal(table: Table) -> bool:
+    """Whether any class of a table has attributes that are masked."""
+    return any(map(masked_names, table.models))
 
 
 def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:

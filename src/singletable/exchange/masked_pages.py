@@ -29,7 +29,6 @@ class PageMask:
 
     def __init__(self, table: Table, mask: Mask) -> None:
         self._table, self._items = table, ItemMask(table, mask)
-        self.is_needed = self._items.is_needed
 
     def page(self, items: Sequence[msgspec.Raw]) -> tuple[list[msgspec.Raw], list[dict[str, Any]]]:
         """The items with masks, and the rows of `_unknown` for those that have none."""

@@ -4,7 +4,8 @@
     a slice         each page of the sample with what it needs (`slices`), guards made anew, edge sets mended at the end
     masked          personal values have masks (`masked_items`), and so have the keys and guards that they stand in
 
-After each page the target holds how far the copy has come. Puts are repeatable, so a killed copy goes on there.
+After each page the target holds how far the copy has come; with masks, a file of this user does (`private_state`), and
+the target its name. Puts are repeatable, so a killed copy goes on there.
 Programs that write to the source meanwhile are seen or not: a copy is of no one moment.
 """
 
@@ -21,8 +22,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled, Unavailable
-from singletable.exchange.masked_items import ItemMask, guards_of
+from singletable.exchange.masked_items import ItemMask, guards_of, has_personal
 from singletable.exchange.masks import Mask
+from singletable.exchange.private_state import private_store
 from singletable.exchange.slices import Slices
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow.patience import patiently
@@ -103,11 +105,11 @@ Progress = Callable[[Copied], object]
 
 
 async def copy_table(
-    source: Port, target: Port, table: Table, options: CopyOptions, progress: Progress | None = None
+    source: Port, target: Port, table: Table, options: CopyOptions, progress: Progress | None = None, place: str = ""
 ) -> Copied:
-    """Copy a table, or go on with a copy of the same options that was ended."""
+    """Copy a table, or go on with a copy of the same options that was ended. `place` names the source."""
     await ready(source, table)
-    run = _Run(source, target, table, options)
+    run = _Run(source, target, table, options, place)
     await run.begin()
     while run.state.lanes:
         await run.round()
@@ -122,7 +124,8 @@ class _Run:
 
     record: TransferRecord[_State]
 
-    def __init__(self, source: Port, target: Port, table: Table, options: CopyOptions) -> None:
+    def __init__(self, source: Port, target: Port, table: Table, options: CopyOptions, place: str) -> None:
+        self.place = place
         self.source, self.target, self.table, self.options = source, target, table, options
         self.segments = usual_segments(source)
         self.state = _State(self._lanes())
@@ -142,22 +145,24 @@ class _Run:
             return
         await _prepare(self.target, self.table)
         o = self.options
-        key = None if o.mask_key is None else sha256(o.mask_key).hexdigest()
-        what = ("copy", o.sample, o.seed, o.follow_edges, o.keep_personal, key)
-        self.record = await open_record(self.target, self.table, what, self.state)
-        if not self.record.was_begun and not o.add and await has_items(self.target, self.table):
+        is_masked = not o.keep_personal and has_personal(self.table)
+        what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
+        secret = secrets.token_bytes(_MASK_BYTES) if o.mask_key is None else sha256(o.mask_key).digest()
+        own = private_store() if is_masked else None
+        self.record = await open_record(self.target, self.table, what, self.state, own, secret)
+        is_other = self.record.was_begun and o.mask_key is not None and self.record.secret != secret
+        is_full = not self.record.was_begun and not o.add and await has_items(self.target, self.table)
+        if is_other or is_full:
             raise InvalidRequest(
                 "the target has items, and no copy with these options has begun there",
                 table=self.table.name,
                 operation="copy",
                 hint="Copy into an empty table; or with add=True (--add), which replaces items of equal keys.",
             )
-        if self.record.record.mask is None and not o.keep_personal and o.mask_key is None:
-            self.record.record = _with_mask(self.record.record, secrets.token_bytes(_MASK_BYTES))
         await self.record.write(self.record.state)
         await self._refuse_same()
         self.state = self.record.state
-        self._set_mask(o.mask_key or self.record.record.mask)
+        self._set_mask(o.mask_key or self.record.secret)
 
     async def round(self) -> None:
         """The next page of each lane: read, written, and written down."""
@@ -248,10 +253,9 @@ class _Run:
             return sample_lanes(self.options.sample, str(self.options.seed))
         return tuple(Lane(number, self.segments) for number in range(self.segments))
 
-    def _set_mask(self, key: bytes | None) -> None:
-        if not self.options.keep_personal and key is not None:
-            mask = ItemMask(self.table, Mask(key))
-            self.mask = mask if mask.is_needed else None
+    def _set_mask(self, key: bytes) -> None:
+        if not self.options.keep_personal and has_personal(self.table):
+            self.mask = ItemMask(self.table, Mask(key))
 
     async def _refuse_same(self) -> None:
         """A table is not copied into itself: the source would have the record that the target was just given."""
@@ -266,10 +270,6 @@ class _Run:
                 operation="copy",
                 hint='Name another database, or another table: to_table="..." (--to-table).',
             )
-
-
-def _with_mask(record: Any, key: bytes) -> Any:
-    return type(record)(transfer=record.transfer, state=record.state, token=record.token, mask=key)
 
 
 async def _prepare(port: Port, table: Table) -> None:

@@ -1,4 +1,4 @@
-"""The record of a copy or an import in its target table: how far it has come, so that a killed one goes on."""
+"""The record of a copy or an import: how far it has come, so that a killed one goes on. It lies in the target table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from singletable.errors import InvalidRequest
+from singletable.exchange.stores import Store
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
 from singletable.foundation import Table, delete_if, flows, model_for, transfers_of
@@ -20,35 +22,76 @@ S = TypeVar("S", bound=Struct)
 _TOKEN_BYTES: Final = 16
 
 
-class TransferRecord(Generic[S]):
-    """One copy's or import's record: its state as this process wrote it last."""
+class _Own(Struct, frozen=True):
+    """What stays with the user who copies."""
 
-    def __init__(self, port: Port, table: Table, state: S, record: Any) -> None:
+    state: str
+    secret: bytes
+
+
+class TransferRecord(Generic[S]):
+    """One copy's or import's record: its state as this process wrote it last.
+
+    With `own`, a store of this user, the state lies there with the secret, and the target has no more than its name.
+    """
+
+    def __init__(self, port: Port, table: Table, state: S, record: Any, own: Store | None, secret: bytes) -> None:
         self.port, self.table, self.state, self.record = port, table, state, record
+        self.own, self.secret = own, secret
         self.was_begun = False
         """Whether an earlier run had begun it."""
+        self._is_put = False
 
     async def write(self, state: S) -> None:
         """One write, after what it says has been written."""
         text = msgspec.json.encode(state).decode()
-        changed = {"state": text, "transfer": self.record.transfer, "token": self.record.token}
-        self.record = type(self.record)(**changed, mask=self.record.mask)
         self.state = state
-        put = PutItem(self.table.name, model_for(self.record).item(self.record))
-        await patiently(self.port, partial(self.port.send, put))
+        if self.own is not None:
+            self.own.write(_path(self.record), msgspec.json.encode(_Own(text, self.secret)))
+        if self.own is None or not self._is_put:
+            self.record = _named(self.record, "" if self.own is not None else text)
+            put = PutItem(self.table.name, model_for(self.record).item(self.record))
+            await patiently(self.port, partial(self.port.send, put))
+            self._is_put = True
 
     async def close(self) -> None:
         await patiently(self.port, lambda: self.port.send(delete_if(model_for(self.record).key_of(self.record), None)))
+        if self.own is not None:
+            self.own.delete(_path(self.record))
 
 
-async def open_record(port: Port, table: Table, what: Sequence[Any], state: S) -> TransferRecord[S]:
-    """The record of what was begun before, or a new one, which is not written yet. One read."""
+async def open_record(
+    port: Port, table: Table, what: Sequence[Any], state: S, own: Store | None = None, secret: bytes = b""
+) -> TransferRecord[S]:
+    """The record of what was begun before, or a new one, which is not written yet. One read.
+
+    InvalidRequest where it was begun by another user, or elsewhere: only there is the secret known.
+    """
     kind: Any = transfers_of(table)
     digest = sha256(msgspec.json.encode(what)).hexdigest()[:24]
     stored = await flows.get(port, kind.by_id(digest).consistent())
     if stored is None:
         made = kind(transfer=digest, state="", token=secrets.token_hex(_TOKEN_BYTES))
-        return TransferRecord(port, table, state, made)
-    found = TransferRecord(port, table, msgspec.json.decode(stored.state, type=type(state)), stored)
-    found.was_begun = True
-    return found
+        return TransferRecord(port, table, state, made, own, secret)
+    text = stored.state
+    if own is not None:
+        kept = own.read(_path(stored))
+        if kept is None:
+            raise InvalidRequest(
+                f"a copy with masks was begun there, and its key is not in {own.url}",
+                table=table.name,
+                operation="copy",
+                hint="Go on as the user, and on the machine, that began it; or copy into an empty table.",
+            )
+        text, secret = (found := msgspec.json.decode(kept, type=_Own)).state, found.secret
+    found_record = TransferRecord(port, table, msgspec.json.decode(text, type=type(state)), stored, own, secret)
+    found_record.was_begun = True
+    return found_record
+
+
+def _named(record: Any, state: str) -> Any:
+    return type(record)(transfer=record.transfer, token=record.token, state=state)
+
+
+def _path(record: Any) -> str:
+    return f"{record.token}.json"

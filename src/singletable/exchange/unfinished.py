@@ -1,4 +1,4 @@
-"""How far an export has come, as `unfinished.json` says it while one is under way, or after one was ended."""
+"""How far an export has come, while it is under way, or after it was ended: `unfinished.json`."""
 
 from __future__ import annotations
 
@@ -49,29 +49,54 @@ class Unfinished(Struct):
         return self.made_for == other.made_for and parts == others
 
 
-def read_unfinished(store: Store, *, anew: bool = False) -> Unfinished | None:
-    """What an earlier run left, if it left something. Corrupt for what no export has written; None where the export
-    begins anew in any case."""
-    text = store.read(UNFINISHED)
+class StateFile:
+    """Where an export keeps how far it has come: in its folder; with masks, in a file of the user who runs it.
+
+    The folder then names the export, so that another user's next one deletes what this one left.
+    """
+
+    def __init__(self, store: Store, own: Store | None) -> None:
+        self.store, self.own = store, own
+
+    def read(self, *, anew: bool = False) -> Unfinished | None:
+        """What an earlier run left, if it left something. Corrupt for what no export has written; None where the export
+        begins anew in any case."""
+        found = _read(self.store, UNFINISHED, anew=anew)
+        own = None if found is None or self.own is None else _read(self.own, _own(found), anew=anew)
+        return own or found
+
+    def begin(self, state: Unfinished) -> None:
+        if self.own is not None:
+            self.store.write(UNFINISHED, msgspec.json.encode(Unfinished(state.id, state.begun_at, {}, [])))
+        self.write(state)
+
+    def write(self, state: Unfinished) -> None:
+        """Replace it, at once."""
+        store, path = (self.store, UNFINISHED) if self.own is None else (self.own, _own(state))
+        store.write(path, msgspec.json.encode(state))
+
+    def delete(self, state: Unfinished) -> None:
+        """The export has ended."""
+        if self.own is not None:
+            self.own.delete(_own(state))
+        self.store.delete(UNFINISHED)
+
+
+def _own(state: Unfinished) -> str:
+    return f"{state.id}.json"
+
+
+def _read(store: Store, path: str, *, anew: bool) -> Unfinished | None:
+    text = store.read(path)
     try:
         return None if text is None else msgspec.json.decode(text, type=Unfinished)
     except (msgspec.MsgspecError, RecursionError) as error:
         if anew:
             return None
         raise Corrupt(
-            f"{UNFINISHED} in {store.url} can't be read: {error}",
+            f"{path} in {store.url} can't be read: {error}",
             hint="Say anew (--anew): the export begins again, and leaves what that file names.",
         ) from None
-
-
-def write_unfinished(store: Store, state: Unfinished) -> None:
-    """Replace it, at once."""
-    store.write(UNFINISHED, msgspec.json.encode(state))
-
-
-def delete_unfinished(store: Store) -> None:
-    """The export has ended."""
-    store.delete(UNFINISHED)
 
 
 def delete_folder(store: Store, id: str) -> None:

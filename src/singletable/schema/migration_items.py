@@ -184,11 +184,9 @@ class Transfer(Entity):
     transfer: str
     """The digest of what is brought here, and how."""
     state: str = field(personal=True)
-    """As JSON. It holds the key that it has come to."""
+    """As JSON, with the key that it has come to. Empty where that stays with the user who copies."""
     token: str
     """Random: by it a copy knows its own table from another."""
-    mask: bytes | None = field(default=None, personal=True)
-    """The key of its masks, where the caller gave none: a run that goes on masks alike."""
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
