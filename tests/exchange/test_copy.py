@@ -145,7 +145,7 @@ def test_killed_at_any_request_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
 def test_killed_without_a_key_it_goes_on_with_the_same_masks(monkeypatch: pytest.MonkeyPatch) -> None:
     with fresh() as source, fresh() as target:
         fill(source, 6, 10)
-        assert not _copy_killed(source, target, 8, monkeypatch, mask_key=None)
+        assert not _copy_killed(source, target, 12, monkeypatch, mask_key=None)
         TableCopy(source, target, people).run()
         assert len(items_of(target)) == len(items_of(source))
         assert target.check(people) == []
@@ -155,7 +155,7 @@ def test_a_copy_goes_on_with_its_own_key_only(monkeypatch: pytest.MonkeyPatch) -
     """With another one, the same person would have two masks in the target."""
     with fresh() as source, fresh() as target:
         fill(source, 6, 10)
-        assert not _copy_killed(source, target, 10, monkeypatch)
+        assert not _copy_killed(source, target, 12, monkeypatch)
         for other in (b"another key for masks", None):
             with pytest.raises(InvalidRequest, match="no copy with these options"):
                 TableCopy(source, target, people).run(mask_key=other)
