@@ -48,6 +48,7 @@ from singletable.exchange.masks import Mask
 from singletable.exchange.parts import Parts
 from singletable.exchange.private_state import private_store
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
+from singletable.exchange.store_faults import exhausted
 from singletable.exchange.stores import Store
 from singletable.exchange.unfinished import (
     Lane,
@@ -162,11 +163,12 @@ async def _begun(run: _Run) -> AsyncGenerator[None, None]:
     """A run that has its folder for itself. Whatever ends it, nothing is left half-written."""
     await run.claim.take(run.port)
     try:
-        run.begin()
-        try:
-            yield
-        finally:
-            run.parts.discard()
+        with exhausted("export"):
+            run.begin()
+            try:
+                yield
+            finally:
+                run.parts.discard()
     finally:
         run.claim.release()
 

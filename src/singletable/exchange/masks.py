@@ -138,8 +138,9 @@ class Mask:
         if count >= _MOST_PERMUTED:  # each by four bytes: as one number, a long text would take minutes
             words = struct.unpack(f"<{len(value)}I", self._hash("text", value.encode(), 4 * len(value)))
             return [alphabet[word % len(alphabet)] for word, alphabet in zip(words, alphabets, strict=True)]
-        shape = "\0".join(dict.fromkeys(alphabets)) + "\0" + "".join(str(len(each)) for each in alphabets)
-        return _text_of(self._number(f"text {shape}", _number_of(value, alphabets), count), alphabets)
+        shape = "\0".join(alphabets).encode("utf-8", "surrogatepass")
+        domain = f"text {self._hash('shape', shape, _KEY_BYTES).hex()}"
+        return _text_of(self._number(domain, _number_of(value, alphabets), count), alphabets)
 
     def _number(self, domain: str, number: int, count: int) -> int:
         """A keyed permutation of the numbers below `count`: a Feistel network over two parts of about its root's size,

@@ -39,6 +39,7 @@ from singletable.exchange.entity_writes import (
 from singletable.exchange.import_files import Row, Unknown
 from singletable.exchange.import_parts import ImportPart, ImportSource
 from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
+from singletable.exchange.store_faults import exhausted
 from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow.patience import patiently
@@ -114,10 +115,11 @@ async def import_rows(
     for table in tables:
         await ready(port, table)
     run = _Run(port, tables, source, options, bad_file)
-    await run.begin()
-    while not run.is_over:
-        await run.part(progress)
-    await run.end()
+    with exhausted("import"):
+        await run.begin()
+        while not run.is_over:
+            await run.part(progress)
+        await run.end()
     return run.state.imported
 
 

@@ -25,6 +25,24 @@ def faults(url: str, verb: str) -> Generator[None, None, None]:
 
 
 @contextmanager
+def exhausted(operation: str) -> Generator[None, None, None]:
+    """Say what the system refuses this process: memory, also for the buffers of Arrow and DuckDB, or threads."""
+    try:
+        yield
+    except MemoryError as error:
+        raise _refused("memory", operation, "Raise the limit, or read fewer segments at once: segments=1.") from error
+    except RuntimeError as error:
+        if "new thread" not in str(error):
+            raise
+        raise _refused("threads", operation, "Raise the limit of processes (ulimit -u), or of memory.") from error
+
+
+def _refused(what: str, operation: str, hint: str) -> Unavailable:
+    hint = f"{hint} The same command goes on where it was."
+    return Unavailable(f"the system gives this process no more {what}", operation=operation, hint=hint)
+
+
+@contextmanager
 def gone_on_failure(draft: Path) -> Generator[None, None, None]:
     """Nothing is left half-written."""
     try:

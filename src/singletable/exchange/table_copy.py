@@ -26,6 +26,7 @@ from singletable.exchange.masked_items import ItemMask, guards_of, has_personal
 from singletable.exchange.masks import Mask
 from singletable.exchange.private_state import private_store
 from singletable.exchange.slices import Slices
+from singletable.exchange.store_faults import exhausted
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
@@ -110,12 +111,13 @@ async def copy_table(
     """Copy a table, or go on with a copy of the same options that was ended. `place` names the source."""
     await ready(source, table)
     run = _Run(source, target, table, options, place)
-    await run.begin()
-    while run.state.lanes:
-        await run.round()
-        if progress is not None:
-            progress(run.state.copied)
-    await run.end()
+    with exhausted("copy"):
+        await run.begin()
+        while run.state.lanes:
+            await run.round()
+            if progress is not None:
+                progress(run.state.copied)
+        await run.end()
     return run.state.copied
 
 
