@@ -22,13 +22,15 @@ def refuse_collisions(deployment: str, kind: str, names: Sequence[str]) -> None:
     """DeclarationError for two names of one kind that differ in nothing that a template keeps."""
     taken: dict[str, str] = {}
     for name in names:
-        if not words(name):
+        plain = words(name)
+        if not plain:
             raise DeclarationError(f"the {kind} {name!r} of {deployment} has no letter or digit in its name")
-        if (other := taken.setdefault(words(name), name)) is not name or names.count(name) > 1:
+        if plain in taken:
             raise DeclarationError(
-                f"the {kind}s {other!r} and {name!r} of {deployment} would be one resource, {words(name)}",
+                f"the {kind}s {taken[plain]!r} and {name!r} of {deployment} would be one resource, {plain}",
                 hint="Give each a name that differs in letters or digits: templates have nothing else in names.",
             )
+        taken[plain] = name
 
 
 @dataclass(frozen=True)
