@@ -100,10 +100,10 @@ def try_create(entity: Any, now: float) -> TryWrite | None:
 def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
     """Why values that a class does not declare can't be stored beside those that it does; '' where they can."""
     model = model_for(entity)
-    taken = {*model.table.definition.reserved, *(field.stored for field in model.fields)} & rest.keys()
-    if taken:
-        return f"{min(taken)}: the table or the class stores something else under that name"
+    taken = {*model.table.definition.reserved, *(field.stored for field in model.fields)}
     for name, value in rest.items():
+        if name in taken:
+            return f"{name}: the table or the class stores something else under that name"
         try:
             to_attribute_value(value)
         except SingletableError as error:

@@ -20,6 +20,7 @@ from singletable.exchange.cells import BadCell, cell_of, cell_of_text
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
 from singletable.exchange.foreign_text import TOO_LONG, exact_json, lines_of
+from singletable.exchange.gate import MOST_NAMES
 from singletable.operations import Item
 
 Unknown = Literal["refuse", "report", "keep"]
@@ -33,7 +34,6 @@ SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".feather": "arrow",
     ".json.gz": "dynamodb",
 }
-MOST_COLUMNS: Final = 10_000
 _NAMED: Final = 10
 """How many columns an error names."""
 
@@ -108,9 +108,9 @@ class _Cells:
 
     def check_header(self, names: Sequence[str]) -> None:
         """InvalidRequest where a file has columns that would be lost."""
-        if len(names) > MOST_COLUMNS:
+        if len(names) > MOST_NAMES:
             raise InvalidRequest(
-                f"{self.path.name} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
+                f"{self.path.name} has {len(names):,} columns; at most {MOST_NAMES:,} are read",
                 hint="Leave out those that no class has.",
             )
         if twice := sorted(name for name, count in Counter(names).items() if count > 1):

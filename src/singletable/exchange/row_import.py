@@ -233,10 +233,11 @@ class _Run:
     async def _write(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
         """By the rules of each class. Rows of one key or unique value one after the other, others side by side."""
         outcomes = [""] * len(rows)
+        rests = {n: row.rest for n, row in enumerate(rows) if row.rest and self.options.unknown == "keep"}
         waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
         for number, row in enumerate(rows):
             found = entity_of(self.tables, part.dataset, row)
-            if not isinstance(found, str) and row.rest and self.options.unknown == "keep":
+            if not isinstance(found, str) and number in rests:
                 found = why_not_kept(found, row.rest) or found
             if isinstance(found, str):
                 outcomes[number] = found
@@ -251,44 +252,26 @@ class _Run:
                 waves.append(wave := (set(), []))
             wave[0].update(held)
             wave[1].append((number, found))
-        own = {WRITTEN} if self.options.mode == "if_absent" else {WRITTEN, PRESENT}
         for _, entities in waves:
-            for number, outcome in await self._wave(entities):
+            for number, outcome in await self._wave(entities, rests):
                 outcomes[number] = outcome
-            await self._keep_rest(rows, [each for each in entities if outcomes[each[0]] in own], outcomes)
         return outcomes
 
-    async def _keep_rest(self, rows: Sequence[Row], entities: Sequence[tuple[int, Any]], outcomes: list[str]) -> None:
-        """Store what the classes of written rows do not declare. A write for each such row."""
-        if self.options.dry_run or self.options.unknown != "keep":
-            return
-        kept = [(number, entity) for number, entity in entities if rows[number].rest]
-        for i in range(0, len(kept), FAN_OUT):
-            part = kept[i : i + FAN_OUT]
-            calls: list[Callable[[], Any]] = [partial(self._kept, entity, rows[number].rest) for number, entity in part]
-            for (number, _), why in zip(part, await self.port.call_all(calls), strict=True):
-                outcomes[number] = why or outcomes[number]
-
-    async def _kept(self, entity: Any, rest: Mapping[str, Any]) -> str:
-        try:
-            await patiently(self.port, partial(keep, self.port, entity, rest))
-        except _FATAL:
-            raise
-        except SingletableError as error:
-            return reason_of(error)
-        return ""
-
-    async def _wave(self, entities: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
+    async def _wave(
+        self, entities: Sequence[tuple[int, Any]], rests: Mapping[int, Mapping[str, Any]]
+    ) -> list[tuple[int, str]]:
         if self.options.dry_run:
             return [(number, why_too_large(entity) or WRITTEN) for number, entity in entities]
-        plain = [each for each in entities if self._is_plain(each[1])]
+        plain = [each for each in entities if each[0] not in rests and self._is_plain(each[1])]
         made = await self._created([entity for _, entity in plain])
         done = [(number, WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
         known, tried = {number for number, _ in done}, {number for number, _ in plain}
         rest = [each for each in entities if each[0] not in known]
         for i in range(0, len(rest), FAN_OUT):
             part = rest[i : i + FAN_OUT]
-            calls: list[Callable[[], Any]] = [partial(self._one, entity, number in tried) for number, entity in part]
+            calls: list[Callable[[], Any]] = [
+                partial(self._one, entity, number in tried, rests.get(number)) for number, entity in part
+            ]
             outcomes: list[str] = await self.port.call_all(calls)
             done += [(number, outcome) for (number, _), outcome in zip(part, outcomes, strict=True)]
         return done
@@ -308,13 +291,16 @@ class _Run:
         new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}
         return [at in new for at in range(len(entities))]
 
-    async def _one(self, entity: Any, was_tried: bool) -> str:
+    async def _one(self, entity: Any, was_tried: bool, rest: Mapping[str, Any] | None) -> str:
         """What became of one entity; most of those that were tried are there. An error that is none of its own ends the
-        import."""
+        import. What its class does not declare is stored by a second write."""
         try:
             if was_tried and await patiently(self.port, partial(is_there, self.port, entity)):
                 return PRESENT
-            return await patiently(self.port, partial(WRITERS[self.options.mode], self.port, entity))
+            done: str = await patiently(self.port, partial(WRITERS[self.options.mode], self.port, entity))
+            if rest and (done == WRITTEN or self.options.mode != "if_absent"):
+                await patiently(self.port, partial(keep, self.port, entity, rest))
+            return done
         except _FATAL:
             raise
         except SingletableError as error:
