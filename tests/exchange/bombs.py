@@ -32,7 +32,7 @@ def packed(path: Path, name: str, column: Any, **options: Any) -> Path:
     """A file with a column, and an id for each of its rows."""
     made = pa.table({"id": pa.array([f"{n}" for n in range(len(column))]), name: column})
     if path.suffix == ".parquet":
-        pq.write_table(made, path, compression="zstd", **options)
+        pq.write_table(made, path, compression="zstd", store_schema=False, **options)  # as other programs do
     else:
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, made.schema) as writer:
             writer.write_table(made)
