@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -110,12 +111,23 @@ def test_two_that_take_at_once(db: Database) -> None:
         db.run(BeatClaim(Late(store.store, store.url)).take(db.port))
 
 
-def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path) -> None:
-    first, second = LockClaim(tmp_path), LockClaim(tmp_path)
+def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner ends between another's opening of the file and its lock: that lock is on a file that nobody finds. Of
+    two that come then, one exports."""
+    first, second, third = (LockClaim(tmp_path) for _ in range(3))
     db.run(first.take(db.port))
-    first.release()
+    flock = fcntl.flock
+
+    def released_before(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        first.release()
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", released_before)
     db.run(second.take(db.port))
     with pytest.raises(Unavailable, match=TAKEN):
-        db.run(first.take(db.port))
+        db.run(third.take(db.port))
     second.release()
+    db.run(third.take(db.port))
+    third.release()
     assert list(tmp_path.iterdir()) == []

@@ -152,6 +152,44 @@ def test_a_stale_index_key_shows_no_name_of_before(tmp_path: Path) -> None:
         assert target.check(people) == []
 
 
+sparse = Table("sparse", indexes=["by_nick"])
+
+
+class Member(Entity, table=sparse, type="member"):
+    """Somebody who is in the index while they have a nickname."""
+
+    id: str
+    nick: str | None = field(default=None, personal=True)
+
+    @sparse.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One of them."""
+        return f"member#{id}", "member"
+
+    @sparse.index("by_nick")
+    @staticmethod
+    def of_nick(nick: str | None) -> Key:
+        """The members of a nickname."""
+        return f"nick#{nick}", "member"
+
+
+@pytest.mark.parametrize("nick", [None, "Nickname"])
+@pytest.mark.parametrize("stale", ["nick#Surname", "Surname"])
+def test_a_stale_key_of_a_sparse_index_names_nobody(tmp_path: Path, nick: str | None, stale: str) -> None:
+    """The item has left the index, or its key has another form now: what is stored there is of before."""
+    with fresh() as db, fresh() as target:
+        db.create(Member(id="1", nick=nick))
+        (item,) = db.run(all_items(db.port, "sparse"))
+        keys = {name: {"S": stale} for name in sparse.definition.index_keys("by_nick")}
+        db.run(put_raw(db.port, Member, {**item, **keys}))
+        TableCopy(db, target, sparse).run()
+        Exports(db, sparse).export(tmp_path, keys=True, personal=False, format="jsonl")
+        shown = json.dumps(target.run(all_items(target.port, "sparse"))) + str(everything_in(tmp_path))
+        assert "Surname" not in shown
+        assert "Nickname" not in shown
+
+
 def test_the_ends_of_edges(tmp_path: Path) -> None:
     with fresh() as db, fresh() as target:
         for n in range(4):
