@@ -100,12 +100,12 @@ class Database:
 
     # --- reads --------------------------------------------------------------------------------------------------------
     @overload
-    def get(self, key: KeyOf[T], *, unreadable: OnUnreadable | None = None) -> T | None: ...
+    def get(self, key: KeyOf[T], *, unreadable: OnUnreadable = None) -> T | None: ...
     @overload
     def get(
-        self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+        self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
     ) -> C | None: ...
-    def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None) -> Any:
+    def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None) -> Any:
         """The entity under a key, or the collection of a partition; None if it is missing.
 
         One request; a collection takes one for each MB, and raises InvalidRequest past `max_pages` of them: a part of
@@ -115,7 +115,7 @@ class Database:
         return drive(flows.get_any(self.port, key, max_pages, unreadable))
 
     def get_many(
-        self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable | None = None
+        self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable = None
     ) -> list[T]:
         """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
 
@@ -131,7 +131,7 @@ class Database:
         after: str | None = None,
         principal: str | None = None,
         max_pages: int = DEFAULT_MAX_PAGES,
-        unreadable: OnUnreadable | None = None,
+        unreadable: OnUnreadable = None,
     ) -> Page[T]:
         """Up to `limit` items in key order, from where the cursor `after` stands.
 
@@ -142,7 +142,7 @@ class Database:
         """
         return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages, unreadable))
 
-    def iter(self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable | None = None) -> Iterator[T]:
+    def iter(self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable = None) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time.
 
         One request a page; half a read unit for each 4 KB, a whole one where the query is consistent.
@@ -156,9 +156,7 @@ class Database:
             if (position := found.after) is None:
                 return
 
-    def all(
-        self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
-    ) -> list[T]:
+    def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None) -> list[T]:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB. Costs as `iter`."""
         return drive(flows.read_all(self.port, query, max_pages, unreadable))
 
@@ -170,7 +168,7 @@ class Database:
         segments: int = 1,
         consistent: bool = False,
         rate: Rate | None = None,
-        unreadable: OnUnreadable | None = None,
+        unreadable: OnUnreadable = None,
     ) -> Iterator[E]:
         """Every entity of a class, by reading the whole table in `segments` parts, up to 16 of them concurrently.
 

@@ -101,12 +101,12 @@ class AsyncDatabase:
 
     # --- reads --------------------------------------------------------------------------------------------------------
     @overload
-    async def get(self, key: KeyOf[T], *, unreadable: OnUnreadable | None = None) -> T | None: ...
+    async def get(self, key: KeyOf[T], *, unreadable: OnUnreadable = None) -> T | None: ...
     @overload
     async def get(
-        self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+        self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
     ) -> C | None: ...
-    async def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None) -> Any:
+    async def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None) -> Any:
         """The entity under a key, or the collection of a partition; None if it is missing.
 
         One request; a collection takes one for each MB, and raises InvalidRequest past `max_pages` of them: a part of
@@ -116,7 +116,7 @@ class AsyncDatabase:
         return await flows.get_any(self.port, key, max_pages, unreadable)
 
     async def get_many(
-        self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable | None = None
+        self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable = None
     ) -> list[T]:
         """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
 
@@ -132,7 +132,7 @@ class AsyncDatabase:
         after: str | None = None,
         principal: str | None = None,
         max_pages: int = DEFAULT_MAX_PAGES,
-        unreadable: OnUnreadable | None = None,
+        unreadable: OnUnreadable = None,
     ) -> Page[T]:
         """Up to `limit` items in key order, from where the cursor `after` stands.
 
@@ -144,7 +144,7 @@ class AsyncDatabase:
         return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages, unreadable)
 
     async def iter(
-        self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable | None = None
+        self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable = None
     ) -> AsyncIterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time.
 
@@ -161,7 +161,7 @@ class AsyncDatabase:
                 return
 
     async def all(
-        self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+        self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
     ) -> list[T]:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB. Costs as `iter`."""
         return await flows.read_all(self.port, query, max_pages, unreadable)
@@ -174,7 +174,7 @@ class AsyncDatabase:
         segments: int = 1,
         consistent: bool = False,
         rate: Rate | None = None,
-        unreadable: OnUnreadable | None = None,
+        unreadable: OnUnreadable = None,
     ) -> AsyncIterator[E]:
         """Every entity of a class, by reading the whole table in `segments` parts, up to 16 of them concurrently.
 

@@ -240,7 +240,7 @@ async def _items(port: Port, context: Context[Any], version: Version, name: str)
 
 
 async def load(
-    port: Port, items: Items[T], ids: Sequence[str] | None = None, unreadable: OnUnreadable | None = None
+    port: Port, items: Items[T], ids: Sequence[str] | None = None, unreadable: OnUnreadable = None
 ) -> dict[str, T]:
     """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError; without
     `unreadable`, Corrupt."""

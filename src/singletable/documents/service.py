@@ -212,7 +212,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
     def load(
-        self, items: Items[T], ids: Sequence[str] | None = None, *, unreadable: OnUnreadable | None = None
+        self, items: Items[T], ids: Sequence[str] | None = None, *, unreadable: OnUnreadable = None
     ) -> dict[str, T]:
         """Contents of a collection that was read, concurrently: all, or those of some ids. No request but those
         to the blob store, one for each. KeyError for an id that is missing.

@@ -84,7 +84,7 @@ class AsyncGraph:
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,
         principal: str | None = None,
-        unreadable: OnUnreadable | None = None,
+        unreadable: OnUnreadable = None,
     ) -> NodePage[N]:
         """Up to `limit` nodes through their edges, in key order, each with its neighbours: three round trips.
 
@@ -95,11 +95,7 @@ class AsyncGraph:
         return await flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable)
 
     async def including(
-        self,
-        nodes: Sequence[N],
-        *linked: Linked[Any],
-        complete: bool = False,
-        unreadable: OnUnreadable | None = None,
+        self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False, unreadable: OnUnreadable = None
     ) -> list[Row[N]]:
         """Nodes that were read before, with neighbours from their edge sets. One round trip for each level.
 
@@ -108,18 +104,13 @@ class AsyncGraph:
         return await flows.including(self.db.port, nodes, linked, complete, unreadable)
 
     async def walk(
-        self,
-        start: Node | KeyOf[Any],
-        *via: Linked[Any],
-        hops: int,
-        limit: int = 1000,
-        unreadable: OnUnreadable | None = None,
+        self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000, unreadable: OnUnreadable = None
     ) -> list[tuple[int, Node]]:
         """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
         return await flows.walk(self.db.port, start, via, hops, limit, unreadable)
 
     async def count_edges(
-        self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable | None = None
+        self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable = None
     ) -> int:
         """How many edges of a type a node has. No request for a node whose edge set is complete."""
         return await flows.count_edges(self.db.port, source, edge, unreadable)

@@ -51,7 +51,7 @@ async def page_of_nodes(
     after: str | None,
     seal: CursorSeal,
     principal: str | None = None,
-    unreadable: OnUnreadable | None = None,
+    unreadable: OnUnreadable = None,
 ) -> NodePage[N]:
     """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each further level.
 
@@ -63,7 +63,7 @@ async def page_of_nodes(
 
 
 async def rows_of(
-    port: Port, edges: Sequence[Any], query: NodeQuery[N], unreadable: OnUnreadable | None = None
+    port: Port, edges: Sequence[Any], query: NodeQuery[N], unreadable: OnUnreadable = None
 ) -> list[Row[N]]:
     keys: list[KeyOf[Any]] = [getattr(edge, query.end) for edge in edges]
     nodes = await _nodes(port, {key.partition: key.kinds[0] for key in keys}, unreadable)
@@ -77,7 +77,7 @@ async def including(
     nodes: Sequence[N],
     linked: tuple[Linked[Any], ...],
     complete: bool = False,
-    unreadable: OnUnreadable | None = None,
+    unreadable: OnUnreadable = None,
 ) -> list[Row[N]]:
     """Nodes that were read before, with their neighbours. One round trip for each level."""
     neighbours = await _neighbours(port, nodes, linked, complete, unreadable)
@@ -90,7 +90,7 @@ async def walk(
     via: Sequence[Linked[Any]],
     hops: int,
     limit: int = MAX_WALKED,
-    unreadable: OnUnreadable | None = None,
+    unreadable: OnUnreadable = None,
 ) -> list[tuple[int, Node]]:
     """Every node within `hops` hops of one, nearest first, each once, with its distance. One round trip for each hop,
     one more where an edge set is incomplete.
@@ -116,9 +116,7 @@ async def walk(
     return list(found.values())
 
 
-async def count_edges(
-    port: Port, source: Any, edge: type[Edge[Any, Any]], unreadable: OnUnreadable | None = None
-) -> int:
+async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]], unreadable: OnUnreadable = None) -> int:
     """How many edges of a type a node has. No request for a node whose edge set is complete; otherwise the edges are
     read."""
     if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
@@ -140,11 +138,7 @@ def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
 
 # --- neighbours -------------------------------------------------------------------------------------------------------
 async def _neighbours(
-    port: Port,
-    nodes: Sequence[Node],
-    linked: tuple[Linked[Any], ...],
-    complete: bool,
-    unreadable: OnUnreadable | None,
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool, unreadable: OnUnreadable
 ) -> list[Neighbours]:
     """For each node, the neighbours of each spec; a level takes one round trip."""
     if not linked or not nodes:
@@ -157,11 +151,7 @@ async def _neighbours(
 
 
 async def _members(
-    port: Port,
-    nodes: Sequence[Node],
-    linked: tuple[Linked[Any], ...],
-    complete: bool,
-    unreadable: OnUnreadable | None,
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool, unreadable: OnUnreadable
 ) -> list[dict[Linked[Any], list[Member]]]:
     """For each node, the members of each spec: from its edge set and, with `complete`, from its edges."""
     selector = MemberSelector(linked)
@@ -177,7 +167,7 @@ async def _levels(
     selected: Sequence[Mapping[Linked[Any], Sequence[Member]]],
     there: Mapping[str, Node],
     complete: bool,
-    unreadable: OnUnreadable | None,
+    unreadable: OnUnreadable,
 ) -> dict[tuple[Linked[Any], str], Neighbours]:
     """The neighbours of neighbours. All specs of a level are read together, so that a level is one round trip."""
     inner = tuple(dict.fromkeys(deeper for spec in linked for deeper in spec.within))
@@ -200,7 +190,7 @@ async def _complete(
     nodes: Sequence[Node],
     linked: tuple[Linked[Any], ...],
     selected: list[dict[Linked[Any], list[Member]]],
-    unreadable: OnUnreadable | None,
+    unreadable: OnUnreadable,
 ) -> None:
     """Read the edges themselves where a set is incomplete. The queries are sent concurrently."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
@@ -220,7 +210,7 @@ async def _complete(
         selected[i][spec] = [member for member in members if is_selected(spec, member.meaning)]
 
 
-async def _nodes(port: Port, wanted: Mapping[str, type[Node]], unreadable: OnUnreadable | None) -> dict[str, Any]:
+async def _nodes(port: Port, wanted: Mapping[str, type[Node]], unreadable: OnUnreadable) -> dict[str, Any]:
     """The nodes of some key texts, by text. One round trip for each table."""
     by_table: dict[Table, list[str]] = {}
     for text, kind in wanted.items():

@@ -7,7 +7,7 @@ consistent. A filter saves bytes on the wire, never units.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -67,11 +67,6 @@ class Selection(Struct, frozen=True, gc=False):
         return body
 
 
-class HasName(Protocol):
-    @property
-    def shown(self) -> str: ...
-
-
 class Query(Struct, Generic[T], frozen=True, gc=False):
     """The items of one partition whose sort key lies in a range."""
 
@@ -80,8 +75,8 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     selection: Selection
     reader: Reader[T]
     forward: bool = True
-    pattern: HasName | None = None
-    """What it is called in errors."""
+    pattern: Any = None
+    """What has its name for errors, as `shown`."""
 
     def request(self) -> Request:
         body: dict[str, Any] = {"TableName": self.table, "KeyConditionExpression": self.key_condition}
@@ -119,7 +114,7 @@ def keys_in(body: bytes) -> list[dict[str, AttributeValue]]:
 
 
 def _found(
-    response: Response, operation: str, table: str, reader: Reader[T], pattern: HasName | None = None
+    response: Response, operation: str, table: str, reader: Reader[T], pattern: Any = None
 ) -> tuple[Found[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)

@@ -29,7 +29,7 @@ _LONGEST_WAIT_SECONDS = 5.0
 
 
 async def get_many(
-    port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False, unreadable: OnUnreadable | None = None
+    port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False, unreadable: OnUnreadable = None
 ) -> list[T]:
     """The entities of the keys, in the order of the keys; missing ones are left out.
 
@@ -72,7 +72,7 @@ async def _add_unmoved(
     places: Mapping[Place, KeyOf[Any]],
     reader: Reader[Any],
     found: dict[Place, Any],
-    unreadable: OnUnreadable | None,
+    unreadable: OnUnreadable,
 ) -> None:
     """Add the items that lie under the keys that their classes had before, and those that have left them meanwhile.
 

@@ -42,7 +42,7 @@ class _Part(Struct, frozen=True):
 
 
 async def read_both(
-    port: Port, query: Query[Any], after: Key | None, limit: int | None, unreadable: OnUnreadable | None = None
+    port: Port, query: Query[Any], after: Key | None, limit: int | None, unreadable: OnUnreadable = None
 ) -> Found[Any]:
     """Up to `limit` items after a position, or two pages of up to 1 MB. Two requests, unless a filter leaves out most.
     What can't be read has no place under the new key; where a page ends before it, it is told again with the next one.
@@ -76,7 +76,7 @@ async def _read(
     prepared: PreparedQuery,
     after: Key | None,
     limit: int | None,
-    unreadable: OnUnreadable | None,
+    unreadable: OnUnreadable,
     *,
     is_old: bool,
 ) -> _Part:
@@ -91,7 +91,7 @@ async def _read(
 
 
 def _rows(
-    query: Query[Any], items: list[Item], unreadable: OnUnreadable | None, operation: str, *, is_old: bool
+    query: Query[Any], items: list[Item], unreadable: OnUnreadable, operation: str, *, is_old: bool
 ) -> Iterator[_Row]:
     """The items of the query that lie under one of the two keys. The other's may lie in the same partition."""
     model, was = query.model, query.model.key.was

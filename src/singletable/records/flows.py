@@ -79,10 +79,7 @@ __all__ = [
 
 
 async def get_any(
-    port: Port,
-    key: KeyOf[Any] | Whole[Any],
-    max_pages: int = DEFAULT_MAX_PAGES,
-    unreadable: OnUnreadable | None = None,
+    port: Port, key: KeyOf[Any] | Whole[Any], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
 ) -> Any:
     """An entity, or a collection of at most `max_pages` pages."""
     if isinstance(key, Whole):

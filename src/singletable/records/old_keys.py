@@ -22,7 +22,7 @@ T = TypeVar("T")
 NEEDED_BY = "a key that was another"
 
 
-async def find(port: Port, key: KeyOf[T], unreadable: OnUnreadable | None = None) -> T | None:
+async def find(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T | None:
     """The entity of a key, under that key or under the one that it was. One request; four units for each 4 KB."""
     model: Model[Any] = key.model
     port.traits.check("transactions", NEEDED_BY)
@@ -45,7 +45,7 @@ def both_keys(key: KeyOf[Any]) -> TransactGetItems[Item]:
     return TransactGetItems([GetItem(each.model.table.name, model.key_item(each), RAW) for each in names])
 
 
-def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadable | None = None) -> Any:
+def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadable = None) -> Any:
     """The entity of an item if it is the one of a key, under whichever of its two keys it lies; None for another's.
     `lies_in` is the model of the table where the item lies: that of the key, or the one `before`.
 

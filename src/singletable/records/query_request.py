@@ -34,7 +34,7 @@ class PreparedQuery(Struct, frozen=True):
     expressions: Expressions
     reader: Reader[Any]
     query: PatternQuery[Any]
-    unreadable: OnUnreadable | None = None
+    unreadable: OnUnreadable = None
 
     @property
     def shown(self) -> str:
@@ -61,7 +61,7 @@ class PreparedQuery(Struct, frozen=True):
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
 
 
-def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable | None = None) -> PreparedQuery:
+def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable = None) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
     check_query(query)
     table, models = query.model.table, _models(query)

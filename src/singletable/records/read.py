@@ -39,7 +39,7 @@ _LARGEST_LIMIT = 2**31 - 1
 """The service takes 32 bits. Its own pages are far smaller."""
 
 
-async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable | None = None) -> T | None:
+async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T | None:
     """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent.
 
     Where nothing lies under the key, and the class's key was another, one request more.
@@ -95,7 +95,7 @@ async def page(
     seal: CursorSeal,
     principal: str | None = None,
     max_pages: int = DEFAULT_MAX_PAGES,
-    unreadable: OnUnreadable | None = None,
+    unreadable: OnUnreadable = None,
 ) -> Page[T]:
     """Up to `limit` items from a cursor's position. One request, unless a filter leaves out most of what is read.
 
@@ -142,7 +142,7 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> F
     return replace(found, items=readable(found.items, unreadable, prepared.shown))
 
 
-async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable | None = None) -> PreparedQuery:
+async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = None) -> PreparedQuery:
     """Prepare a query and its table for `read_page`."""
     prepared = prepare_query(query, port.now(), unreadable)
     await ready(port, prepared.table)
@@ -150,7 +150,7 @@ async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable | N
 
 
 async def read_all(
-    port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+    port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
 ) -> list[T]:
     """All items of a query. Raises InvalidRequest if they take more than `max_pages` pages of up to 1 MB."""
     prepared = await open_query(port, query, unreadable)
@@ -193,7 +193,7 @@ async def read_scan_pages(
     positions: dict[int, Key | None],
     segments: int,
     consistent: bool,
-    unreadable: OnUnreadable | None = None,
+    unreadable: OnUnreadable = None,
 ) -> Iterator[Sequence[T]]:
     """The next page of each segment in `positions`, which it moves on; segments that end leave it. One round trip for
     16 of them. A table that items move from is read to its end first: none is missed, and one that moves meanwhile
@@ -265,7 +265,7 @@ def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key
 
 
 async def get_collection(
-    port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable | None = None
+    port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None
 ) -> C | None:
     """A partition as a collection; None if one of its required single items is missing.
 

@@ -30,8 +30,8 @@ class Unreadable(Struct, frozen=True):
         return f"<Unreadable: {self.error}>"
 
 
-OnUnreadable = Callable[[Unreadable], object]
-"""What a read calls with each item that can't be read, as a list's `append`. Without it, the first one is raised."""
+OnUnreadable = Callable[[Unreadable], object] | None
+"""What a read calls with each item that can't be read, as a list's `append`. None: the first one is raised."""
 
 
 class TellingReader:
@@ -48,7 +48,7 @@ class TellingReader:
             return Unreadable(error.key, values, error.with_traceback(None))
 
 
-def readable(found: Sequence[T], unreadable: OnUnreadable | None, operation: str) -> Sequence[T]:
+def readable(found: Sequence[T], unreadable: OnUnreadable, operation: str) -> Sequence[T]:
     """The entities among what was found. `unreadable` is called with the others."""
     if unreadable is None:
         return found
@@ -62,7 +62,7 @@ def readable(found: Sequence[T], unreadable: OnUnreadable | None, operation: str
     return kept
 
 
-def load_or_tell(reader: Reader[T], item: Item, unreadable: OnUnreadable | None, operation: str) -> T | None:
+def load_or_tell(reader: Reader[T], item: Item, unreadable: OnUnreadable, operation: str) -> T | None:
     """The entity of an item that was read raw; None for one that is told as unreadable."""
     if unreadable is not None:
         return next(iter(readable([TellingReader(reader).load(item)], unreadable, operation)), None)
