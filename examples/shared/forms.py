@@ -10,7 +10,7 @@ from fastapi import Depends, HTTPException, Request
 
 from examples.shared.guard import MOST_BODY_BYTES
 
-MAX_FIELDS = 2000
+MAX_FIELDS = 3000
 WAS = "was_"
 """Before a field's name: the text that the page showed in it. `as_read` says what for."""
 

@@ -47,7 +47,7 @@ def seen_in(conflicts: Sequence[ConflictOut]) -> dict[str, str]:
     return {
         f"{CHOICE}{each.collection}/{each.id}": sha256(
             msgspec.json.encode([each.base, each.ours, each.theirs], order="deterministic")
-        ).hexdigest()
+        ).hexdigest()[:32]
         for each in conflicts
     }
 

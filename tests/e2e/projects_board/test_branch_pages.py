@@ -154,3 +154,63 @@ async def test_another_organisation_s_board_is_not_there(signed: Application) ->
     foreign = {"origin": "https://evil.example"}
     for path in ("branches", "tags", "merge"):
         assert (await ada.post(f"/projects/{id}/{path}", data={}, headers=foreign)).status_code == 403
+
+
+async def conflicting(http: httpx.AsyncClient, count: int) -> tuple[str, str]:
+    """A board and a branch of it that both moved so many shapes."""
+    id = await board(http)
+    shapes = [f"m{number:04}" for number in range(count)]
+
+    async def put(client: Client, was: Any, to: Any) -> None:
+        edits = [{"key": f"shapes/{shape}", "was": was, "to": to} for shape in shapes]
+        parts = [edits[first : first + 250] for first in range(0, count, 250)]
+        (await client.push(*(("revise", {"edits": part}) for part in parts))).raise_for_status()
+
+    await put(Client(http, id, "a"), None, SHAPE)
+    new = await branched(http, id)
+    for each, client, x in ((new, "b", 9), (id, "c", 7)):
+        await put(Client(http, each, client), SHAPE, SHAPE | {"x": x})
+    return id, new
+
+
+async def test_a_choice_counts_for_what_it_was_between(demo: Application) -> None:
+    """In two tabs: what is kept is what the person saw, and nothing that was drawn meanwhile is lost unseen."""
+    http = demo.anybody
+    id, new = await conflicting(http, 2)
+    (form,) = Page((await http.post(f"/projects/{id}/merge", data={"from": new})).text).forms
+    typed: dict[str, str | None] = {"choose:shapes/m0000": "theirs", "choose:shapes/m0001": "theirs"}
+    await Client(http, id, "d").push(("move_shape", {"id": "m0001", "x": 5, "y": 5}))
+    late = await http.post(f"/projects/{id}/merge", data=dict(pairs_of(form, typed)))
+    assert (late.status_code, late.text.count("changed while you chose")) == (409, 1)
+    assert (await http.get(f"/api/projects/{id}")).json()["shapes"]["m0000"]["x"] == 7
+    (back,) = Page(late.text).forms
+    assert [each.is_ticked for each in back.controls if each.name == "choose:shapes/m0000"] == [False, True]
+    assert [each.is_ticked for each in back.controls if each.name == "choose:shapes/m0001"] == [False, False]
+    merged = await http.post(f"/projects/{id}/merge", data=dict(pairs_of(back, {"choose:shapes/m0001": "ours"})))
+    assert merged.status_code == 200
+    shapes = (await http.get(f"/api/projects/{id}")).json()["shapes"]
+    assert (shapes["m0000"]["x"], shapes["m0001"]["x"]) == (9, 5)
+
+
+@pytest.mark.parametrize("count", [101, 1_000])
+async def test_every_conflict_can_be_chosen(demo: Application, count: int) -> None:
+    http = demo.anybody
+    id, new = await conflicting(http, count)
+    (form,) = Page((await http.post(f"/projects/{id}/merge", data={"from": new})).text).forms
+    fields = sorted({each.name for each in form.controls if each.kind == "radio"})
+    assert len(fields) == count
+    typed: dict[str, str | None] = {name: "theirs" if number % 2 else "ours" for number, name in enumerate(fields)}
+    merged = await http.post(f"/projects/{id}/merge", data=dict(pairs_of(form, typed)))
+    assert merged.status_code == 200, merged.text
+    shapes = (await http.get(f"/api/projects/{id}")).json()["shapes"]
+    assert [shapes[f"m{number:04}"]["x"] for number in range(count)] == [9 if n % 2 else 7 for n in range(count)]
+
+
+async def test_a_tag_names_the_version_that_the_page_showed(demo: Application) -> None:
+    http = demo.anybody
+    id = await board(http)
+    form = next(each for each in Page((await http.get(f"/projects/{id}/branches")).text).forms if "name" in each.names)
+    shown = (await http.get(f"/api/projects/{id}")).json()["version"]
+    await Client(http, id, "b").push(("rename", {"name": "Later"}))
+    assert (await http.post(form.action, data=dict(pairs_of(form, {"name": "agreed"})))).status_code == 303
+    assert (await http.get(f"/api/projects/{id}/tags")).json()["tags"] == [{"name": "agreed", "version": shown}]
