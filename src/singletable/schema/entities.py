@@ -23,7 +23,7 @@ from singletable.schema.old_keys import MovingPattern, old_key
 from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
-from singletable.values import METADATA, Field, Role, make_field
+from singletable.values import METADATA, Field, Role, check_within, make_field
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
@@ -295,6 +295,10 @@ def _make_dataclass(cls: type[Any]) -> None:
         if name not in cls.__dict__ and isinstance(getattr(cls, name, None), Handle):
             setattr(cls, name, dataclasses.field())
     dataclasses.dataclass(kw_only=True, repr=False)(cls)
+    shower = next(base for base in cls.__mro__ if "__repr__" in vars(base))
+    if not issubclass(shower, Entity) and hasattr(shower.__repr__, "__wrapped__"):
+        # Made by a plain dataclass that is mixed in: it would show that one's attributes alone.
+        setattr(cls, "__repr__", Entity.__repr__)  # noqa: B010 for mypy, which takes no method
     for f in dataclasses.fields(cls):
         if f.name in vars(cls):
             delattr(cls, f.name)  # the default; the field remembers it
@@ -347,6 +351,8 @@ def _make_model(cls: type[Entity], table: Table, type: str, versions: tuple[int,
         is_system=special.is_system or type.startswith("_"),
         stored_as=stored_as,
     )
+    if not any(isinstance(kind, str) for kind in declared.values()):
+        _ = model.fields  # now: DeclarationError for a type that can't be stored
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     if special.is_admitted:
@@ -371,6 +377,7 @@ def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Spec
 def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:
     try:
         made = make_field(declared.name, kind, declared)
+        check_within(made.plan)
         return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
     except DeclarationError as error:
         error.attribute = f"{cls.__name__}.{declared.name}"

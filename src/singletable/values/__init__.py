@@ -17,7 +17,7 @@ from singletable.values.sizes import (
     largest_attributes,
     value_size,
 )
-from singletable.values.types import METADATA, bare, make_field, plan_for, split_optional
+from singletable.values.types import METADATA, bare, check_within, make_field, plan_for, split_optional
 from singletable.values.untyped import AttributeValue, from_attribute_value, to_attribute_value
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Role",
     "Source",
     "bare",
+    "check_within",
     "from_attribute_value",
     "item_size",
     "json_decoder",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from enum import Enum, Flag
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
@@ -132,6 +133,24 @@ def split_optional(kind: Any) -> tuple[Any, bool]:
     return bare(rest[0]), True
 
 
+def _fields_of(kind: type[Any]) -> tuple[Field, ...]:
+    """The attributes of a dataclass; NameError while a class that they name is not defined yet."""
+    hints = get_type_hints(kind)
+    return tuple(_nested_field(f, hints[f.name], kind) for f in dataclasses.fields(kind))
+
+
+def check_within(plan: Plan) -> None:
+    """DeclarationError for a type within a value that can't be stored. What is not defined yet waits for first use."""
+    waiting, seen = [plan], set[type[Any]]()
+    while waiting:
+        plan = waiting.pop()
+        waiting += [p for p in (getattr(plan, "element", None), getattr(plan, "inner", None)) if isinstance(p, Plan)]
+        if isinstance(plan, NestedPlan) and plan.kind not in seen:
+            seen.add(plan.kind)
+            with suppress(NameError):
+                waiting += [field.plan for field in _fields_of(plan.kind)]
+
+
 class NestedPlan(Plan, frozen=True, eq=False):
     """A dataclass inside an item: a map of its attributes."""
 
@@ -143,9 +162,7 @@ class NestedPlan(Plan, frozen=True, eq=False):
         if self.kind not in _nested:
             token = _under_way.set((*_under_way.get(), self.kind))
             try:
-                hints = get_type_hints(self.kind)
-                fields = [_nested_field(f, hints[f.name], self.kind) for f in dataclasses.fields(self.kind)]
-                _nested[self.kind] = Codec(self.kind, fields)
+                _nested[self.kind] = Codec(self.kind, _fields_of(self.kind))
             finally:
                 _under_way.reset(token)
         return _nested[self.kind]
