@@ -182,9 +182,9 @@ class Database:
             for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent, unreadable)):
                 yield from page
 
-    def explain(self, read: Explainable) -> Explanation:
-        """The requests of an access pattern, without sending them."""
-        return flows.explain(read)
+    def explain(self, read: Explainable, *updates: Update) -> Explanation:
+        """The requests of an access pattern, or of an update by a key, without sending them."""
+        return flows.explain(read, *updates)
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def create(self, entity: Entity) -> None:
@@ -262,9 +262,12 @@ class Database:
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 
     def write_many(
-        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = (), rate: Rate | None = None
+        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any] | Entity] = (), rate: Rate | None = None
     ) -> None:
-        """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
+        """Put entities and delete those, or their keys: each by itself, in no order, 25 a request.
+
+        Raises Incomplete, with what was not done.
+        """
         drive(flows.write_many(at_rate(self.port, rate), puts, deletes))
 
     def transaction(self) -> BlockingTransaction:

@@ -189,9 +189,9 @@ class AsyncDatabase:
                 for item in page:
                     yield item
 
-    def explain(self, read: Explainable) -> Explanation:
-        """The requests of an access pattern, without sending them."""
-        return flows.explain(read)
+    def explain(self, read: Explainable, *updates: Update) -> Explanation:
+        """The requests of an access pattern, or of an update by a key, without sending them."""
+        return flows.explain(read, *updates)
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, entity: Entity) -> None:
@@ -269,9 +269,12 @@ class AsyncDatabase:
         return await flows.delete(self.port, target, where=where, expected=expected)
 
     async def write_many(
-        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = (), rate: Rate | None = None
+        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any] | Entity] = (), rate: Rate | None = None
     ) -> None:
-        """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
+        """Put entities and delete those, or their keys: each by itself, in no order, 25 a request.
+
+        Raises Incomplete, with what was not done.
+        """
         await flows.write_many(at_rate(self.port, rate), puts, deletes)
 
     def transaction(self) -> AwaitingTransaction:

@@ -30,6 +30,20 @@ class Elsewhere(Entity, table=elsewhere, type="elsewhere"):
         return f"elsewhere#{id}", "elsewhere"
 
 
+async def test_entities_are_deleted_as_their_keys_are(shell: Shell) -> None:
+    await shell.write_many(puts=EVERY)
+    with shell.meter() as meter:
+        await shell.write_many(deletes=[*EVERY[:40], *(key_of(m) for m in EVERY[40:])])
+    assert (meter.requests, meter.round_trips) == (3, 1)
+    assert await shell.all(Membership.of_user(ADA)) == []
+    with pytest.raises(InvalidRequest, match="two writes of the same Membership"):
+        await shell.write_many(deletes=[EVERY[0], key_of(EVERY[0])])
+    wrong: Any = ["ada", User, None]
+    for each in wrong:
+        with pytest.raises(InvalidRequest, match="a key or an entity is expected"):
+            await shell.write_many(deletes=[each])
+
+
 async def test_puts_and_deletes_by_25_in_one_round_trip(shell: Shell) -> None:
     await shell.write_many(puts=EVERY[:30])
     with shell.meter() as meter:

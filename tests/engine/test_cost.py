@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from singletable import InvalidRequest, at_least, attr, key_of
+from singletable import ANY, Entity, InvalidRequest, Key, Table, at_least, attr, field, key_of
+from singletable.expressions import first_name
+from singletable.schema.catalogue import catalogue
 from tests.support.capacity import page_cost
 from tests.support.engines import engine
 from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
@@ -15,6 +18,38 @@ from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", name="Ada", age=36)
 KEY = key_of(ADA)
+
+
+players = Table("players", indexes=["gsi1", "gsi2"])
+
+
+class Player(Entity, table=players, type="player"):
+    """Two indexes: in one each part is its own text, in the other a text has two parts, and may be None."""
+
+    id: str
+    team: str = "a"
+    rank: int = 1
+    score: int = 0
+    color: str = "blue"
+    place: str | None = None
+    nick: str = field(unique=True, default="n")
+
+    @players.key
+    @staticmethod
+    def of(id: str) -> Key:
+        return f"player#{id}", "player"
+
+    @players.index("gsi1")
+    @staticmethod
+    def by_team(team: str = ANY, rank: int = ANY) -> Key:
+        """By team and rank."""
+        return "teams", f"{team}#{rank}"
+
+    @players.index("gsi2")
+    @staticmethod
+    def by_place(place: str, score: int = ANY) -> Key:
+        """By place and score."""
+        return f"place#{place}", f"{score}"
 
 
 @pytest.fixture
@@ -168,6 +203,49 @@ async def test_explain_shows_the_request_that_is_sent(filled: Shell) -> None:
     (whole,) = filled.explain(Everything.by_email(ADA.email).consistent())
     assert whole.body["ConsistentRead"] is True
     assert whole.cost.startswith("1 read unit")
+
+
+MEMBER = Membership.of_user(ADA.email, "o1")
+CHANGES: list[tuple[Any, Any, list[str]]] = [
+    (MEMBER, attr(Membership.role).set("owner"), ["UpdateItem"]),
+    (MEMBER, attr(Membership.created_at).set(EPOCH), ["UpdateItem"]),
+    (KEY, attr(User.name).set("x"), ["UpdateItem"]),
+    (Player.of("p"), attr(Player.score).add(1), ["GetItem", "UpdateItem"]),
+    (Player.of("p"), attr(Player.color).set("red"), ["UpdateItem"]),
+    (Player.of("p"), attr(Player.team).set("b"), ["GetItem", "UpdateItem"]),
+    (Player.of("p"), attr(Player.place).set("x"), ["GetItem", "UpdateItem"]),
+    (Player.of("p"), attr(Player.nick).set("new"), ["GetItem", "TransactWriteItems"]),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CHANGES)))
+async def test_explain_says_what_an_update_reads_first(filled: Shell, case: int) -> None:
+    """What it says is what is sent; `patterns` says the same of the attribute."""
+    key, change, operations = CHANGES[case]
+    await filled.put(Player(id="p"))
+    await filled.put(Membership(email=ADA.email, org_id="o1"))
+    with filled.meter() as explaining:
+        explained = filled.explain(key, change)
+    assert explaining.requests == 0
+    assert [each.operation for each in explained] == operations
+    with filled.meter() as meter:
+        await filled.update(key, change)
+    after = ["GetItem"] if operations[-1] == "TransactWriteItems" else []
+    assert [name for name, count in meter.by_operation.items() for _ in range(count.requests)] == sorted(
+        [*operations, *after]
+    )
+    first = {name for p in catalogue(key.model.table) if p.entity == key.model.kind.__name__ for name in p.reads_first}
+    assert (first_name(change.path) in first) is ("GetItem" in operations)
+    if "GetItem" in operations:
+        assert "sent first, for" in explained[0].cost
+        assert "1 read unit" in explained[0].cost
+
+
+async def test_explain_of_an_update_takes_a_whole_key(filled: Shell) -> None:
+    with pytest.raises(InvalidRequest, match="does not name one item"):
+        filled.explain(Membership.of_user("a"), attr(Membership.role).set("x"))
+    with pytest.raises(InvalidRequest, match="no attribute of Membership"):
+        filled.explain(MEMBER, attr(User.age).add(1))
 
 
 def test_an_index_is_never_consistent() -> None:

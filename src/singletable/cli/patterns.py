@@ -57,4 +57,5 @@ def _keys(pattern: AccessPattern) -> Text:
 
 def _cost(pattern: AccessPattern) -> Text:
     filtered = "\na filter on the type" if pattern.needs_type_filter else ""
-    return Text(f"{pattern.requests}\n{pattern.capacity}{filtered}")
+    first = f"\nan update of {' or '.join(pattern.reads_first)} reads first" if pattern.reads_first else ""
+    return Text(f"{pattern.requests}\n{pattern.capacity}{filtered}{first}")

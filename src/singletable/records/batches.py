@@ -14,7 +14,9 @@ from singletable.records.first_use import ready
 from singletable.records.old_keys import own
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
+from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
+from singletable.schema.entities import Entity
 from singletable.schema.mistakes import check_keys
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
@@ -133,7 +135,7 @@ async def get_at(
     )
 
 
-async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
+async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> None:
     """Put entities and delete keys, 25 in a request, independently and in no order: overwrites, without conditions.
 
     `Incomplete` has the entities and keys that the service left unprocessed after several tries. Refused for tables
@@ -224,19 +226,19 @@ def _left_undone(
 
 
 def _requests(
-    puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]
+    puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]
 ) -> Iterator[tuple[Any, Model[Any], Place, dict[str, Any]]]:
     for entity in puts:
         model = model_for(entity)
         _refuse_guarded(model)
         item = model.item(entity)
         yield entity, model, _place_of(model.table, item), {"PutRequest": {"Item": item}}
-    for key in deletes:
-        check_whole(key)
+    for target in deletes:
+        key, _ = target_of(target, None)
         model = key.model
         _refuse_guarded(model)
         place = key.partition, key.low
-        yield key, model, place, {"DeleteRequest": {"Key": model.key_item(key)}}
+        yield target, model, place, {"DeleteRequest": {"Key": model.key_item(key)}}
 
 
 def _refuse_guarded(model: Model[Any]) -> None:

@@ -10,15 +10,20 @@ from typing import Any
 
 import msgspec
 
+from singletable.expressions import Update
 from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
+from singletable.records.index_keys import check_updates
 from singletable.records.old_keys import both_keys
 from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
+from singletable.records.verbs import UpdateWrite
+from singletable.records.write import UNREAD, Moment, Part
 from singletable.schema.collections import Whole
 from singletable.schema.patterns import KeyOf, Query
 
 _PLACEHOLDER = re.compile(r"#\w+")
+_WRITE_COST = "1 write unit for each KB of the item, and of its entry in each index that changes"
 Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 
 
@@ -69,9 +74,28 @@ def _table(requests: Sequence[Explained]) -> str:
     return html_table("Explained", columns, [(e.operation, e.place, e.conditions, e.cost) for e in requests])
 
 
-def explain(read: Explainable) -> Explanation:
-    """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first."""
-    return Explanation(_requests(read))
+def explain(read: Explainable, *updates: Update) -> Explanation:
+    """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first. With
+    updates, those of an update by this key."""
+    return Explanation(_update(read, updates) if updates else _requests(read))
+
+
+def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
+    check_whole(key)
+    check_updates(key.model, updates)
+    write = UpdateWrite(key, updates)
+    needed = write.needed_names
+    part = write.main(UNREAD, Moment(time.time()))
+    if isinstance(part, Part):
+        action: Any = part.action
+        return [_explained(action.request(), None, _WRITE_COST)]
+    first = f"sent first, for {', '.join(sorted(needed))}: {_read_cost(True, 'the item')}"
+    then = f"{_WRITE_COST}; on condition that they are as they were read"
+    operation = "TransactWriteItems" if write.touches_uniques else "UpdateItem"
+    return [
+        _explained(get_operation(key, consistent=True).request(), None, first),
+        Explained(operation, key.model.table.name, None, {}, then if operation == "UpdateItem" else f"twice: {then}"),
+    ]
 
 
 def _requests(read: Explainable) -> list[Explained]:

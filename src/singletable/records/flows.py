@@ -34,6 +34,7 @@ from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
 
 if TYPE_CHECKING:
+    from singletable.expressions import Update
     from singletable.operations import Action, Item
     from singletable.records.check_passes import ItemPass, Layer, Pass
     from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
@@ -174,11 +175,11 @@ def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
     return gaps.guards_sent(table, item, now)
 
 
-def explain(read: Explainable) -> Explanation:
+def explain(read: Explainable, *updates: Update) -> Explanation:
     """The requests of an access pattern, without sending them."""
     from singletable.records import explain as requests  # noqa: PLC0415  as above
 
-    return requests.explain(read)
+    return requests.explain(read, *updates)
 
 
 async def create_table(port: Port, table: Table) -> Description:

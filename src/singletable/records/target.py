@@ -9,7 +9,7 @@ from singletable.records.read import check_whole
 from singletable.records.write import UNREAD
 from singletable.schema.entities import Entity
 from singletable.schema.models import Model, model_for
-from singletable.schema.patterns import KeyOf
+from singletable.schema.patterns import KeyOf, Query
 
 
 def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[Any], int | None]:
@@ -17,7 +17,7 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
 
     An entity has its own count; a key has one only if `expected` is given.
     """
-    if isinstance(target, KeyOf):
+    if isinstance(target, Query):
         check_whole(target)
         key: KeyOf[Any] = target
         model = key.model

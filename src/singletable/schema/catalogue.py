@@ -61,6 +61,9 @@ class AccessPattern(Struct, frozen=True):
     sparse_by: tuple[str, ...]
     """Attributes without which an item is not in the index."""
     description: str
+    reads_first: tuple[str, ...] = ()
+    """Attributes of which an update by key reads the item first: another part of this index's key is needed, or what a
+    unique value was. An update of an index key by an entity that was read doesn't."""
 
     @property
     def shown(self) -> str:
@@ -121,6 +124,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         is_query and needs_type_filter(widest),
         _sparse_by(model, captured),
         cleandoc(captured.function.__doc__ or ""),
+        _reads_first(model, captured),
     )
 
 
@@ -184,6 +188,22 @@ def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:
         return ()
     names = dict.fromkeys(n for t in captured.templates for n in t.names)
     return tuple(n for n in names if model.by_name[n].optional)
+
+
+def _reads_first(model: Model[Any], captured: Captured) -> tuple[str, ...]:
+    if captured is model.key:
+        return tuple(name for name, role in model.roles.items() if role == "unique")
+    if captured.index is None:
+        return ()
+    texts = [frozenset(template.names) for template in captured.templates]
+    if _sparse_by(model, captured):  # the item enters or leaves the index: both texts are written
+        texts = [frozenset[str]().union(*texts)]
+    names = dict.fromkeys(name for template in captured.templates for name in template.names)
+    return tuple(
+        name
+        for name in names
+        if name not in model.identity and any(name in text and text - {name} - model.identity for text in texts)
+    )
 
 
 def _subclasses(kind: type[Collection]) -> Iterator[type[Collection]]:
