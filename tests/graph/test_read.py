@@ -158,6 +158,7 @@ async def test_beyond_the_cap_an_edge_is_there_and_not_listed(graph: Any) -> Non
         (row,) = await bound(graph).including([node], GoalMembership.to(User), LEADS, complete=True)
     assert meter.round_trips == 2
     assert [u.id for u in row.linked(LEADS)] == ["u100"]
+    assert (row.more(GoalMembership), row.more(Subscriber), row.more(GoalMembership, Subscriber)) == (False, True, True)
     assert await bound(graph).count_edges(node, GoalMembership) == 101
     reached = await bound(graph).walk(big, LEADS, hops=1)
     assert [(hop, found.id) for hop, found in reached] == [(0, "big"), (1, "u100")]
@@ -308,3 +309,16 @@ def test_an_end_in_json_is_checked_as_an_id_is(id: str) -> None:
     assert adapter.validate_python("USER-ada") == User.by_id("ada")
     with pytest.raises(pydantic.ValidationError):
         adapter.validate_python(f"USER-{id}")
+
+
+async def test_the_ends_of_an_edge_say_their_ids(graph: Any) -> None:
+    """Whatever the id holds: of edges that were made, read by key, through an index, and of ends as keys."""
+    for id in ("g-1", "a#b%2D", "é-"):
+        goal, ada = Goal(id=id), User(id=f"{id}-u")
+        await bound(graph).load([goal, ada], [GoalMembership(source=goal, target=ada)])
+        made = GoalMembership(source=Goal.by_id(id), target=ada)
+        read = await graph.get(GoalMembership.between(goal, ada))
+        (found,) = await graph.all(GoalMembership.by_rank(ada))
+        for edge in (made, read, found):
+            assert (edge.source.id, edge.target.id) == (id, f"{id}-u")
+            assert edge.source == Goal.by_id(id)

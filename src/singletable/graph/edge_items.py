@@ -71,7 +71,7 @@ class PutEdge(Write):
     def _refusal(self, stored: Item | None) -> SingletableError:
         if self.before is None:
             return AlreadyExists(
-                f"there is such a {self.model.kind.__name__} already",
+                "there is such an edge already",
                 key=self.key,
                 table=self.model.table.name,
                 operation=self.verb,
@@ -135,9 +135,9 @@ class EdgeMoved(Conflict):
 
 def edge_moved(model: Model[Any], key: KeyOf[Any], verb: str, stored: Item | None) -> SingletableError:
     if stored is None:
-        return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation=verb)
+        return NotFound("there is no such edge", key=key, table=model.table.name, operation=verb)
     return EdgeMoved(
-        f"the {model.kind.__name__} was changed since it was read",
+        "the edge was changed since it was read",
         key=key,
         table=model.table.name,
         operation=verb,

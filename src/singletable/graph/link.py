@@ -129,7 +129,7 @@ async def _commit(port: Port, writes: Sequence[Write]) -> None:
 def _missing(edge: Any) -> NotFound:
     key = _key(edge)
     model = key.model
-    return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation="relink")
+    return NotFound("there is no such edge", key=key, table=model.table.name, operation="relink")
 
 
 def _key(edge: Any) -> KeyOf[Any]:

@@ -123,12 +123,11 @@ class UpdateEdgeSet(Write):
                 yield AttributeChange(attribute, {"SS": members}, clause=clause)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
-        kind, table = self.model.kind.__name__, self.model.table.name
         if stored is not None and self.model.is_mine(stored) and TOMBSTONE in stored:
-            what, hint = f"the {kind} is being deleted", "Link to another."
+            what, hint = "the node is being deleted", "Link to another."
         else:
-            what, hint = f"there is no such {kind}", "Create the node first."
-        return NotFound(what, hint=hint, key=self.key, table=table, operation=self.verb)
+            what, hint = "there is no such node", "Create the node first."
+        return NotFound(what, hint=hint, key=self.key, table=self.model.table.name, operation=self.verb)
 
 
 @dataclass(eq=False)

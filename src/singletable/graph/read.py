@@ -147,7 +147,7 @@ async def _neighbours(
     wanted = {m.text: m.meaning.kind for by_spec in selected for ms in by_spec.values() for m in ms}
     there = await _nodes(port, wanted, unreadable)
     below = await _levels(port, linked, selected, there, complete, unreadable)
-    return [Neighbours(by_spec, there, below) for by_spec in selected]
+    return [Neighbours(by_spec, there, below, complete) for by_spec in selected]
 
 
 async def _members(

@@ -26,14 +26,20 @@ NestedNeighbours = Mapping[tuple[Linked[Any], str], "Neighbours"]
 class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
     """A node's neighbours by the value that selects them. Rows are made on access: most callers need only the nodes."""
 
-    __slots__ = ("_below", "_selected", "_there")
+    __slots__ = ("_below", "_selected", "_there", "completed")
 
-    def __init__(self, selected: SelectedMembers, there: Mapping[str, Node], below: NestedNeighbours) -> None:
+    def __init__(
+        self, selected: SelectedMembers, there: Mapping[str, Node], below: NestedNeighbours, complete: bool = False
+    ) -> None:
         self._selected, self._there, self._below = selected, there, below
+        self.completed: frozenset[type[Any]] = frozenset(linked.edge for linked in selected if complete)
+        """The edge types whose edges were read where a node's edge set lacks some."""
 
     def only(self, linked: Sequence[Linked[Any]]) -> Neighbours:
         """The neighbours of some selecting values."""
-        return Neighbours({each: self._selected[each] for each in linked}, self._there, self._below)
+        return Neighbours(
+            {each: self._selected[each] for each in linked}, self._there, self._below, bool(self.completed)
+        )
 
     def nodes(self, linked: Linked[F]) -> list[F]:
         """The neighbours that exist. KeyError for a value that was not included."""
@@ -95,8 +101,8 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
             raise InvalidRequest(f"{of!r} was not asked for", hint="Pass the same value to including().")
 
     def more(self, *edges: type[Edge[Any, Any]]) -> bool:
-        """Whether the node has edges of any of these types that its edge set, and so this row, does not include."""
-        return has_more(self.node, *edges)
+        """Whether the node has edges of any of these types that this row does not include."""
+        return has_more(self.node, *(edge for edge in edges if edge not in self.neighbours.completed))
 
 
 class NodePage(Page[Row[N_co]]):

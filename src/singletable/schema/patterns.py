@@ -30,6 +30,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound="HasPatterns")
 F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
+I_co = TypeVar("I_co", covariant=True)
 Key = tuple[str, str]
 """What a key function returns: the texts of the partition key and of the sort key."""
 
@@ -172,8 +173,21 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return replace(self, kinds=(*self.kinds, kind), low="", high=TOP, bound=-1)
 
 
+class HasId(Protocol[I_co]):
+    @property
+    def id(self) -> I_co: ...
+
+
 class KeyOf(Query[E_co], frozen=True, gc=False):
     """The primary key of one item (and, with ANY or a range in its sort key, a query)."""
+
+    @property
+    def id(self: KeyOf[HasId[I_co]]) -> I_co:
+        """The `id` that the key was made of, as that of an edge's end: `edge.source.id`."""
+        values: Mapping[str, Any] = self.model.key_values(self)
+        if "id" not in values:
+            raise AttributeError(f"{self.captured.shown} has no id among its attributes", name="id", obj=self)
+        return cast("I_co", values["id"])
 
 
 def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
@@ -206,9 +220,18 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         found: Model[Any] = self.owner.__model__
         return found if self.table is None else found.before
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its class: no name leads to the functions that it holds."""
+        return _captured_of, (self.owner, self.name, self.owner.__model__.key.was is self)
+
     @property
     def shown(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
+
+    @property
+    def call(self) -> str:
+        """A call of it, as the code says it: `User.by_email(email)`."""
+        return f"{self.shown}({', '.join(self.parameters)})"
 
     @property
     def declared(self) -> str:
@@ -320,6 +343,13 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
                         raise TypeError(f"{self.shown}() is missing the argument {name!r}")
                     given[name] = ANY
         return given
+
+
+def _captured_of(owner: Any, name: str, is_old: bool) -> Captured:
+    model: Model[Any] = owner.__model__
+    places: list[Any] = [model.key.was] if is_old else [model.key, *model.indexes.values(), *owner.__readers__()]
+    found: Captured = next(captured for captured in places if captured.name == name)
+    return found
 
 
 class Bound(Generic[P, E_co]):
