@@ -32,7 +32,10 @@ pattern, and is on the error as `key` for a program that needs it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar, Final
+
+from msgspec import Struct
 
 DOCS_URL: str | None = None
 """The address of the published documentation, without a slash at its end; None until there is a site.
@@ -67,17 +70,18 @@ class SingletableError(Exception):
         self.attribute = attribute
         self.operation = operation
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: all of it but what can't go there, such as an entity of a class within a function."""
+        return _remade, (type(self), self.args, {name: carried(value) for name, value in vars(self).items()})
+
+    @property
+    def _places(self) -> tuple[tuple[str, str | None], ...]:
+        """What `str` says in parentheses, for developers: names of the program's classes and attributes among it."""
+        key = getattr(self.key, "shown", None)
+        return ("operation", self.operation), ("table", self.table), ("key", key), ("attribute", self.attribute)
+
     def __str__(self) -> str:
-        where = ", ".join(
-            f"{name} {value}"
-            for name, value in (
-                ("operation", self.operation),
-                ("table", self.table),
-                ("key", getattr(self.key, "shown", None)),
-                ("attribute", self.attribute),
-            )
-            if value
-        )
+        where = ", ".join(f"{name} {value}" for name, value in self._places if value)
         text = f"{self.what} ({where})" if where else self.what
         text = f"{text.rstrip('.')}. {self.hint}" if self.hint else text
         return f"{text}\nSee {self.help_url}" if DOCS_URL else text
@@ -86,6 +90,33 @@ class SingletableError(Exception):
     def help_url(self) -> str | None:
         """The error's page in the published documentation; None while `DOCS_URL` is not set."""
         return f"{DOCS_URL}/reference/errors/{self.code}.html" if DOCS_URL else None
+
+
+class Shown(Struct, frozen=True):
+    """A key of which another process gets the pattern alone."""
+
+    shown: str | None
+
+
+def carried(value: Any) -> Any:
+    """A value as it goes to another process. One of a class that no module has by its name is left here."""
+    if value.__class__ is tuple:
+        return tuple(map(carried, value))
+    kinds: tuple[type[Any], ...] = getattr(value, "kinds", None) or (value.__class__,)
+    return value if all(map(_is_named, kinds)) else Shown(getattr(value, "shown", None))
+
+
+def _is_named(kind: type[Any]) -> bool:
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind or kind.__module__ == "builtins"
+
+
+def _remade(kind: type[SingletableError], args: tuple[Any, ...], values: dict[str, Any]) -> SingletableError:
+    error = kind.__new__(kind, *args)
+    error.args, error.__dict__ = args, values
+    return error
 
 
 class Mistake(SingletableError):
@@ -167,10 +198,16 @@ class ConditionFailed(Conflict):
     """The condition given as `where=` is false. `stored` is the stored item, where it could be read."""
 
     code = "conflict.condition"
+    condition: str = ""
+    """The condition in words, without values."""
 
-    def __init__(self, what: str, *, stored: Any = None, **where: Any) -> None:
+    def __init__(self, what: str, *, stored: Any = None, condition: str = "", **where: Any) -> None:
         super().__init__(what, **where)
-        self.stored = stored
+        self.stored, self.condition = stored, condition
+
+    @property
+    def _places(self) -> tuple[tuple[str, str | None], ...]:
+        return *super()._places, ("condition", self.condition)
 
 
 class VersionMoved(ConditionFailed):
@@ -199,6 +236,10 @@ class TransactionCancelled(Conflict):
     def __init__(self, what: str, *, failures: tuple[Any, ...] = (), **where: Any) -> None:
         super().__init__(what, **where)
         self.failures = failures
+
+    @property
+    def _places(self) -> tuple[tuple[str, str | None], ...]:
+        return *super()._places, *((f"operation {failure.number}", failure.shown) for failure in self.failures)
 
 
 class TransactionConflict(Conflict):

@@ -206,7 +206,7 @@ def start(type: str, id: str) -> dict[str, Any]:
 async def put_states(shell: Shell) -> dict[str, Doc]:
     """One item of each state, and the entities that are read."""
     for id, attributes in STATES.items():
-        await shell.run(put_raw(shell.port, Doc, start("doc", id) | attributes))
+        await shell.run(put_raw(shell.port, Doc, {**start("doc", id), **attributes}))
     return {doc.id: doc for doc in await shell.all(Doc.of())}
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from singletable import InvalidRequest, InvalidValue, attr, key_of
+from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, attr, key_of
 from tests.support.invariants import broken
 from tests.support.models import Invoice, User, app
 from tests.support.raw import stored
@@ -15,6 +15,30 @@ from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", age=36, phone="12")
 KEY = key_of(ADA)
+
+
+labelled = Table("labelled", indexes=["gsi1", "gsi2"])
+
+
+class Labelled(Entity, table=labelled, type="labelled"):
+    owner: str
+    label: str
+    alone: str = "alone"
+
+    @labelled.key
+    @staticmethod
+    def of(owner: str, label: str = ANY) -> Key:
+        return f"owner#{owner}", f"label#{label}"
+
+    @labelled.index("gsi1")
+    @staticmethod
+    def by_label(label: str, owner: str = ANY) -> Key:
+        return f"label#{label}", f"owner#{owner}"
+
+    @labelled.index("gsi2")
+    @staticmethod
+    def by_alone(alone: str) -> Key:
+        return "all", f"{alone}"
 
 
 async def index_key(shell: Shell) -> tuple[str, str] | None:
@@ -124,3 +148,17 @@ async def test_the_primary_key_never_changes(shell: Shell) -> None:
     async with shell.transaction() as tx:
         with pytest.raises(InvalidRequest, match="primary key"):
             tx.update(KEY, attr(User.email).set("x"))
+
+
+async def test_an_empty_text_is_a_part_of_a_key_but_no_key(shell: Shell) -> None:
+    """As docs/how-to/types.md says: beside a literal it is a value like any, alone DynamoDB has no such key."""
+    labels = [Labelled(owner=owner, label=label) for owner in ("", "a") for label in ("", "x")]
+    for each in labels:
+        await shell.put(each)
+    assert await shell.get(Labelled.of("", "")) == labels[0]
+    assert await shell.all(Labelled.of("")) == labels[:2]
+    assert await shell.all(Labelled.by_label("")) == [labels[0], labels[2]]
+    assert await shell.check(labelled) == []
+    with shell.meter() as meter, pytest.raises(InvalidValue, match="the key's text is empty"):
+        await shell.put(Labelled(owner="b", label="y", alone=""))
+    assert meter.requests == 0

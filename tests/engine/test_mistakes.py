@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from singletable import InvalidRequest, Table, attr, connect, connect_async
-from tests.support.models import User
+from tests.support.models import EPOCH, Membership, User
 from tests.support.shells import Shell
 
 ADA: Any = User.by_email("ada@example.org")
@@ -38,6 +38,33 @@ async def test_a_write_takes_a_key_or_an_entity(shell: Shell, given: Any) -> Non
             await getattr(shell, verb)(given)
     with pytest.raises(InvalidRequest, match="an entity is expected, not "):
         await shell.write_many(puts=[given])
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        (User, "Call an access pattern: User.by_email(email)."),
+        (User(email="ada"), "Call an access pattern: User.by_email(email)."),
+        (Membership.of_org, "Call an access pattern: Membership.of_org(org_id, created_at, email)."),
+        ("ada", "Call an access pattern of its class."),
+        (None, "Call an access pattern of its class."),
+    ],
+)
+async def test_a_hint_names_the_class_that_was_meant(shell: Shell, given: Any, hint: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        await shell.get(given)
+    assert caught.value.hint == hint
+
+
+async def test_a_query_of_an_index_is_no_key(shell: Shell) -> None:
+    """Also where each part of the index's key is given: it may hold several."""
+    for query in (Membership.of_org("o1"), Membership.of_org("o1", created_at=EPOCH)):
+        keys: Any = query
+        for verb in (shell.get, shell.delete, lambda key: shell.get_many([key])):
+            with pytest.raises(InvalidRequest, match="index gsi1 may hold several") as caught:
+                await verb(keys)
+            assert "page(), iter() or all()" in caught.value.hint
+            assert "Membership.of_user(email, org_id)" in caught.value.hint
 
 
 async def test_an_update_takes_changes(shell: Shell) -> None:

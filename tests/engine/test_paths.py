@@ -102,11 +102,12 @@ async def test_where_the_outer_attribute_is_missing(shell: Shell, update: Update
     assert error.stored == await shell.get(KEY)
     with pytest.raises(MissingPath, match=wanted):
         await shell.update(KEY, update, exactly_once=True)
-    with pytest.raises(TransactionCancelled, match=wanted) as cancelled:
+    with pytest.raises(TransactionCancelled, match="the item lacks what") as cancelled:
         await together_with_another(shell, update)
     (failure,) = cancelled.value.failures
     assert isinstance(failure.error, MissingPath)
     assert failure.error.attribute == path
+    assert wanted in str(failure.error)
     assert await stored(shell.port, KEY) == before
 
 

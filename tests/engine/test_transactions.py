@@ -140,7 +140,7 @@ async def test_failures_are_in_the_order_given_each_with_its_own_error(shell: Sh
         (6, "check", NotFound),
     ]
     assert [f.key.shown for f in error.failures[:2]] == ["User.by_email user#{email} / user"] * 2
-    assert error.failures[2].condition == "Membership.role = ..."
+    assert error.failures[2].condition == "Membership.role == ..."
     told = error.failures[2].error
     assert isinstance(told, ConditionFailed)
     assert told.stored == membership(1)

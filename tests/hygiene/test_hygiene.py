@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 import warnings
 from collections.abc import AsyncIterator, Iterator
@@ -11,7 +12,7 @@ from itertools import count
 import pytest
 
 from singletable import attr
-from singletable.errors import SingletableError
+from singletable.errors import Conflict, InvalidCursor, InvalidValue, SingletableError
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
 from singletable.records.first_use import ready
@@ -89,6 +90,13 @@ async def test_an_error_shows_no_value(
     shown += [("output", text) for text in capfd.readouterr()]
     leaks = {(where, hidden) for where, text in shown for hidden in seen_in(text)}
     assert not leaks
+    assert not (isinstance(error, FOR_CLIENTS) and INNER_NAMES.findall(error.what))
+
+
+FOR_CLIENTS = (Conflict, InvalidValue, InvalidCursor)
+"""The errors whose `what` an application may put into its answer: docs/how-to/fastapi.md."""
+INNER_NAMES = re.compile(r"Secret|Entry|First|Second|vault|strict|[{}/]|by_id|in_book|unique ==")
+"""Classes, tables, patterns and templates of the program."""
 
 
 def _failures(error: BaseException) -> Iterator[tuple[str, str]]:

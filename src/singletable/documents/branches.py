@@ -112,7 +112,7 @@ def _puts(port: Port, context: Context[Any], found: Version, root: GcEpoch, new:
 
 def _taken(context: Context[Any], new: str) -> AlreadyExists:
     return AlreadyExists(
-        f"there is, or was, a {context.kind.__name__} of this id already",
+        "there is, or was, a document of this id already",
         key=context.model.rows.version.by_number(new, 0),
         table=context.model.table.name,
         operation="branch",

@@ -36,7 +36,7 @@ async def create(port: Port, context: Context[D], parent: str, document_id: str,
         await port.send(TransactWriteItems(actions, port.token()))
     except Cancelled:
         raise AlreadyExists(
-            f"there is, or was, a {context.kind.__name__} of this id already",
+            "there is, or was, a document of this id already",
             key=rows.version.by_number(document_id, 0),
             table=context.model.table.name,
             operation="create",

@@ -113,13 +113,12 @@ def _check_number(number: int) -> None:
 def not_found(context: Context[Any], document_id: str, what: str = "document") -> NotFound:
     table = context.model.table.name
     key = context.model.rows.version.by_number(document_id, 0)
-    kind = context.kind.__name__
     if what != "document":
         return NotFound(
-            f"this {kind} has no {what}", table=table, key=key, operation="read", hint="history() lists its versions."
+            f"this document has no {what}", table=table, key=key, operation="read", hint="history() lists its versions."
         )
     hint = "create(parent, document_id) makes one."
-    return NotFound(f"there is no {kind} of this id", table=table, key=key, operation="read", hint=hint)
+    return NotFound("there is no document of this id", table=table, key=key, operation="read", hint=hint)
 
 
 async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:

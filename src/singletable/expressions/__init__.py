@@ -8,10 +8,21 @@ Begin with `conditions` (what a caller writes), then `texts` (what is sent).
 """
 
 from singletable.expressions.comparisons import OPERATORS
-from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, handles_in, present
+from singletable.expressions.conditions import (
+    Attribute,
+    Condition,
+    Given,
+    Size,
+    Stored,
+    Update,
+    attr,
+    handles_in,
+    present,
+    words,
+)
 from singletable.expressions.handles import Handle, first_name, is_element, is_whole, owner_of, resolve
 from singletable.expressions.parent_paths import Parent, parents_of
-from singletable.expressions.texts import AttributeChange, Expressions, Given, Stored, encoded, words
+from singletable.expressions.texts import AttributeChange, Expressions, encoded
 
 __all__ = [
     "OPERATORS",

@@ -15,10 +15,12 @@ from typing import Any, Generic, NoReturn, TypeVar, overload
 from msgspec import Struct
 
 from singletable.expressions.handles import Handle
+from singletable.values import AttributeValue
 
 T = TypeVar("T")
 V = TypeVar("V")
 T_contra = TypeVar("T_contra", contravariant=True)
+JOINS = frozenset({"AND", "OR"})
 
 
 class Condition(Struct, frozen=True):
@@ -29,8 +31,7 @@ class Condition(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the values that it compares with, as it may be shown in a traceback."""
-        shown = (str(each) if isinstance(each, (Condition, Handle, Size)) else "..." for each in self.operands)
-        return f"<{self.how}({', '.join(shown)})>"
+        return f"<{words(self)}>"
 
     def __and__(self, other: Condition) -> Condition:
         return self._with("AND", other)
@@ -117,6 +118,64 @@ class Size(Struct, frozen=True, eq=False):
 
     def __ge__(self, other: int) -> Condition:
         return Condition(">=", (self, other))
+
+
+class Stored(Struct, frozen=True):
+    """An attribute by its stored name, or what lies `inside` one: for what the library itself asks of items."""
+
+    name: str
+    inside: tuple[str | int, ...] = ()
+
+
+class Given(Struct, frozen=True):
+    """An attribute value that is sent unchanged."""
+
+    value: AttributeValue
+
+    def __repr__(self) -> str:
+        return "<Given>"
+
+
+def words(condition: Condition) -> str:
+    """A condition for people, its values left out: `User.age >= ... and not (User.email == ...)`."""
+    said: list[str] = []
+    waiting: list[str | Condition] = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            said.append(part)
+        elif part.how in JOINS:
+            spelled = [x for c in part.operands for x in (f" {part.how.lower()} ", *_grouped(c))][1:]
+            waiting += reversed(spelled)
+        elif part.how == "NOT":
+            waiting += [")", part.operands[0], "not ("]
+        else:
+            said.append(_test_words(part))
+    return "".join(said)
+
+
+def _grouped(condition: Condition) -> tuple[str | Condition, ...]:
+    return ("(", condition, ")") if condition.how in JOINS else (condition,)
+
+
+def _test_words(condition: Condition) -> str:
+    how, operands = condition.how, condition.operands
+    left = shown(operands[0])
+    if how == "attribute_exists":
+        return f"{left} exists"
+    if how == "attribute_not_exists":
+        return f"{left} does not exist"
+    return f"{left} {_SAID.get(how, how.lower())} {'None' if operands[1] is None else '...'}"
+
+
+_SAID = {"=": "==", "<>": "!=", "begins_with": "starts with"}
+"""Operators as Python has them."""
+
+
+def shown(operand: Any) -> str:
+    if isinstance(operand, Stored):
+        return operand.name
+    return f"size of {shown(operand.handle)}" if isinstance(operand, Size) else str(operand)
 
 
 def present(value: T | None) -> T:

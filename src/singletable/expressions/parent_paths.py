@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.expressions.conditions import Condition, Size, Update
+from singletable.expressions.conditions import Condition, Given, Size, Stored, Update
 from singletable.expressions.handles import Handle, is_whole, resolve
-from singletable.expressions.texts import Given, Stored
 from singletable.values import AttributeValue
 
 

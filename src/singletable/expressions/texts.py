@@ -22,7 +22,7 @@ from singletable.expressions.comparisons import (
     check_prefix,
     check_sized,
 )
-from singletable.expressions.conditions import Condition, Size, Update
+from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
 from singletable.values import AttributeValue, Plan
 from singletable.values.plans import INTEGER, TEXT, FreePlan, ListPlan, Source
@@ -32,25 +32,8 @@ MAX_OPERATORS = 300
 MAX_IN = 100
 MAX_STEPS = 32
 """Of a path into an attribute, the attribute itself among them."""
-_JOINS = frozenset({"AND", "OR"})
-_INNER = _JOINS | {"NOT"}
+_INNER = JOINS | {"NOT"}
 """Conditions that hold other conditions."""
-
-
-class Stored(Struct, frozen=True):
-    """An attribute by its stored name, or what lies `inside` one: for what the library itself asks of items."""
-
-    name: str
-    inside: tuple[str | int, ...] = ()
-
-
-class Given(Struct, frozen=True):
-    """An attribute value that is sent unchanged."""
-
-    value: AttributeValue
-
-    def __repr__(self) -> str:
-        return "<Given>"
 
 
 class Expressions:
@@ -129,7 +112,7 @@ class Expressions:
             part = waiting.pop()
             if isinstance(part, str):
                 yield part
-            elif part.how in _JOINS:
+            elif part.how in JOINS:
                 self._count(len(part.operands) - 1)
                 if all(c.how not in _INNER for c in part.operands):  # most of them, and without the detour
                     yield f"({f' {part.how} '.join(map(self._test, part.operands))})"
@@ -145,7 +128,7 @@ class Expressions:
 
     def _negated(self, inner: Condition) -> list[str | Condition]:
         """What follows a NOT, the last first: in parentheses, but not in two pairs, which DynamoDB refuses."""
-        if inner.how in _JOINS:
+        if inner.how in JOINS:
             return [inner]
         if inner.how == "NOT":
             return [")", inner, "("]
@@ -163,7 +146,7 @@ class Expressions:
             return self._comparison(how, left, plan, operands)
         if how == "BETWEEN":
             low, high = (self._given(v, plan, operands[0]) for v in operands[1:])
-            check_between(low, high, _shown(operands[0]))
+            check_between(low, high, shown(operands[0]))
             return f"{left} BETWEEN {self.value(low)} AND {self.value(high)}"
         if how == "IN":
             return self._is_in(left, plan, operands)
@@ -176,7 +159,7 @@ class Expressions:
             plan = getattr(plan.without_none, "element", plan)
         value = self._given(operands[1], plan, operands[0])
         if how == "begins_with":
-            check_prefix(value, _shown(operands[0]))
+            check_prefix(value, shown(operands[0]))
         if plan is holder and value == {"S": ""} and how in ("begins_with", "contains"):
             return self._is_present(left)  # engines differ in whether they take an empty text there
         return f"{how}({left}, {self.value(value)})"
@@ -191,7 +174,7 @@ class Expressions:
         """A comparison of a size. A set that is absent has none for DynamoDB; here it is empty, and its size 0."""
         self._count(1)
         left, plan, optional = self._left(handle)
-        check_sized(plan.without_none, _shown(handle))
+        check_sized(plan.without_none, shown(handle))
         given = self._given(number, INTEGER, handle)
         if plan.is_set and how == "<>" and number == 0:
             how = ">"  # an engine may find the size of what is absent to be other than 0
@@ -235,7 +218,7 @@ class Expressions:
             return self._absent_or(left) if how == "=" else self._is_present(left)
         given = self._given(value, plan, handle)
         if how in ORDERINGS:
-            check_ordered(how, given, _shown(handle))
+            check_ordered(how, given, shown(handle))
         return f"{left} {how} {self.value(given)}"
 
     def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
@@ -292,7 +275,8 @@ class Expressions:
     def _append(self, update: Update, path: Path, left: str) -> str:
         if not isinstance(path.plan.without_none, ListPlan):
             raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
-        absent, more = (self._operand(each, path.plan, update.path) for each in (path.default() or [], update.value))
+        absent = self._operand(path.default() or [], path.plan, update.path)
+        more = self._operand(update.value, path.plan, update.path)
         return f"{left} = list_append(if_not_exists({left}, {absent}), {more})"
 
     def _members(self, update: Update, path: Path, left: str) -> str:
@@ -338,44 +322,6 @@ def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
         if handle is not None and error.attribute is None:
             error.attribute = str(handle)
         raise
-
-
-def words(condition: Condition) -> str:
-    """A condition for people, its values left out: `User.age >= ... and not (User.email = ...)`."""
-    said: list[str] = []
-    waiting: list[str | Condition] = [condition]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            said.append(part)
-        elif part.how in _JOINS:
-            spelled = [x for c in part.operands for x in (f" {part.how.lower()} ", *_grouped(c))][1:]
-            waiting += reversed(spelled)
-        elif part.how == "NOT":
-            waiting += [")", part.operands[0], "not ("]
-        else:
-            said.append(_test_words(part))
-    return "".join(said)
-
-
-def _grouped(condition: Condition) -> tuple[str | Condition, ...]:
-    return ("(", condition, ")") if condition.how in _JOINS else (condition,)
-
-
-def _test_words(condition: Condition) -> str:
-    how, operands = condition.how, condition.operands
-    left = _shown(operands[0])
-    if how == "attribute_exists":
-        return f"{left} exists"
-    if how == "attribute_not_exists":
-        return f"{left} does not exist"
-    return f"{left} {how.replace('begins_with', 'starts with').lower()} {'None' if operands[1] is None else '...'}"
-
-
-def _shown(operand: Any) -> str:
-    if isinstance(operand, Stored):
-        return operand.name
-    return f"size of {_shown(operand.handle)}" if isinstance(operand, Size) else str(operand)
 
 
 @cache

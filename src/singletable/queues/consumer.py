@@ -44,8 +44,11 @@ class RetryLater(Exception):
     """Raised by a handler to return the message to the queue. It is received again after some seconds."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"not for {seconds:g} s")
+        super().__init__(seconds)
         self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"not for {self.seconds:g} s"
 
 
 @dataclass(eq=False)

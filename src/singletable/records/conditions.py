@@ -157,20 +157,20 @@ def carries(model: Model[Any], stored: Item | None, write_id: str) -> bool:
 
 def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyExists:
     mine = stored is None or model.is_mine(stored)
-    what = f"a {model.kind.__name__} with this key exists already" if mine else "an item of another type has the key"
+    what = "an item with this key exists already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
     if stored is not None and (attribute := model.table.definition.type_attribute) not in stored:
         what = f"an item without a type ({attribute}) has the key"
         hint = "Another program wrote it. Give it the attribute, or delete it."
     if mine and stored is not None and model.tombstone in stored:
-        what = f"a {model.kind.__name__} of this key is being deleted"
+        what = "the item of this key is being deleted"
         hint = "delete_node() continues the deletion, sweep_table() finishes it."
     return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 
 def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
     return NotFound(
-        f"there is no {model.kind.__name__} with this key",
+        "there is no item with this key",
         key=key,
         table=model.table.name,
         operation=operation,
@@ -189,20 +189,20 @@ def refused(
     counter = model.counter
     if counter is not None and expected is not None and getattr(found, counter.name, None) != expected:
         return VersionMoved(
-            f"the {model.kind.__name__} was written after version {expected} was read",
+            f"the item was written after version {expected} was read",
             stored=found,
             key=key,
             table=model.table.name,
             operation=operation,
             hint="Read it again, apply the change to the new version, and try again.",
         )
-    said = f" that {words(where)}" if where is not None else ""
     return ConditionFailed(
-        f"the condition{said} does not hold",
+        "the condition does not hold",
         stored=found,
         key=key,
         table=model.table.name,
         operation=operation,
+        condition=words(where) if where is not None else "",
         hint="The stored item is in the error's `stored`. Decide by it, then try again.",
     )
 
@@ -220,13 +220,14 @@ def in_two_forms(model: Model[Any], key: Any, what: str) -> InvalidRequest:
 def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
     """The error of an update whose path is inside an attribute that the item lacks."""
     return MissingPath(
-        f"the item has no {parent.shown}, inside which the changed path is",
+        "the item lacks what the changed path is inside of",
         stored=found.stored,
         key=key,
         table=model.table.name,
         attribute=str(parent.handle),
         operation=operation,
-        hint="Set the outer attribute as a whole first, as in attr(User.address).set(...). Nothing was written.",
+        hint=f"It has no {parent.shown}: set that as a whole first, as in attr(User.address).set(...). Nothing was "
+        "written.",
     )
 
 

@@ -22,7 +22,7 @@ from singletable.records.query_request import PreparedQuery, prepare_query, proj
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
 from singletable.schema.collections import Collection, Whole
-from singletable.schema.mistakes import check_class, check_query
+from singletable.schema.mistakes import check_class, check_query, not_one_item
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf, Query
 
@@ -76,10 +76,8 @@ def check_whole(key: Query[Any]) -> None:
     """Raises InvalidRequest for a query that is not the whole primary key of one item."""
     if not isinstance(key, KeyOf) or key.low != key.high or len(key.kinds) != 1:
         check_query(key)
-        raise InvalidRequest(
-            f"{key.captured.shown} does not name one item here: a value of its key is missing",
-            hint="Give every argument one value, or use page(), iter() or all().",
-        )
+        why = "a value of its key is missing" if key.index is None else f"index {key.index} may hold several"
+        raise not_one_item(key, why)
     if key.filter is not None or key.descending:
         raise InvalidRequest(
             f"{key.captured.shown} names one item, which has no filter and no order",

@@ -20,6 +20,7 @@ from singletable.errors import (
     TooLarge,
     TransactionCancelled,
     TransactionConflict,
+    carried,
 )
 from singletable.expressions import Condition, Update, words
 from singletable.flow.port import Port
@@ -64,9 +65,16 @@ class Failure(Struct, frozen=True):
     condition: str = ""
     """The caller's condition, in words, without values."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Failure, (self.number, self.verb, carried(self.key), self.error, self.condition)
+
+    @property
+    def shown(self) -> str:
+        """Where it happened, for developers."""
+        return f"{self.key.shown}{f' where {self.condition}' if self.condition else ''}"
+
     def __str__(self) -> str:
-        said = f" where {self.condition}" if self.condition else ""
-        return f"operation {self.number}, {self.verb} {self.key.shown}{said}: {self.error.what}"
+        return f"operation {self.number}, {self.verb}: {self.error.what}"
 
 
 class Transaction:

@@ -41,7 +41,7 @@ class Claim(Struct, frozen=True):
 
     def refusal(self, stored: Item | None) -> SingletableError:
         return NotUnique(
-            f"another {self.model.kind.__name__} has this value",
+            "another item has this value",
             key=self.owner,
             table=self.model.table.name,
             attribute=f"{self.model.kind.__name__}.{self.field.name}",

@@ -265,7 +265,7 @@ class UpdateWrite(Write):
         )
 
     def claims(self, current: Any) -> Iterator[Claim]:
-        if not self._touches_uniques:
+        if not self.touches_uniques:
             return
         expires, ends_change = self.model.expires, self._touches_expiry
         after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
@@ -274,6 +274,12 @@ class UpdateWrite(Write):
             old, new = getattr(current, unique.name), getattr(after, unique.name)
             if ends_change or old != new:
                 yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+
+    @property
+    def needed_names(self) -> frozenset[str]:
+        """The attributes whose stored values it needs, for an index key or a guard, and reads first."""
+        planned = self._plan(UNREAD)
+        return planned.names if isinstance(planned, KeysNeeded) else frozenset()
 
     def advice(self, refusal: str) -> str:
         named = " or ".join(str(u.path) for u in self.updates if u.verb not in ("SET", "REMOVE"))
@@ -288,7 +294,7 @@ class UpdateWrite(Write):
         return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
 
     @property
-    def _touches_uniques(self) -> bool:
+    def touches_uniques(self) -> bool:
         moving = {f.name for f in self.model.uniques}
         if not moving:
             return False
@@ -301,19 +307,19 @@ class UpdateWrite(Write):
         found: Any = self.model.load(stored)
         planned = self._plan(current)
         names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
-        if self._touches_uniques:
+        if self.touches_uniques:
             names |= {f.name for f in self.model.uniques}
         return any(getattr(found, n) != getattr(current, n) for n in names)
 
     def _plan(self, current: Any) -> Planned | KeysNeeded:
-        if self._touches_uniques and current is UNREAD:
+        if self.touches_uniques and current is UNREAD:
             return KeysNeeded(frozenset(f.name for f in self.model.uniques))
         return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
 
     def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
         model = self.model
         condition: Condition | None = is_type(model) & is_schema(model)
-        held = _held_uniques(model, current, moment.now) if self._touches_uniques else None
+        held = _held_uniques(model, current, moment.now) if self.touches_uniques else None
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
         for parent in parents_of(self.updates):

@@ -184,10 +184,12 @@ class Template:
         size = len(text.encode())
         if not text:
             raise InvalidValue(
-                f"the key text {self.shown} is empty", hint="Give it a literal: DynamoDB has no empty keys."
+                "the key's text is empty",
+                attribute=self.shown,
+                hint="Give it a literal: DynamoDB has no empty keys.",
             )
         if size > self.limit:
-            raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB allows {self.limit}")
+            raise InvalidValue(f"a key of {size} bytes; DynamoDB allows {self.limit}", attribute=self.shown)
         return text
 
 

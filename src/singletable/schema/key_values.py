@@ -283,7 +283,7 @@ def _padded(slot: Slot, value: Any) -> str:
     text = f"{number:0{slot.width}}"
     if number < 0 or len(text) > slot.width:
         raise InvalidValue(
-            f"the number does not fit its width {{{slot.name}:0{slot.width}}}: it is negative or too wide",
+            f"the number does not fit its width of {slot.width} digits: it is negative or too wide",
             attribute=slot.name,
         )
     return text

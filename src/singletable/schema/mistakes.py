@@ -7,18 +7,25 @@ from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Update
-from singletable.schema.patterns import Query
+from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
 
 _NAMED = 3
 _MAKE = 'Make one: User(email="ada@example.org").'
-_CALL = "Call an access pattern: User.by_email(email)."
 
 
 def check_query(given: object) -> None:
     """Raises InvalidRequest for what no access pattern gave."""
     if not isinstance(given, Query):
-        raise InvalidRequest(f"a key or a query is expected, not {_named(given)}", hint=_CALL)
+        raise InvalidRequest(f"a key or a query is expected, not {_named(given)}", hint=_call(given))
+
+
+def not_one_item(query: Query[Any], why: str) -> InvalidRequest:
+    """For a query where one item's key is expected."""
+    return InvalidRequest(
+        f"{query.captured.shown} does not name one item here: {why}",
+        hint=f"Use page(), iter() or all(); or the whole primary key: {query.model.key.call}.",
+    )
 
 
 def check_update(given: object) -> None:
@@ -74,8 +81,15 @@ def positional(kind: type[Any], given: int) -> TypeError:
 
 def not_an_entity(given: object, *, or_key: bool) -> InvalidRequest:
     """For an argument that is no entity, nor a key where a key would do as well."""
-    expected, hint = ("a key or an entity", _CALL) if or_key else ("an entity", _MAKE)
+    expected, hint = ("a key or an entity", _call(given)) if or_key else ("an entity", _MAKE)
     return InvalidRequest(f"{expected} is expected, not {_named(given)}", hint=hint)
+
+
+def _call(given: object) -> str:
+    """How a key is made: of the class that was given, or whose item was, if that is known."""
+    model: Any = getattr(given if inspect.isclass(given) else type(given), "__model__", None)
+    captured: Any = getattr(given, "captured", None) or getattr(model, "key", None)
+    return f"Call an access pattern{f': {captured.call}' if isinstance(captured, Captured) else ' of its class'}."
 
 
 def _named(given: object) -> str:

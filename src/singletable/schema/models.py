@@ -268,7 +268,7 @@ class Model(Generic[T]):
         both = {**item, **read_item(encode(older)), self.table.definition.version_attribute: {"N": str(self.stored_as)}}
         if self.codec.load(self.upcast(both, self.stored_as)) != entity:
             raise InvalidValue(
-                f"a {self.kind.__name__} is another after downcast and upcast, so that a part of it would be lost",
+                "an entity is another after downcast and upcast, so that a part of it would be lost",
                 hint=f"The two have to be each other's inverse for every value: @{self.kind.__name__}.downcast.",
             )
         return both

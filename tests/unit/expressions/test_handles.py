@@ -108,22 +108,22 @@ def test_a_condition_joins_conditions_only() -> None:
     ("condition", "said"),
     [
         (attr(Person.age) >= 4711, "Person.age >= ..."),
-        (attr(P.address.city) == "4711", "Person.address.city = ..."),
-        (attr(P.address) == None, "Person.address = None"),  # noqa: E711
+        (attr(P.address.city) == "4711", "Person.address.city == ..."),
+        (attr(P.address) == None, "Person.address == None"),  # noqa: E711
         (attr(Person.age).between(4711, 4712), "Person.age between ..."),
         (attr(Person.age).is_in(4711), "Person.age in ..."),
         (attr(Person.name).starts_with("4711"), "Person.name starts with ..."),
         (attr(Person.groups).contains("4711"), "Person.groups contains ..."),
         (attr(Person.name).exists(), "Person.name exists"),
         (attr(Person.tags).size() > 4711, "size of Person.tags > ..."),
-        (~(attr(Person.age) == 4711), "not (Person.age = ...)"),
+        (~(attr(Person.age) == 4711), "not (Person.age == ...)"),
         (
             (attr(Person.age) > 1) & (attr(Person.age) < 4711) & (attr(Person.name) != "4711"),
-            "Person.age > ... and Person.age < ... and Person.name <> ...",
+            "Person.age > ... and Person.age < ... and Person.name != ...",
         ),
         (
             (attr(Person.age) > 1) | (attr(Person.age) < 4711) & (attr(Person.name) != "4711"),
-            "Person.age > ... or (Person.age < ... and Person.name <> ...)",
+            "Person.age > ... or (Person.age < ... and Person.name != ...)",
         ),
     ],
 )
