@@ -157,7 +157,13 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         opened.write_many(puts=[Order(id="c1", number=n, buyer="Ada") for n in (1, 2)])
         place = shop.definition.key, (Order.of_customer("c1", 2).partition, Order.of_customer("c1", 2).low)
         for type, text in (("zebranote", "zebra before"), ("order", "Ada")):  # one after the other under one key
-            texts = {**dict(zip(*place, strict=True)), shop.definition.type_attribute: type, "id": "c1", "buyer": text}
+            texts = {
+                **dict(zip(*place, strict=True)),
+                shop.definition.type_attribute: type,
+                "id": "c1",
+                "buyer": "Ada",
+                "text": text,
+            }
             item = {name: {"S": text} for name, text in texts.items()}
             opened.run(put_raw(opened.port, Order, item | {"number": {"N": "2"}}))
         one, two, hidden = Knot(id="k1", title="One"), Knot(id="k2", title="Two"), ZebraKnot(id="z1", title="Zebra")
