@@ -51,8 +51,9 @@ class Budget:
                 f"the budget of {self.most_units:g} units is used up: start the server anew, or with --most-units."
             )
         self._reserved += units
+        meter = Meter()
         try:
-            with Meter() as meter:
+            with meter:
                 yield meter
         finally:
             self._reserved -= units

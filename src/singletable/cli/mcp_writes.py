@@ -79,7 +79,7 @@ def _create(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
         await db.create(_valid(attributes, _as_declared(types, given) | bound))
         return {"created": True}
 
-    schema = {**attributes.json_schema(), "additionalProperties": False}
+    schema: dict[str, Any] = {**attributes.json_schema(), "additionalProperties": False}
     schema["properties"] = {name: one for name, one in schema["properties"].items() if name not in limits.bound}
     schema["required"] = [name for name in schema.get("required", ()) if name not in limits.bound]
     description = f"Creates one {kind.__name__}; an error where it is there already. 1 request, 1 write unit a KB."
@@ -165,7 +165,7 @@ def _scalar(name: str, type: Any, value: Any) -> Any:
     """A text, number or truth by its text; another value as it is."""
     plain = next((each for each in (*get_args(type), type) if each in (str, int, float, Decimal, bool)), None)
     if plain is None or isinstance(value, (dict, list)):
-        return value
+        return cast("Any", value)
     return truth(name, value) if plain is bool else text_of(name, value)
 
 

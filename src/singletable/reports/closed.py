@@ -15,7 +15,8 @@ from singletable.reports.names import quoted
 from singletable.reports.statements import check_reads_views
 
 Step = tuple[Literal["run", "arrow", "empty"], str, Any]
-"""A statement and its parameters; a name and the Arrow files that give its rows; a name and the schema of no rows."""
+"""A statement and its parameters; a name and the Arrow files that give its rows; a name and a schema, in hex, without
+rows."""
 _READS = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b(?:\s+ANALYZE\b)?(.*)", re.IGNORECASE | re.DOTALL).fullmatch
 LESS: Final = "Ask for less: fewer columns, fewer rows in a join or a sort; or ask with `singletable sql`."
@@ -73,7 +74,7 @@ class ClosedDatabase:
         elif how == "arrow":
             self._db.register(text, pads.dataset(given, format="ipc"))
         else:
-            self._db.register("columns", given.empty_table())
+            self._db.register("columns", pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(given))).empty_table())
             self._db.execute("CREATE SCHEMA IF NOT EXISTS nothing")
             self._db.execute(f"CREATE TABLE nothing.{quoted(text)} AS FROM columns")
             self._db.unregister("columns")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from singletable.errors import InvalidRequest
 from singletable.reports.closed import LESS, Step
@@ -44,7 +44,7 @@ class LimitedDatabase:
     """A `ClosedDatabase` for each question, in a process that ends with it."""
 
     def __init__(self, views: frozenset[str], limits: Limits, *, is_covered: bool) -> None:
-        self._views, self._is_covered, self._limits = views, is_covered, limits
+        self._views, self._limits = (sorted(views), is_covered), limits
         self._steps: list[Step] = []
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class LimitedDatabase:
         try:
             ended = subprocess.run(  # noqa: S603  (this interpreter)
                 command,
-                input=pickle.dumps((self._views, self._is_covered, self._steps, limits, sql, most)),
+                input=json.dumps([*self._views, self._steps, astuple(limits), sql, most]).encode(),
                 capture_output=True,
                 env=_ENVIRON | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
                 cwd="/",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import resource
 import signal
 import sys
@@ -23,11 +22,12 @@ _CELL_BYTES: Final = 64
 
 def main() -> None:
     """Answer the question of standard input: a line of JSON, then the rows as Arrow has them."""
-    views, is_covered, steps, limits, sql, most = pickle.load(sys.stdin.buffer)  # noqa: S301  (of the parent)
+    views, is_covered, steps, limited, sql, most = json.load(sys.stdin)
+    limits = Limits(*limited)
     told: dict[str, str] = {}
     table = None
     try:
-        database = ClosedDatabase(views, is_covered=is_covered, megabytes=limits.megabytes)
+        database = ClosedDatabase(frozenset(views), is_covered=is_covered, megabytes=limits.megabytes)
         database.take(steps)
         _begin(limits)
         table = _small(database.answer(sql, most), limits)

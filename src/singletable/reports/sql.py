@@ -232,11 +232,11 @@ class SqlSession:
         each = self._files[name]
         paths = [str(path) for path in self._on_disk.paths(each)]
         schema = self._schemas.get(name)
-        if not paths and schema is None:
-            self._rows[name] = empty_rows(each)
-        elif not paths:
+        if not paths and schema is not None:
             self._rows[name] = f"nothing.{quoted(name)}"
-            yield "empty", name, schema
+            yield "empty", name, schema.serialize().to_pybytes().hex()
+        elif not paths:
+            self._rows[name] = empty_rows(each)
         elif self._on_disk.reads_parquet:
             self._rows[name] = parquet_rows(paths)
         else:

@@ -62,11 +62,12 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
 
 def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
     images = each.record.dynamodb
-    old, new = [
-        image if visit.may_read_type(table, type_in(table, image)) else {}
+    shown = [
+        {a.name: a.value for a in attributes_of(visit, table, image)}
+        if visit.may_read_type(table, type_in(table, image))
+        else {}
         for image in map(_item, (images.old_image, images.new_image))
     ]
-    shown = [{a.name: a.value for a in attributes_of(visit, table, image)} if image else {} for image in (old, new)]
     names = dict.fromkeys((*shown[0], *shown[1]))
     differences = tuple(
         Difference(name, shown[0].get(name), shown[1].get(name))

@@ -95,7 +95,7 @@ class Visit:
         if isinstance(value, str):
             value = self._hidden.sub("…", value)
         elif isinstance(value, tuple):
-            value = tuple(self.told(each) for each in value)
+            value = tuple(map(self.told, cast("tuple[Any, ...]", declared)))
         elif isinstance(value, Struct):
             value = replace(value, **{name: self.told(getattr(value, name)) for name in value.__struct_fields__})
         return cast("T", value)
