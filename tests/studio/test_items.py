@@ -356,7 +356,7 @@ async def test_the_librarys_rules_hold(shopkeeper: Visitor) -> None:
     await db.create(Customer(id="c2", email="bob@example.org"))
     answer = await confirmed(shopkeeper, path, await form_of(shopkeeper, CUSTOMER, email="bob@example.org"))
     assert answer.status_code == 409
-    assert "another Customer has this value" in answer.text
+    assert "another item has this value" in answer.text
     answer = await confirmed(shopkeeper, path, await form_of(shopkeeper, CUSTOMER, email="grace@example.org"))
     assert answer.status_code == 303
     found = await customer(shopkeeper)
