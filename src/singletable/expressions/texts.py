@@ -246,7 +246,7 @@ class Expressions:
             return verb, f"{left} = {self._operand(value, path.plan, update.path)}"
         if verb == "APPEND":
             return "SET", self._append(update, path, left)
-        if path.plan.is_set or update.is_of_members:
+        if path.plan.is_set or isinstance(value, (set, frozenset)):
             return verb, self._members(update, path, left)
         return self._sum(update, path, left)
 
@@ -260,7 +260,7 @@ class Expressions:
 
     def _sum(self, update: Update, path: Path, left: str) -> tuple[str, str]:
         """The sum of the stored number, or of what its absence is read as, and another."""
-        if not isinstance(path.plan, FreePlan) and getattr(path.plan.without_none, "tag", "") != "N":
+        if getattr(path.plan, "tag", "") != "N" and not _may_be_number(path.plan):
             raise InvalidRequest(
                 "add() is for a number",
                 attribute=str(update.path),
@@ -342,6 +342,10 @@ def _checked(text: str, what: str) -> str:
 def _is_absence(plan: Plan, value: Any) -> bool:
     """Whether a value is stored as absence: None, and an empty set."""
     return value is None or (plan.is_set and isinstance(value, (set, frozenset)) and not value)
+
+
+def _may_be_number(plan: Plan) -> bool:
+    return isinstance(plan, FreePlan) or getattr(plan.without_none, "tag", "") == "N"
 
 
 def _removes(update: Update, path: Path) -> bool:
