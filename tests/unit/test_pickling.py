@@ -42,7 +42,7 @@ def again(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
-@pytest.mark.parametrize("kind", sorted(every_class(), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(every_class(), key=repr))
 def test_every_error_comes_back_whole(kind: type[SingletableError]) -> None:
     error = kind.__new__(kind)
     SingletableError.__init__(error, "what", hint="hint", table="app", key=KEY, attribute="age", operation="get")
