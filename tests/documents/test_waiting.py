@@ -70,6 +70,26 @@ async def test_what_waits_for_the_processor_alone_is_no_gap(docs: AsyncDocuments
     assert len(await docs.process("p1")) == 30
 
 
+async def test_what_nobody_processes_is_reported_after_five_minutes(
+    docs: AsyncDocuments[Project], clock: Clock
+) -> None:
+    """One finding for each client: its first mutation, which those after it wait for."""
+    await docs.create("o1", "p1")
+    await docs.submit("p1", [note(word="x").by(client, n) for client in ("a", "b") for n in (1, 2, 3)])
+    clock.advance(300)
+    assert await docs.check("p1") == []
+    clock.advance(1)
+    await docs.submit("p1", [note(word="new").by("a", 4), note(word="new").by("c", 1)])
+    found = await docs.check("p1")
+    assert [(each.code, each.key[1]) for each in found] == [
+        ("inbox.unprocessed", "Inbox#a#000000000001"),
+        ("inbox.unprocessed", "Inbox#b#000000000001"),
+    ]
+    assert all("process()" in each.what for each in found)
+    await docs.process("p1")
+    assert await docs.check("p1") == []
+
+
 async def test_a_gap_is_reported_after_a_while_and_cleaned_up_after_a_day(
     docs: AsyncDocuments[Project], clock: Clock, tmp_path: Path
 ) -> None:

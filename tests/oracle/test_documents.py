@@ -135,6 +135,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     "no last id": (["client.missing"], lambda d: delete(d.db, key_of(client(d)))),
     "a mutation that was applied waits": (["inbox.dead"], lambda d: plant(d, waiting(id=1))),
     "a mutation waits for another": (["inbox.gap"], lambda d: plant(d, waiting(id=9, at=LONG_AGO))),
+    "a mutation that nobody applies": (["inbox.unprocessed"], lambda d: plant(d, waiting(id=4, at=LONG_AGO))),
     "a mutation waits for a program": (
         ["inbox.unknown"],
         lambda d: plant(d, waiting(id=4, name="gone", at=datetime.now(timezone.utc))),

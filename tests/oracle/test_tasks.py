@@ -19,9 +19,10 @@ app = Table("oracle-tasks", indexes=["gsi1"])
 tasks = Tasks(app, index="gsi1")
 ENTITIES = tasks.entities
 LATER = timedelta(days=1)
+LONG_AGO = {"S": "2020-01-01T00:00:00.000000Z"}
 
 
-@tasks.task
+@tasks.task(tries=1)
 def remind(customer: str) -> None:
     assert customer
 
@@ -53,6 +54,13 @@ def dead_without_error(db: Database) -> None:
     edit(db, key_of(plain(db)), state={"S": "Dead"})
 
 
+def dead(db: Database) -> None:
+    """A task that failed in its last try, by a worker."""
+    with db.transaction() as tx:
+        tx.add(tasks.after(timedelta(0), remind("")))
+    TaskWorker(db, tasks).drain()
+
+
 def in_another_shard(db: Database) -> None:
     edit(db, key_of(plain(db)), shard={"N": str((plain(db).shard + 1) % SHARDS)})
 
@@ -65,7 +73,9 @@ def held_by_nobody(db: Database) -> None:
 
 PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
     "another shard": (["task.shard"], in_another_shard),
-    "a task that wakes early": (["task.early"], edited(plain, wake={"S": "2020-01-01T00:00:00.000000Z"})),
+    "a task that wakes early": (["task.early"], edited(plain, wake=LONG_AGO)),
+    "a dead task": (["task.dead-letter"], dead),
+    "a task that no worker claims": (["task.overdue"], edited(plain, wake=LONG_AGO, due=LONG_AGO)),
     "a dead task without an error": (["task.no-error"], dead_without_error),
     "a function of no program": (
         ["task.unknown"],

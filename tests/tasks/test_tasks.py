@@ -298,6 +298,34 @@ async def test_a_dead_task_is_dropped_and_no_other(bench: Bench, order: str | No
     assert await bench.findings() == []
 
 
+@pytest.mark.parametrize("order", [None, "o"])
+async def test_check_tells_what_is_dead_and_what_nobody_claims(bench: Bench, order: str | None) -> None:
+    """Dead at once; not claimed an hour after it could be, by the database's clock. Both until somebody acts."""
+
+    @bench.task(tries=1)
+    async def work(n: int) -> None:
+        if n == 0:
+            raise KeyError("the value")
+
+    async def told() -> list[str]:
+        return [f"{each.code} {each.what}" for each in await task_worker(bench.shell, bench.tasks).check()]
+
+    await bench.add(bench.tasks.after(timedelta(0), work(0), key="dies", order=order))
+    assert await told() == []
+    await bench.drain()
+    (dead,) = await told()
+    assert dead == "task.dead-letter work failed 1 times: see TaskWorker.dead_letters(), then retry() or drop() it"
+    await task_worker(bench.shell, bench.tasks).drop("dies")
+    await bench.add(bench.tasks.after(timedelta(minutes=5), work(1), order=order))
+    bench.clock.advance(300 + 3600)
+    assert await told() == []
+    bench.clock.advance(1)
+    (late,) = await told()
+    assert late == "task.overdue no worker has claimed it for over an hour since it could: run one"
+    await bench.drain()
+    assert await told() == []
+
+
 async def test_dead_letters_are_shown_in_the_order_of_their_death(bench: Bench) -> None:
     @bench.task(tries=1)
     async def fail() -> None:

@@ -8,7 +8,7 @@
 * every content that is reached is in the blob store, and is what its name says
 * nothing that is reached is being deleted
 * nothing in the inbox is behind its client's last id, waits for an id that is missing for more than a minute, or for a
-  program that has a mutation of its name
+  program that has a mutation of its name, or for more than five minutes for a processor
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ R = TypeVar("R", bound=Row)
 READ_AT_ONCE = 256
 GAP_SECONDS = 60.0
 """How long a mutation may wait for one before it, which may still arrive."""
+UNPROCESSED_SECONDS = 300.0
+"""How long a mutation that can be applied may wait. Processors take seconds; none runs that would apply it."""
 
 
 class DocumentCheck(ItemCheck):
@@ -239,7 +241,7 @@ def _mutations(
 def _waiting(
     context: Context[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
 ) -> Iterator[Finding]:
-    """Findings for the mutations in the inbox that the next processor will not apply."""
+    """Findings for the mutations in the inbox that no processor applies: the first of each client."""
     last = {client.client: client.last_id for client in clients}
     for client, rows in groupby(inbox, key=lambda row: row.client):
         wanted = last.get(client, 0) + 1
@@ -247,14 +249,25 @@ def _waiting(
             if row.id < wanted:
                 yield _finding("inbox.dead", "its client is past it; it goes when the document is processed", row)
             elif row.id > wanted:
-                if row.at is None or now - row.at.timestamp() > GAP_SECONDS:
+                if _waits(row, now, GAP_SECONDS):
                     yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
                 break
             elif awaits_mutator(context, row, now):
                 yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
                 break
+            elif _waits(row, now, UNPROCESSED_SECONDS):
+                what = (
+                    "no processor has applied it and those after it for over five minutes: process(), or run a worker"
+                )
+                yield _finding("inbox.unprocessed", what, row)
+                break
             else:
                 wanted += 1
+
+
+def _waits(row: InboxRow, now: float, seconds: float) -> bool:
+    """Whether it has waited for longer; one of an older library, which kept no time, has."""
+    return row.at is None or now - row.at.timestamp() > seconds
 
 
 async def _reached(

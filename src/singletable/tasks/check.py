@@ -4,6 +4,7 @@
 * each task that waits, runs or is dead has one row in the index, and each row has such a task
 * a task with an order has its ordered item, and a lane that is held is held for such an item
 * a task's arguments fit the function of its name, and a task that was returned for lack of a function has one here
+* no task is dead, and none could have been claimed for over an hour
 
 An ordered item without its task is no finding: the task was cancelled, and the item is deleted when it is first. What
 may be a lag of the index is looked at again after it.
@@ -48,6 +49,8 @@ from singletable.tasks.items import (
     Lane as OrderLane,
 )
 
+OVERDUE_SECONDS = 3600.0
+"""How long a worker may be busy with other tasks. One that waits for longer waits for a worker that doesn't run."""
 _PAGE = 100
 _LISTED = (State.DUE, State.DEAD)
 _Place = tuple[str, str]
@@ -81,7 +84,7 @@ class TaskCheck(ItemCheck):
             if isinstance(entity, OrderLane):
                 found += _of_lane(self.tasks, entity, there)
             else:
-                found += [*_of_item(entity), *_of_call(self.functions, entity)]
+                found += [*_of_item(entity, port.now()), *_of_call(self.functions, entity)]
             if isinstance(entity, PlainTask):
                 found += _of_task(self.tasks, entity, there)
         listed = [item for item, entity in stored if isinstance(entity, TaskItem) and entity.shard is not None]
@@ -162,7 +165,7 @@ def _partner(tasks: TaskEntities, entity: TaskItem | OrderLane) -> _Place | None
     return None
 
 
-def _of_item(item: TaskItem) -> Iterator[Finding]:
+def _of_item(item: TaskItem, now: float) -> Iterator[Finding]:
     shard = None
     if isinstance(item, OrderedTask):
         shard = shard_of(item.order)
@@ -172,8 +175,13 @@ def _of_item(item: TaskItem) -> Iterator[Finding]:
         yield _finding(item, "task.shard", "it is in another shard than its key or order says")
     if item.wake < (item.ready if isinstance(item, OrderedTask) else item.due):
         yield _finding(item, "task.early", "it wakes before it is due")
+    elif item.state is State.DUE and now - item.wake.timestamp() > OVERDUE_SECONDS:
+        yield _finding(item, "task.overdue", "no worker has claimed it for over an hour since it could: run one")
     if item.state is State.DEAD and item.error is None:
         yield _finding(item, "task.no-error", "it is dead and does not say why")
+    elif item.state is State.DEAD:
+        what = f"{item.function} failed {item.tries} times: see TaskWorker.dead_letters(), then retry() or drop() it"
+        yield _finding(item, "task.dead-letter", what)
 
 
 def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iterator[Finding]:
