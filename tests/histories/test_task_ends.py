@@ -42,7 +42,8 @@ def history_of(seed: int, operations: int, skew_seconds: float = STEADY, *, cond
     with fresh() as db:
         db.create_table(jobs)
         history = history_on(db, seed, operations, skew_seconds, conditions=conditions)
-        assert not conditions or TaskWorker(db, tasks).check() == []
+        told = {finding.code for finding in TaskWorker(db, tasks).check()}
+        assert not conditions or told <= {"task.dead-letter"}
         return history
 
 
