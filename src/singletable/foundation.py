@@ -37,6 +37,7 @@ from singletable.records.belongings import (
 from singletable.records.check import items_of
 from singletable.records.check_passes import (
     ItemCheck,
+    ItemPass,
     Lane,
     Layer,
     LayerChecks,
@@ -150,6 +151,7 @@ __all__ = [
     "HasWrites",
     "IndexDecorator",
     "ItemCheck",
+    "ItemPass",
     "Kept",
     "Key",
     "KeyOf",

@@ -65,6 +65,9 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         raise click.UsageError("--yes writes the repairs of --repair. Say both.")
     with session_of(ctx).connect_to_read() as db:
         run = _Run(db, db.target.place, tables_of(module), as_json, options)
+        for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
+            known = f"about {units:,.0f} read units to check, by the service's last count of its size"
+            output.note(f"{name}: {known if units else 'the service tells no size, so not what a check takes'}")
         started = time.perf_counter()
         with db.meter() as meter:
             run.run()

@@ -5,18 +5,26 @@
 * no deletion of a node is unfinished: edges to such a node may be left, which only a sweep finds
 * the rows of every index match the edges, and are as many; what may be a lag is read a second time
 
-The numbers of rows and of items are compared at the end: programs that write meanwhile may cause that one finding.
+A node lies beside its edges, so a page tells most; what it doesn't tell is read. Targets and rows are anywhere: the
+check notes which nodes it has met, and sums of digests of items and rows, and compares them at the end. What disagrees
+there is read again, and compared item by item. So a sound graph is read once, and each of its indexes once. The numbers
+of rows and of items are compared, too: programs that write meanwhile may cause that one finding.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 from singletable.flow.port import Port
 from singletable.foundation import (
     Finding,
     ItemCheck,
+    ItemPass,
     Lane,
     LayerChecks,
     PageRead,
@@ -32,28 +40,78 @@ from singletable.foundation import (
 )
 from singletable.graph.edge_items import counter_of
 from singletable.graph.edges import edge_types
-from singletable.graph.full_scan import Place, ends_of, entity_at, place_of
+from singletable.graph.full_scan import Place, ends_of, entity_at, pages, place_of
 from singletable.graph.members import texts_of
 from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.graph.repairs import repair_of_edge, repair_of_set
 from singletable.operations import Item
+from singletable.tables.read_units import READ_BYTES
+
+_BUCKETS = 64
+"""Sums of digests of an index: where one disagrees, so many of its rows are compared with their items."""
+_MET = "items of the graph"
 
 
 def graph_checks(table: Table) -> LayerChecks:
     """What the check of a graph's table looks for besides records."""
-    return LayerChecks(table, (GraphCheck(table),), tuple(IndexRows(table, name) for name in table.definition.indexes))
+    check = GraphCheck(table)
+    rows = [IndexRows(table, name) for name in table.definition.indexes]
+    return LayerChecks(table, (check,), (EdgeTargets(check), *rows))
 
 
 class GraphCheck(ItemCheck):
-    """What is wrong with nodes and edges. One request for each node, for its edges."""
+    """What is wrong with nodes and edges."""
 
     repairs = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count", "edge.orphan"})
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self.words = {model_of(edge).type for edge in edge_types(table)}
+        self.nodes: set[int] = set()
+        """The nodes of all pages, as hashes of their keys."""
+        self.missing: set[int] = set()
+        """The targets of edges that are none of these."""
+        self.met = 0
+
+    async def page_findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        self.note(items)
+        return await self.findings(port, await self._suspects(port, items))
+
+    def note(self, items: Sequence[Item]) -> None:
+        """Note the nodes of a page, and the targets of its edges that no page had so far."""
+        self.nodes.update(hash(place[0]) for place in map(place_of, items) if place[0] == place[1])
+        self.missing.update(t for item in items if (t := self.target_in(item)) and t not in self.nodes)
+        self.missing -= self.nodes
+
+    def target_in(self, item: Item) -> int:
+        """The hash of the node that an edge leads to; 0 for any other item."""
+        word, target = type_in(self.table, item), place_of(item)[1]
+        return hash(target[len(word) + 1 :]) if word in self.words else 0
+
+    async def _suspects(self, port: Port, items: Sequence[Item]) -> list[Item]:
+        """The items that the page alone doesn't show to be sound, but for the targets of edges."""
+        by_source: dict[str, tuple[Edges, list[Item]]] = {}
+        nodes = {place_of(item)[0]: item for item in items if place_of(item)[0] == place_of(item)[1]}
+        for item in items:
+            if self.target_in(item) or place_of(item)[0] in nodes:
+                edges, own = by_source.setdefault(place_of(item)[0], (Edges(), []))
+                own.append(item)
+                edges.add(entity_at(self.table, item))
+        away = await items_at(port, self.table, [(source, source) for source in by_source if source not in nodes])
+        found: list[Item] = []
+        for source, (edges, own) in by_source.items():
+            node = nodes.get(source) or away.get((source, source))
+            if node is None:
+                found += own
+            elif TOMBSTONE in node:
+                found += [item for item in own if item is node]
+            elif not _agrees(self.table, node, edges, is_whole=source in nodes):
+                found.append(node)
+        return found
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        """One request for each node, for its edges, and one unit for each end of an edge."""
         entities = [(item, entity_at(self.table, item)) for item in items]
         ends = await items_at(port, self.table, {end for _, entity in entities for end in ends_of(entity)})
         edges = await edges_of(port, self.table, [place_of(i)[0] for i, entity in entities if isinstance(entity, Node)])
@@ -66,7 +124,15 @@ class GraphCheck(ItemCheck):
         return found
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
-        return {_items_in(index): sum(index in item for item in items) for index in self.table.definition.indexes}
+        self.met += len(items)
+        counts = Counter({_MET: len(items)})
+        for item in items:
+            if indexes := [index for index in self.table.definition.indexes if index in item]:
+                bucket, digest = _digest(item)
+                for index in indexes:
+                    counts[_items_in(index)] += 1
+                    counts[f"{_items_in(index)}, {bucket}"] += digest
+        return counts
 
     async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
         entity = entity_at(self.table, item)
@@ -83,8 +149,36 @@ class GraphCheck(ItemCheck):
         return [Finding("edge.orphan", what, word, place) for end in ends_of(entity) if end not in ends]
 
 
+class EdgeTargets(Pass):
+    """The targets of all edges. Where one is no node that the pass over all items met, the table is read again."""
+
+    name = "targets of edges"
+    sampling = "none"
+
+    def __init__(self, check: GraphCheck) -> None:
+        self.check, self.table = check, check.table
+
+    def lanes(self, segments: int) -> int:
+        return 1
+
+    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+        return [PageRead((), None) for _ in lanes]
+
+    async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        if counts.get(_MET, 0) != self.check.met:  # another process began this check
+            async for items in pages(port, self.table):
+                self.check.note(items)
+        found: list[Finding] = []
+        if self.check.missing:
+            edges = ItemPass(self.table, [self.check])
+            edges.is_sample = True
+            async for items in pages(port, self.table):
+                found += await edges.findings(port, [i for i in items if self.check.target_in(i) in self.check.missing])
+        return found
+
+
 class IndexRows(Pass):
-    """The rows of one index, each compared with its item, and all of them counted."""
+    """The rows of one index, compared with their items, and all of them counted."""
 
     def __init__(self, table: Table, index: str) -> None:
         self.table, self.index, self.name = table, index, f"index {index}"
@@ -93,7 +187,14 @@ class IndexRows(Pass):
     async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
         return await scan_pages(port, self.table, lanes, self.index)
 
+    def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
+        return of_indexes.get(self.index, 0) / READ_BYTES / 2
+
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        """Those of a sample; of a whole index they are told at its end."""
+        return await self._compared(port, items) if self.is_sample else []
+
+    async def _compared(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         """Rows that differ from their items when both are read again, after the usual lag of an index."""
         differing = await self._differing(port, items)
         if differing and port.traits.index_lag_seconds:
@@ -103,14 +204,22 @@ class IndexRows(Pass):
         return [Finding("edge.index", what, "", place_of(row)) for row in await self._differing(port, again)]
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
-        return {_rows_in(self.index): len(items)}
+        counts = Counter({_rows_in(self.index): len(items)})
+        for bucket, digest in map(_digest, items):
+            counts[f"{_rows_in(self.index)}, {bucket}"] += digest
+        return counts
 
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
-        count, wanted = counts.get(_rows_in(self.index), 0), counts.get(_items_in(self.index), 0)
-        if count == wanted:
-            return []
-        what = f"{self.index} has {count} rows for {wanted} items{_unsure(port)}"
-        return [Finding("edge.index", what, "", (self.table.name, self.index))]
+        rows, items = _rows_in(self.index), _items_in(self.index)
+        other = {n for n in range(_BUCKETS) if counts.get(f"{rows}, {n}", 0) != counts.get(f"{items}, {n}", 0)}
+        found: list[Finding] = []
+        if other:
+            async for page in pages(port, self.table, self.index):
+                found += await self._compared(port, [row for row in page if _digest(row)[0] in other])
+        if counts.get(rows, 0) != counts.get(items, 0):
+            what = f"{self.index} has {counts.get(rows, 0)} rows for {counts.get(items, 0)} items{_unsure(port)}"
+            found.append(Finding("edge.index", what, "", (self.table.name, self.index)))
+        return found
 
     async def _differing(self, port: Port, rows: Sequence[Item]) -> list[Item]:
         items = await items_at(port, self.table, {place_of(row) for row in rows})
@@ -125,6 +234,24 @@ class IndexRows(Pass):
 async def check_graph(port: Port, table: Table) -> list[Finding]:
     """Findings of a graph alone, without those of its records."""
     return await flows.check_layers(port, [graph_checks(table)])
+
+
+def _digest(item: Item) -> tuple[int, int]:
+    """The bucket of an item or a row, and its number there: equal ones have the same."""
+    number = int.from_bytes(blake2b(msgspec.json.encode(item, order="sorted"), digest_size=5).digest())
+    return number % _BUCKETS, number
+
+
+def _agrees(table: Table, node: Item, edges: Edges, *, is_whole: bool) -> bool:
+    """Whether a node agrees with those of its edges that are on a page: with all of them, or where it lies on another
+    page, with each."""
+    entity = entity_at(table, node)
+    if not isinstance(entity, Node):
+        return True  # the records' own check reports it
+    if is_whole:
+        return not _of_node(table, entity, node, edges)
+    real = {member for members in edges.listed.values() for member in members}
+    return real <= members_in(node) and edges.unlisted <= set(node.get(OVERFLOW, {}).get("SS", ()))
 
 
 def _items_in(index: str) -> str:

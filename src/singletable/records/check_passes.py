@@ -23,6 +23,7 @@ from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
 from singletable.records.transactions import commit
 from singletable.schema.table import Table
+from singletable.tables.read_units import READ_BYTES
 
 Place = tuple[str, str]
 """The two texts of an item's primary key."""
@@ -97,6 +98,10 @@ class ItemCheck(ABC):
         """What is wrong with the table itself. Not called for a sample."""
         return []
 
+    async def page_findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        """The findings of a page of all items; what only all of them tell is left to a later pass."""
+        return await self.findings(port, items)
+
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
         """What a later pass compares with: numbers that are added up over the pages."""
         return {}
@@ -113,6 +118,7 @@ class Pass(ABC):
     name: str
     sampling: Literal["parts", "whole", "none"] = "parts"
     """How a sample reads it: some parts of a scan; all, as it is small; or not at all, as a part tells nothing."""
+    is_sample: bool = False
     not_sampled: str = ""
     """What a sample can't tell, in words; empty where it tells everything."""
 
@@ -123,6 +129,10 @@ class Pass(ABC):
     @abstractmethod
     async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
         """The next page of each lane: one round trip."""
+
+    def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
+        """What reading all of it takes, by the sizes of the table and its indexes."""
+        return 0.0
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         return []
@@ -259,13 +269,16 @@ class ItemPass(Pass):
     async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
         return await scan_pages(port, self.table, lanes, page=min(check.page for check in self.checks))
 
+    def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
+        return bytes / READ_BYTES
+
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         told = [finding for check in self.checks for finding in await self._twice(port, check, items)]
         return list(dict.fromkeys(told))
 
     async def _twice(self, port: Port, check: ItemCheck, items: Sequence[Item]) -> list[Finding]:
         """What is found twice: an item with findings is read again, so that a write in between is no finding."""
-        found = await check.findings(port, items)
+        found = await (check.findings if self.is_sample else check.page_findings)(port, items)
         if not found or check.looks_twice:
             return found
         again = await items_at(port, self.table, [finding.key for finding in found])

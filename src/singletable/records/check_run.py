@@ -6,9 +6,9 @@ A check writes nothing. How far it has come is a value, which the caller of a ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
 from singletable.records.repairs import repair
 from singletable.schema.table import Table
+from singletable.tables import describe
 
 MOST_SEGMENTS = 16
 
@@ -156,7 +157,23 @@ def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[Lane, ...
 def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
     """The passes that a sample reads, and what it can't tell, in words."""
     unsure = [each.not_sampled for each in passes if each.not_sampled]
+    for each in passes:
+        each.is_sample = True
     return [each for each in passes if each.sampling != "none"], unsure
+
+
+async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:
+    """The read units of a check by table, without findings, by the sizes that the service told last. A request each."""
+    found: dict[str, float] = {}
+    for table in {each.table.name: each.table for each in passes}.values():
+        described = await describe(port, table.definition)
+        raw: Mapping[str, Any] = {} if described is None else described.raw
+        indexes = {
+            index["IndexName"]: index.get("IndexSizeBytes", 0) for index in raw.get("GlobalSecondaryIndexes", ())
+        }
+        own = (each.read_units(raw.get("TableSizeBytes", 0), indexes) for each in passes if each.table is table)
+        found[table.name] = sum(own) * (1.0 if sample is None else sample)
+    return found
 
 
 async def collect(

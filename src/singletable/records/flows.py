@@ -65,6 +65,7 @@ __all__ = [
     "guards_sent",
     "open_query",
     "page",
+    "predict_check",
     "put",
     "read_all",
     "read_page",
@@ -121,6 +122,13 @@ def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> t
 
     passes = records.passes(table, layers)
     return runs.sampled(passes) if is_sample else (passes, [])
+
+
+async def predict_check(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:
+    """The read units of a check, by table."""
+    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+
+    return await runs.predict(port, passes, sample)
 
 
 async def run_check(

@@ -1,0 +1,159 @@
+"""The check of a graph: what it reads, by the engine's own units; and what it finds wherever pages end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from singletable import Database
+from singletable.graph import Graph
+from singletable.graph.check import GraphCheck
+from singletable.graph.full_scan import pages
+from singletable.operations import TableCall
+from singletable.records import CheckOptions, CheckRound, flows
+from singletable.values.sizes import item_size
+from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, User, records
+from tests.oracle.planting import delete, edit
+from tests.support.engines import fresh
+from tests.support.raw import all_items
+
+GOALS, USERS = 60, 60
+
+
+def fill(db: Database) -> None:
+    """Four goals have their sets full; edges of three types, in one index or two."""
+    goals, users = [Goal(id=f"g{n:02}") for n in range(GOALS)], [User(id=f"u{n:02}") for n in range(USERS)]
+    edges: list[Any] = []
+    for n, goal in enumerate(goals):
+        for user in users if n < 4 else users[n % 7 :: 7]:
+            edges.append(GoalMembership(source=goal, target=user, role=Role.TEAM))
+            edges.append(Note(source=goal, target=user, tag="note"))
+        edges += [Subgoal(source=goal, target=other, n=1) for other in goals[n + 1 : n + 6]]
+    Graph(db).load([*goals, *users], edges)
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with fresh() as made:
+        fill(made)
+        yield made
+
+
+def with_pages_of(db: Database, items: int) -> None:
+    port: Any = db.port
+    port.traits = replace(port.traits, scan_page_limit=items)
+
+
+@pytest.mark.parametrize("items", [100, 1000])
+def test_a_sound_graph_is_read_at_most_three_times(db: Database, items: int) -> None:
+    """By the units that the engine tells, over several pages and types of edges in two indexes; it was predicted."""
+    with_pages_of(db, items)
+    with db.meter() as scanned:
+        seen = db.run(read_all(db.port))
+    with db.meter() as checked:
+        assert db.check(records) == []
+    assert seen > 1000
+    tell_sizes(db)
+    passes, _ = flows.check_passes(records, (), is_sample=False)
+    predicted = db.run(flows.predict_check(db.port, passes, None))[records.name]
+    assert 0.5 <= predicted / checked.read_units <= 1.1
+    assert db.run(flows.predict_check(db.port, passes, 0.1))[records.name] == pytest.approx(predicted / 10)
+    assert checked.read_units <= 3 * scanned.read_units
+
+
+def spoil(db: Database) -> None:
+    """Faults in partitions of 130 items and of 25, of which any may lie across pages."""
+    edit(db, Goal.by_id("g00"), edges0=None, edges1=None)
+    edit(db, Goal.by_id("g01"), n_NOTE={"N": "7"})
+    edit(db, Note.between(Goal.by_id("g02"), User.by_id("u59")), listed={"BOOL": False})
+    delete(db, GoalMembership.between(Goal.by_id("g03"), User.by_id("u00")))
+    delete(db, User.by_id("u31"))
+    delete(db, Goal.by_id("g40"))
+    edit(db, Goal.by_id("g41"), deleting={"N": "1.0"})
+
+
+def tell_sizes(db: Database) -> None:
+    """DescribeTable tells the sizes of the table and its indexes, as AWS does and the embedded engine doesn't."""
+    items = db.run(all_items(db.port, records.name))
+    port: Any = db.port
+    send = port.send
+
+    async def sized(operation: Any) -> Any:
+        answer = await send(operation)
+        if isinstance(operation, TableCall) and operation.operation == "DescribeTable":
+            answer["Table"]["TableSizeBytes"] = sum(map(item_size, items))
+            for index in answer["Table"]["GlobalSecondaryIndexes"]:
+                index["IndexSizeBytes"] = sum(item_size(item) for item in items if index["IndexName"] in item)
+        return answer
+
+    port.__dict__["send"] = sized
+
+
+async def read_all(port: Any) -> int:
+    """The number of items, by one consistent scan."""
+    return sum([len(page) async for page in pages(port, records)])
+
+
+def told(findings: Any) -> set[tuple[str, tuple[str, str]]]:
+    return {(each.code, each.key) for each in findings}
+
+
+@pytest.fixture
+def faults(db: Database) -> set[tuple[str, tuple[str, str]]]:
+    """What each item alone tells: nothing is left to a page or a later pass."""
+    spoil(db)
+    check = GraphCheck(records)
+
+    async def alone(port: Any) -> list[Any]:
+        return [f async for page in pages(port, records) for item in page for f in await check.findings(port, [item])]
+
+    found = told(db.run(alone(db.port)))
+    assert {code for code, _ in found} == {
+        "edge-set.wrong",
+        "edge-set.count",
+        "edge-set.incomplete",
+        "edge.orphan",
+        "node.deleting",
+    }
+    return found
+
+
+@pytest.mark.parametrize("items", [1, 7, 40, 1000])
+def test_the_same_is_found_wherever_pages_end(db: Database, faults: Any, items: int) -> None:
+    with_pages_of(db, items)
+    assert told(db.check(records)) == faults
+
+
+def test_a_check_that_another_process_ends_finds_the_same(db: Database, faults: Any) -> None:
+    """What a process has noted is gone with it: the next one reads the nodes again."""
+    with_pages_of(db, 100)
+    rounds: list[CheckRound] = []
+
+    class Killed(Exception):
+        pass
+
+    def until(most: int) -> Any:
+        def note(made: CheckRound) -> None:
+            rounds.append(made)
+            if len(rounds) == most:
+                raise Killed
+
+        return note
+
+    def run(note: Any, state: Any) -> None:
+        passes, _ = flows.check_passes(records, (), is_sample=False)
+        db.run(flows.run_check(db.port, passes, CheckOptions(1), note, state, repairs=None))
+
+    with pytest.raises(Killed):
+        run(until(5), None)
+    run(rounds.append, rounds[-1].state)
+    assert told(f for made in rounds for f in made.findings) == faults
+
+
+def test_a_sample_tells_of_targets_too(db: Database, faults: Any) -> None:
+    found = told(db.check(records, sample=0.5))
+    assert any(code == "edge.orphan" for code, _ in found)
+    assert found <= faults
