@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, InvalidRequest, Meter, NotFound, TransactionCancelled, attr
-from singletable.graph import EdgeMoved, Unlink, link, members_of
+from singletable.graph import CAP, EdgeMoved, Unlink, link, members_of
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.graph.shells import bound
+from tests.support.raw import stored
 from tests.support.shells import Shell
 
 GOAL, OTHER, ADA, BEN, TEAM = Goal(id="g"), Goal(id="h"), User(id="ada"), User(id="ben"), Team(id="t")
@@ -309,3 +310,22 @@ async def test_a_unique_attribute_of_a_node_goes_with_it(graph: Any) -> None:
     await graph.create(Account(id="1", email="a@x"))
     assert await bound(graph).delete_node(Account.by_id("1"))
     await graph.create(Account(id="2", email="a@x"))
+
+
+async def test_an_unlisted_edge_changes_no_number_where_it_goes(shell: Shell) -> None:
+    """Past the cap an edge is in no set and in no number: neither its unlink nor its relink touches its source."""
+    goal, users = Goal(id="over"), [User(id=f"over{n:03}") for n in range(CAP + 2)]
+    edges = [GoalMembership(source=goal, target=user, role=Role.TEAM) for user in users]
+    graph = bound(shell)
+    await graph.load([goal, *users], edges)
+    before: Any = await shell.run(stored(shell.port, Goal.by_id("over")))
+    assert before["n_GOALMEMBERSHIP"] == {"N": str(CAP)}
+    found: list[Any] = await shell.all(GoalMembership.of(goal))
+    unlisted = [edge for edge in found if not edge._listed]
+    assert len(unlisted) == 2
+    await graph.relink(unlisted[0], attr(GoalMembership.role).set(Role.LEAD))
+    assert await graph.unlink(unlisted[1])
+    assert await shell.run(stored(shell.port, Goal.by_id("over"))) == before
+    assert await graph.unlink(next(edge for edge in found if edge._listed))
+    after: Any = await shell.run(stored(shell.port, Goal.by_id("over")))
+    assert after["n_GOALMEMBERSHIP"] == {"N": str(CAP - 1)}

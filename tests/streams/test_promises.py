@@ -1,0 +1,151 @@
+"""Each change once a lease, a live lease for its owner alone, whole dead letters: by what the engine was asked."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from singletable import Database
+from singletable.flow.port import Port
+from singletable.operations.stream import GetRecords, StreamRecord, read_records
+from singletable.streams import Changes, ChangeWorker, leases
+from singletable.streams.acquisition import make_lease
+from singletable.streams.dead_letters import store_dead_letter
+from singletable.streams.state import LeaseItem
+from tests.streams.models import Note, Seen, noted
+from tests.support.engines import fresh
+
+
+@pytest.fixture
+def changes() -> Changes:
+    return Changes(noted)
+
+
+def held(db: Database, changes: Changes, **more: Any) -> LeaseItem:
+    """A lease of the worker `live`, as it is stored."""
+    lease = make_lease(db.port, changes.consumer, "stream", "shard", owner="live", fence=1, **more)
+    assert db.run(leases.make(db.port, lease))
+    return lease
+
+
+LIVE: dict[str, Any] = {
+    "a heartbeat": lambda port, state, seen: leases.heartbeat(port, state, seen, seen.beats + 1),
+    "a checkpoint": lambda port, state, seen: leases.heartbeat(port, state, seen, seen.beats, "7"),
+    "a release with a checkpoint": lambda port, state, seen: leases.release(port, state, seen, "7"),
+    "the shard's end": lambda port, state, seen: leases.finish(port, state, seen, seen.beats, seen.position),
+    "another worker's take": lambda port, state, seen: leases.take(port, state, seen, "other"),
+}
+
+
+@pytest.mark.parametrize("sign", LIVE)
+def test_a_lease_that_has_changed_since_it_was_seen_is_not_taken(changes: Changes, sign: str) -> None:
+    """Whichever sign of life came between: the taker would begin where the owner has been already."""
+    state = changes.consumer.state
+    with fresh() as db:
+        seen = held(db, changes)
+        after = db.run(LIVE[sign](db.port, state, seen))
+        assert after is not None
+        assert db.run(leases.take(db.port, state, seen, "late")) is None
+        assert db.run(leases.all_leases(db.port, state, changes.name, "stream")) == [after]
+
+
+def test_a_repeated_answer_is_handled_once(changes: Changes) -> None:
+    """A service may give a record again behind another iterator: each is handled once a lease, in order."""
+    seen = Seen()
+    changes.on(Note).inserted(seen)
+    with fresh() as db:
+        for number in range(5):
+            db.create(Note(id=f"n{number}"))
+        repeat(db)
+        ChangeWorker(db, changes).drain()
+        assert seen.told == [f"Inserted note n{number}" for number in range(5)]
+        assert ChangeWorker(db, changes).check() == []
+
+
+def repeat(db: Database) -> None:
+    """Answers of GetRecords hold two records, and begin with all that the answers before them held."""
+    given: list[StreamRecord] = []
+    waiting: list[StreamRecord] = []
+    to = db.port.to
+
+    def shell_of(service: Any) -> Port:
+        source: Any = to(service)
+        send_all = source.send_all
+
+        async def repeated(operations: Any) -> Any:
+            answers = await send_all(operations)
+            return [taken(a) if isinstance(o, GetRecords) else a for o, a in zip(operations, answers, strict=True)]
+
+        source.__dict__["send_all"] = repeated
+        return source
+
+    def taken(answer: Any) -> Any:
+        waiting.extend(answer.records)
+        if not waiting:
+            return answer
+        given.extend(waiting[:2])
+        del waiting[:2]
+        return msgspec.structs.replace(answer, records=list(given))
+
+    port: Any = db.port
+    port.__dict__["to"] = shell_of
+
+
+def letter_of(size: int) -> StreamRecord:
+    """A record with an image of so many random bytes, as text that hardly gets smaller."""
+    text = base64.b64encode(random.Random(7).randbytes(size)).decode()
+    image = {"_type": {"S": "note"}, "_v": {"N": "1"}, "id": {"S": "n1"}, "text": {"S": text}}
+    images = {"Keys": {"pk": {"S": "note#n1"}, "sk": {"S": "note"}}, "SequenceNumber": "7", "NewImage": image}
+    record = {"eventName": "INSERT", "dynamodb": {**images, "ApproximateCreationDateTime": 1479499740.0}}
+    return read_records(json.dumps([record]).encode())[0]
+
+
+@pytest.mark.parametrize(("size", "parts"), [(1_000, 1), (500_000, 2), (900_000, 3), (1_300_000, 4)])
+def test_a_letter_of_any_number_of_parts_is_whole(changes: Changes, size: int, parts: int) -> None:
+    seen, state, record = Seen(), changes.consumer.state, letter_of(size)
+    changes.on(Note).inserted(seen)
+    with fresh() as db:
+        lease = held(db, changes)
+        db.run(store_dead_letter(db.port, state, lease, record, "note", 5, ValueError("bad")))
+        assert len(list(db.scan(state.dead_letter))) == parts
+        worker = ChangeWorker(db, changes)
+        (letter,) = worker.dead_letters()
+        assert letter.payload == msgspec.json.encode(record)
+        assert letter.record == record
+        worker.retry(letter)
+        assert seen.told == ["Inserted note n1"]
+        assert list(db.scan(state.dead_letter)) == []
+
+
+def test_letters_are_read_consistently(changes: Changes) -> None:
+    """Else a letter that was stored just now is missing, and one that was dropped is there."""
+    asked: list[Any] = []
+    with fresh() as db:
+        db.run(
+            store_dead_letter(db.port, changes.consumer.state, held(db, changes), letter_of(10), "note", 5, OSError())
+        )
+        note_queries(db, asked)
+        worker = ChangeWorker(db, changes)
+        (letter,) = worker.dead_letters()
+        worker.drop(letter)
+        assert worker.dead_letters() == []
+    assert len(asked) >= 3
+    assert all(body.get("ConsistentRead") is True for body in asked)
+
+
+def note_queries(db: Database, asked: list[Any]) -> None:
+    """The bodies of all queries from now on."""
+    port: Any = db.port
+    send = port.send
+
+    async def noted_too(operation: Any) -> Any:
+        if hasattr(operation, "request") and (request := operation.request()).operation == "Query":
+            asked.append(json.loads(request.body))
+        return await send(operation)
+
+    port.__dict__["send"] = noted_too
