@@ -70,7 +70,7 @@ async def test_an_extension_that_arrives_late_leaves_the_time_of_the_retry(clock
     async def work() -> None:
         extensions.append(asyncio.create_task(beat()))
         await began.wait()
-        raise ValueError
+        raise ValueError("bad")
 
     async def beat() -> None:
         (claimed,) = execution.held
@@ -92,7 +92,7 @@ async def test_an_extension_that_arrives_late_leaves_the_time_of_the_retry(clock
         await asyncio.gather(*extensions)
         found: Any = await db.get(key.consistent())
     assert counts.failed == 1
-    assert (found.error, found.sent) == ("ValueError", False)
+    assert (found.error, found.sent) == ("ValueError: bad", False)
     assert found.wake < instant(now.wall + 11)
 
 
