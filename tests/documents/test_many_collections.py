@@ -24,7 +24,7 @@ def put(draft: Draft[Wide], *, name: str, value: int) -> None:
 
 
 def test_a_version_has_no_more_writes_than_a_transaction(tmp_path: Path) -> None:
-    """40 clients change 30 collections, which are 112 writes: they go into two versions, and none is lost or rejected."""
+    """40 clients change 30 collections, which are 112 writes: they go into two versions, and none is lost."""
     sent: list[int] = []
     with fresh() as db:
         note_transactions(db, sent)
