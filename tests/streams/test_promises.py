@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -76,7 +76,7 @@ def repeat(db: Database) -> None:
     def shell_of(service: Any) -> Port:
         source: Any = to(service)
         if "send_all" in source.__dict__:
-            return source
+            return cast(Port, source)
         send_all = source.send_all
 
         async def repeated(operations: Any) -> Any:
@@ -84,7 +84,7 @@ def repeat(db: Database) -> None:
             return [taken(a) if isinstance(o, GetRecords) else a for o, a in zip(operations, answers, strict=True)]
 
         source.__dict__["send_all"] = repeated
-        return source
+        return cast(Port, source)
 
     def taken(answer: Any) -> Any:
         waiting.extend(answer.records)
