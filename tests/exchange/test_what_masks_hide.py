@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import json
 from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
@@ -15,7 +16,9 @@ from uuid import UUID
 
 import pytest
 
-from singletable.exchange.masks import Mask
+from singletable.exchange.masks import Mask, masked
+from singletable.values.plans import TEXT
+from singletable.values.types import plan_for
 
 KEY = b"sixteen random bytes, or more"
 MASK, OTHER = Mask(KEY), Mask(b"another key of sixteen bytes")
@@ -129,3 +132,11 @@ def test_a_short_key_is_refused_and_none_is_shown() -> None:
     assert repr(MASK) == "Mask()"
     with pytest.raises(Exception, match="has 15 bytes"):
         Mask(b"x" * 15)
+
+
+def test_names_of_parts_stay_in_free_values_and_json_texts_and_not_in_maps() -> None:
+    """Programs look for them; the names in a map of declared values are values themselves."""
+    told = json.loads(masked(MASK, TEXT, '{"street": "Longstreet", "flats": ["7b"]}'))
+    assert (list(told), told["street"] == "Longstreet") == (["street", "flats"], False)
+    assert list(masked(MASK, plan_for(dict[str, Any]), {"street": "x"})) == ["street"]
+    assert list(masked(MASK, plan_for(dict[str, str]), {"street": "x"})) != ["street"]
