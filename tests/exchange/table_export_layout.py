@@ -9,17 +9,13 @@ import gzip
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import pytest
-
-Format = Literal["DYNAMODB_JSON", "ION"]
 Item = Mapping[str, Any]
 ARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
-_SUFFIX: Mapping[str, str] = {"DYNAMODB_JSON": "json", "ION": "ion"}
 
 
 def write_full(
@@ -28,22 +24,21 @@ def write_full(
     items: Iterable[Item],
     *,
     at: datetime,
-    format: Format = "DYNAMODB_JSON",
     id: str = "01693685827463-2d8752fd",
     files: int = 3,
     prefix: str = "",
 ) -> Path:
     """A full export below `root`; the directory of its manifest."""
-    lines = [line_of({"Item": item}, format) for item in items]
+    lines = [line_of({"Item": item}) for item in items]
     own = {"version": "2020-06-30", "exportTime": _time(at), "exportType": "FULL_EXPORT"}
-    return _write(root, table, [_packed(lines[n::files]) for n in range(files)], format, id, f"{id}/data", own, prefix)
+    return _write(root, table, [_packed(lines[n::files]) for n in range(files)], id, f"{id}/data", own, prefix)
 
 
 def write_around(root: Path, table: str, content: bytes, count: int, *, at: datetime) -> Path:
     """A full export of one data file, which is there already."""
     own = {"version": "2020-06-30", "exportTime": _time(at), "exportType": "FULL_EXPORT"}
     id = "01693685827463-2d8752fd"
-    return _write(root, table, [(content, count)], "DYNAMODB_JSON", id, f"{id}/data", own, "")
+    return _write(root, table, [(content, count)], id, f"{id}/data", own, "")
 
 
 def write_incremental(
@@ -53,12 +48,11 @@ def write_incremental(
     *,
     since: datetime,
     until: datetime,
-    format: Format = "DYNAMODB_JSON",
     id: str = "01695097218000-d6299cbd",
     prefix: str = "",
 ) -> Path:
     """An incremental export below `root`: its data files are beside it, shared with other incremental exports."""
-    lines = [line_of(record, format) for record in records]
+    lines = [line_of(record) for record in records]
     own = {
         "version": "2023-08-01",
         "exportFromTime": _time(since),
@@ -66,7 +60,7 @@ def write_incremental(
         "exportType": "INCREMENTAL_EXPORT",
         "outputView": "NEW_AND_OLD_IMAGES",
     }
-    return _write(root, table, [_packed(lines[0::2]), _packed(lines[1::2])], format, id, "data", own, prefix)
+    return _write(root, table, [_packed(lines[0::2]), _packed(lines[1::2])], id, "data", own, prefix)
 
 
 def change(table_keys: Sequence[str], old: Item | None, new: Item | None, at: datetime) -> dict[str, Any]:
@@ -78,46 +72,15 @@ def change(table_keys: Sequence[str], old: Item | None, new: Item | None, at: da
     return found | ({"OldImage": old} if old else {}) | ({"NewImage": new} if new else {})
 
 
-def line_of(record: Item, format: Format) -> bytes:
-    """A record as a line of a data file. Ion is read by a package that has no wheel for the newest Python."""
-    if format == "ION":
-        pytest.importorskip("amazon.ion")
-    if format == "DYNAMODB_JSON":
-        return json.dumps(record, separators=(",", ":")).encode()
-    parts = {name: ion_struct(record[name]) for name in ("Item", "Keys", "NewImage", "OldImage") if name in record}
-    if "Metadata" in record:
-        parts["Metadata"] = f"{{WriteTimestampMicros:{record['Metadata']['WriteTimestampMicros']['N']}}}"
-    return ("$ion_1_0 {" + ",".join(f"{name}:{text}" for name, text in parts.items()) + "}").encode()
-
-
-def ion_struct(attributes: Item) -> str:
-    """Attributes as a struct of Ion text."""
-    return "{" + ",".join(f"{json.dumps(name)}:{_ion(value)}" for name, value in attributes.items()) + "}"
-
-
-def _ion(value: Item) -> str:
-    ((kind, said),) = value.items()
-    if kind in ("SS", "NS", "BS"):
-        return f"$dynamodb_{kind}::[" + ",".join(_ion({kind[0]: member}) for member in said) + "]"
-    if kind == "N":
-        digits = said.replace("E", "d").replace("e", "d").replace("d+", "d")
-        return str(digits if "d" in digits or "." in digits else f"{digits}.")
-    written: dict[str, Callable[[], str]] = {
-        "S": lambda: json.dumps(said),
-        "B": lambda: f"{{{{{said}}}}}",
-        "BOOL": lambda: "true" if said else "false",
-        "NULL": lambda: "null",
-        "L": lambda: "[" + ",".join(_ion(each) for each in said) + "]",
-        "M": lambda: ion_struct(said),
-    }
-    return written[kind]()
+def line_of(record: Item) -> bytes:
+    """A record as a line of a data file."""
+    return json.dumps(record, separators=(",", ":")).encode()
 
 
 def _write(
     root: Path,
     table: str,
     parts: Sequence[tuple[bytes, int]],
-    format: Format,
     id: str,
     data: str,
     own: Mapping[str, Any],
@@ -130,7 +93,7 @@ def _write(
     keys = f"{prefix}/AWSDynamoDB" if prefix else "AWSDynamoDB"
     listed: list[dict[str, Any]] = []
     for number, (content, count) in enumerate(parts):
-        name = f"{data}/{id[-8:]}{number:018}.{_SUFFIX[format]}.gz"
+        name = f"{data}/{id[-8:]}{number:018}.json.gz"
         (base / name).write_bytes(content)
         etag = f"{hashlib.md5(content).hexdigest()}-1"
         sums = {"md5Checksum": _sum(content), "etag": etag}
@@ -149,7 +112,7 @@ def _write(
         "manifestFilesS3Key": f"{keys}/{id}/manifest-files.json",
         "billedSizeBytes": 0,
         "itemCount": sum(count for _, count in parts),
-        "outputFormat": format,
+        "outputFormat": "DYNAMODB_JSON",
     }
     _write_checked(base / id / "manifest-summary.json", json.dumps({**said, **own}))
     return base / id

@@ -15,7 +15,7 @@ from singletable.errors import Corrupt
 from singletable.exchange import Exports, read_manifest, store_at
 from singletable.exchange import export as module
 from tests.exchange.models import Customer, order, shop
-from tests.exchange.table_export_layout import Format, change, write_full, write_incremental
+from tests.exchange.table_export_layout import change, write_full, write_incremental
 from tests.exchange.test_export import rows_in
 from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
@@ -51,10 +51,9 @@ def _canonical(value: Any) -> str:
     return repr(sorted(map(_canonical, cast("list[Any]", value))) if isinstance(value, (list, tuple)) else value)
 
 
-@pytest.mark.parametrize("format", ["DYNAMODB_JSON", "ION"])
 @pytest.mark.parametrize("keys", [False, True])
-def test_the_rows_are_those_of_a_scan(db: Database, tmp_path: Path, format: Format, keys: bool) -> None:
-    place = write_full(tmp_path / "s3", shop.name, db.run(all_items(db.port, shop.name)), at=NOON, format=format)
+def test_the_rows_are_those_of_a_scan(db: Database, tmp_path: Path, keys: bool) -> None:
+    place = write_full(tmp_path / "s3", shop.name, db.run(all_items(db.port, shop.name)), at=NOON)
     scanned = Exports(db, shop).export(tmp_path / "scan", keys=keys)
     with db.meter() as meter:
         done = Exports(db, shop).export_from([str(place)], tmp_path / "read", keys=keys)

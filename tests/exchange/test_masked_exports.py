@@ -206,7 +206,7 @@ def test_the_ends_of_edges(tmp_path: Path) -> None:
 
 def test_an_export_of_dynamodb_s_is_masked_too(db: Database, tmp_path: Path) -> None:
     at = datetime(2026, 11, 20, tzinfo=timezone.utc)
-    place = write_full(tmp_path / "s3", "people", db.run(all_items(db.port, "people")), at=at, format="DYNAMODB_JSON")
+    place = write_full(tmp_path / "s3", "people", db.run(all_items(db.port, "people")), at=at)
     Exports(db, people).export_from([str(place)], tmp_path / "read", personal=False, mask_key=KEY)
     Exports(db, people).export(tmp_path / "scanned", personal=False, mask_key=KEY)
     assert not [word for word in PERSONAL if word in everything_in(tmp_path / "read")]

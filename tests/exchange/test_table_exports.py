@@ -24,14 +24,13 @@ from singletable.exchange.table_exports import TableExports
 from singletable.exchange.table_exports_async import AsyncTableExports
 from singletable.foundation import Lane, scan_pages
 from singletable.migrations import Backups
-from tests.exchange.table_export_layout import Format, change, write_around, write_full, write_incremental
+from tests.exchange.table_export_layout import change, write_around, write_full, write_incremental
 from tests.support.emulators import MOTO
 from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
 
 shop = Table("shop", indexes=["gsi1"])
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
-FORMATS: Sequence[Format] = ("DYNAMODB_JSON", "ION")
 HOUR = timedelta(hours=1)
 
 
@@ -116,11 +115,10 @@ def read(*places: Path) -> ExportedTable:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("prefix", ["", "2026-Nov"])
-def test_a_full_export_has_the_items_of_a_scan(db: Database, tmp_path: Path, format: Format, prefix: str) -> None:
+def test_a_full_export_has_the_items_of_a_scan(db: Database, tmp_path: Path, prefix: str) -> None:
     items = scanned(db)
-    place = write_full(tmp_path, "shop", items.values(), at=NOON, format=format, prefix=prefix)
+    place = write_full(tmp_path, "shop", items.values(), at=NOON, prefix=prefix)
     with db.meter() as meter:
         exported = read(place)
         assert by_key(exported.items()) == items
@@ -129,10 +127,9 @@ def test_a_full_export_has_the_items_of_a_scan(db: Database, tmp_path: Path, for
     assert by_key(read(place / "manifest-summary.json").items()) == items
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_incremental_exports_go_on_from_a_full_one(db: Database, tmp_path: Path, format: Format) -> None:
+def test_incremental_exports_go_on_from_a_full_one(db: Database, tmp_path: Path) -> None:
     before = scanned(db)
-    base = write_full(tmp_path, "shop", before.values(), at=NOON, format=format)
+    base = write_full(tmp_path, "shop", before.values(), at=NOON)
     db.delete(Order.by_number(1))
     db.update(Order.by_number(2), attr(Order.state).set("sent"))
     db.create(Order(number=70))
@@ -143,9 +140,9 @@ def test_incremental_exports_go_on_from_a_full_one(db: Database, tmp_path: Path,
     db.delete(Order.by_number(70))
     after = scanned(db)
     second = records(middle, after, NOON + 3 * HOUR / 2)
-    one = write_incremental(tmp_path, "shop", first, since=NOON, until=NOON + HOUR, format=format, id="01-one")
+    one = write_incremental(tmp_path, "shop", first, since=NOON, until=NOON + HOUR, id="01-one")
     both: Mapping[str, Any] = {"since": NOON + HOUR, "until": NOON + 2 * HOUR}
-    two = write_incremental(tmp_path, "shop", second, **both, format=format, id="02-two")
+    two = write_incremental(tmp_path, "shop", second, **both, id="02-two")
     assert by_key(read(base, one).items()) == middle
     exported = read(two, base, one)  # in any order
     assert by_key(exported.items()) == after
@@ -263,22 +260,13 @@ def test_an_export_without_a_summary_is_not_complete(tmp_path: Path) -> None:
         open_table_export(str(place))
 
 
-def test_a_text_that_is_no_ion_is_refused(tmp_path: Path) -> None:
-    place = write_full(tmp_path, "shop", [EVERY_KIND], at=NOON, format="ION", files=1)
-    (file,) = place.glob("data/*.gz")
-    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes())[:-9]))
-    with pytest.raises(Corrupt, match="it is no Ion, or cut short"):
-        list(read(place).items())
-
-
-def test_a_number_that_dynamodb_has_not_is_refused(tmp_path: Path) -> None:
-    """Its digits would fill the memory."""
-    place = write_full(tmp_path, "shop", [EVERY_KIND], at=NOON, format="ION", files=1)
-    (file,) = place.glob("data/*.gz")
-    for number in (b"1d400000", b"1d-400000"):
-        file.write_bytes(gzip.compress(b'$ion_1_0 {Item:{pk:"a",sk:"b",n:' + number + b"}}"))
-        with pytest.raises(Corrupt, match="none of DynamoDB's"):
-            list(read(place).items())
+def test_an_export_in_ion_is_refused(tmp_path: Path) -> None:
+    place = write_full(tmp_path, "shop", [EVERY_KIND], at=NOON)
+    summary = place / "manifest-summary.json"
+    summary.with_suffix(".checksum").unlink()
+    summary.write_text(summary.read_text().replace('"DYNAMODB_JSON"', '"ION"'))
+    with pytest.raises(InvalidRequest, match=r"an export in 'ION', which is not read.*with the format DYNAMODB_JSON"):
+        open_table_export(str(place))
 
 
 def test_exports_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> None:
@@ -390,7 +378,7 @@ async def test_an_export_is_begun_waited_for_and_described(aws_emulator: str, ki
                 begun = await awaiting.start("s3://exports/2026/shop/", **TIMES)
                 assert (begun.status, begun.items) == ("IN_PROGRESS", None)
                 made = await awaiting.wait(begun, progress=states.append)
-        assert (made.status, made.format, made.kind) == ("COMPLETED", "ION", "incremental")
+        assert (made.status, made.kind) == ("COMPLETED", "incremental")
         assert made.location == f"s3://exports/2026/shop/AWSDynamoDB/{made.arn.rsplit('/', 1)[1]}"
         assert set(states) <= {"IN_PROGRESS"}
         with pytest.raises(NotFound, match="no such export"):
@@ -398,15 +386,14 @@ async def test_an_export_is_begun_waited_for_and_described(aws_emulator: str, ki
         db.delete_table(table)
 
 
-TIMES: Mapping[str, Any] = {"format": "ION", "since": NOON, "until": NOON + HOUR}
+TIMES: Mapping[str, Any] = {"since": NOON, "until": NOON + HOUR}
 
 
 # --- imported ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("format", FORMATS)
-def test_an_export_is_imported_item_by_item(db: Database, tmp_path: Path, format: Format) -> None:
+def test_an_export_is_imported_item_by_item(db: Database, tmp_path: Path) -> None:
     db.run(put_raw(db.port, Order, {**EVERY_KIND, "_type": {"S": "ghost"}}))
     items = db.run(all_items(db.port, "shop"))
-    where = write_full(tmp_path, "another-name", items, at=NOON, format=format)
+    where = write_full(tmp_path, "another-name", items, at=NOON)
     with fresh() as target:
         done = Imports(target, shop).run(where)
         assert (done.read, done.written, done.bad) == (51, 51, 0)

@@ -16,17 +16,16 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, NotConfigured
-from singletable.exchange.foreign_text import MOST_ROW_BYTES, TOO_LONG, lines_of
+from singletable.exchange.foreign_text import TOO_LONG, lines_of
 from singletable.exchange.gate import Count, is_below
-from singletable.exchange.ion_items import ion_item, read_ion
 from singletable.exchange.stores import Store, store_at
 from singletable.operations import Item
 
@@ -43,7 +42,7 @@ class Summary(Struct, frozen=True, rename="camel"):
     table_arn: str
     manifest_files_s3_key: str = msgspec.field(name="manifestFilesS3Key")
     item_count: Count = 0
-    output_format: Literal["DYNAMODB_JSON", "ION"] = "DYNAMODB_JSON"
+    output_format: str = "DYNAMODB_JSON"
     export_type: str = "FULL_EXPORT"
     export_time: datetime | None = None
     """Of a full export: the moment that it shows."""
@@ -152,18 +151,11 @@ class TableExportFiles:
 
     def _decoded(self, file: io.BufferedReader) -> Iterator[ExportRecord]:
         with gzip.GzipFile(fileobj=file) as opened:
-            text = cast(IO[bytes], opened)
-            if self.summary.output_format == "ION":
-                bounded = _Bounded(text)
-                for said in read_ion(bounded):  # type: ignore[arg-type]
-                    yield _record(said, ion_item)
-                    bounded.left = MOST_ROW_BYTES
-            else:
-                for line in lines_of(self.where, text):
-                    if line is None:
-                        raise Corrupt(TOO_LONG)
-                    if line.strip():
-                        yield _record(_decode_line(line), _as_it_is)
+            for line in lines_of(self.where, cast(IO[bytes], opened)):
+                if line is None:
+                    raise Corrupt(TOO_LONG)
+                if line.strip():
+                    yield _record(_decode_line(line))
 
     def _summary(self) -> Summary:
         path = f"{self.name}/{SUMMARY}"
@@ -177,6 +169,11 @@ class TableExportFiles:
             found = msgspec.json.decode(self._checked(path), type=Summary)
         except msgspec.MsgspecError as error:
             raise Corrupt(f"{self.where}: {SUMMARY} is no summary of an export: {error}") from None
+        if found.output_format != "DYNAMODB_JSON":
+            raise InvalidRequest(
+                f"{self.where} is an export in {found.output_format[:40]!r}, which is not read",
+                hint="Export the table again with the format DYNAMODB_JSON, the default.",
+            )
         return found
 
     def _checked(self, path: str) -> bytes:
@@ -229,23 +226,18 @@ def split_location(location: str) -> tuple[str, str]:
     return place, name
 
 
-def _record(said: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Item]) -> ExportRecord:
-    """A record from a line of JSON, or a struct of Ion."""
+def _record(said: Mapping[str, Any]) -> ExportRecord:
+    """A record from a line of JSON."""
     item = said.get("Item")
     if item is not None:
-        return ExportRecord({}, read(item))
-    image = said.get("NewImage")
+        return ExportRecord({}, item)
     micros = _plain(said["Metadata"]["WriteTimestampMicros"])
-    return ExportRecord(read(said["Keys"]), None if image is None else read(image), micros)
+    return ExportRecord(said["Keys"], said.get("NewImage"), micros)
 
 
 def _plain(said: Any) -> int:
     """A time in microseconds, which is written as a number, as a text, or as an attribute of type N."""
     return int(said["N"] if isinstance(said, Mapping) else said)
-
-
-def _as_it_is(item: Mapping[str, Any]) -> Item:
-    return item
 
 
 _decode_line = msgspec.json.Decoder(dict[str, Any]).decode
@@ -265,22 +257,6 @@ class _Digested(io.RawIOBase):
         self._digest.update(piece)
         buffer[: len(piece)] = piece
         return len(piece)
-
-
-class _Bounded(io.RawIOBase):
-    """A file of which only so much is read between two records."""
-
-    left = MOST_ROW_BYTES
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        piece = self._file.read(size)
-        self.left -= len(piece)
-        if self.left < 0:
-            raise Corrupt(TOO_LONG)
-        return piece
 
 
 def _is_sum(digest: bytes, said: str) -> bool:

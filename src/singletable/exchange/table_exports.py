@@ -10,7 +10,7 @@ from singletable.flow.shells import check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.tables import exports
 from singletable.tables.backups import Progress
-from singletable.tables.exports import ExportFormat, TableExport
+from singletable.tables.exports import TableExport
 
 
 class TableExports:
@@ -28,7 +28,6 @@ class TableExports:
         self,
         to: str,
         *,
-        format: ExportFormat = "DYNAMODB_JSON",
         at: datetime | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
@@ -39,9 +38,7 @@ class TableExports:
         them. Three requests. NotConfigured where recovery is off; InvalidRequest for times that can't be exported.
         """
         bucket, prefix = _place(to)
-        flow = exports.start_export(
-            self.db.port, self.table.name, bucket, prefix, format=format, at=at, since=since, until=until
-        )
+        flow = exports.start_export(self.db.port, self.table.name, bucket, prefix, at=at, since=since, until=until)
         return self.db.run(flow)
 
     def describe(self, arn: str) -> TableExport:

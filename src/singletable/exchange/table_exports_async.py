@@ -9,7 +9,7 @@ from singletable.flow.shells import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.tables import exports
 from singletable.tables.backups import Progress
-from singletable.tables.exports import ExportFormat, TableExport
+from singletable.tables.exports import TableExport
 
 
 class AsyncTableExports:
@@ -27,7 +27,6 @@ class AsyncTableExports:
         self,
         to: str,
         *,
-        format: ExportFormat = "DYNAMODB_JSON",
         at: datetime | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
@@ -38,9 +37,7 @@ class AsyncTableExports:
         them. Three requests. NotConfigured where recovery is off; InvalidRequest for times that can't be exported.
         """
         bucket, prefix = _place(to)
-        flow = exports.start_export(
-            self.db.port, self.table.name, bucket, prefix, format=format, at=at, since=since, until=until
-        )
+        flow = exports.start_export(self.db.port, self.table.name, bucket, prefix, at=at, since=since, until=until)
         return await self.db.run(flow)
 
     async def describe(self, arn: str) -> TableExport:

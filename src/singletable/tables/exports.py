@@ -17,7 +17,6 @@ from singletable.flow.port import Port
 from singletable.operations import TableCall
 from singletable.tables.backups import Progress, recovery
 
-ExportFormat = Literal["DYNAMODB_JSON", "ION"]
 ExportKind = Literal["full", "incremental"]
 _UNKNOWN: Final = "UnknownOperationException"
 _KINDS: Final[dict[str, ExportKind]] = {"FULL_EXPORT": "full", "INCREMENTAL_EXPORT": "incremental"}
@@ -30,7 +29,6 @@ class TableExport(Struct, frozen=True, kw_only=True):
     status: Literal["IN_PROGRESS", "COMPLETED", "FAILED"]
     bucket: str
     prefix: str = ""
-    format: ExportFormat = "DYNAMODB_JSON"
     kind: ExportKind = "full"
     items: int | None = None
     """How many it holds; None while it is made."""
@@ -50,7 +48,6 @@ async def start_export(
     bucket: str,
     prefix: str = "",
     *,
-    format: ExportFormat = "DYNAMODB_JSON",
     at: datetime | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -67,7 +64,7 @@ async def start_export(
             operation="ExportTableToPointInTime",
             hint="Switch it on: singletable backup recovery MODULE --on. Times before that can't be exported.",
         )
-    body: dict[str, Any] = {"S3Bucket": bucket, "ExportFormat": format, "ClientToken": port.token()}
+    body: dict[str, Any] = {"S3Bucket": bucket, "ExportFormat": "DYNAMODB_JSON", "ClientToken": port.token()}
     body |= {"S3Prefix": prefix.strip("/")} if prefix.strip("/") else {}
     body |= _times(table, at, since, until)
     described = await port.send(TableCall("DescribeTable", {"TableName": table}))
@@ -143,7 +140,6 @@ def _export(said: dict[str, Any]) -> TableExport:
         status=said["ExportStatus"],
         bucket=str(said.get("S3Bucket", "")),
         prefix=str(said.get("S3Prefix") or ""),
-        format=said.get("ExportFormat") or "DYNAMODB_JSON",
         kind=_KINDS.get(str(said.get("ExportType")), "full"),
         items=said.get("ItemCount") if said["ExportStatus"] == "COMPLETED" else None,
         billed_bytes=said.get("BilledSizeBytes") if said["ExportStatus"] == "COMPLETED" else None,

@@ -40,7 +40,7 @@ def test_a_place_that_is_none(shop: Folder) -> None:
 def test_an_export_of_dynamodb_s_is_read_without_a_database(shop: Folder) -> None:
     scanned = json.loads(shop.run("export", "shop.model", "--to", "exports", "--json").out)
     items = raw_items(shop)
-    place = write_full(shop.path / "s3", "shop", items, at=datetime(2026, 11, 20, tzinfo=timezone.utc), format="ION")
+    place = write_full(shop.path / "s3", "shop", items, at=datetime(2026, 11, 20, tzinfo=timezone.utc))
     (shop.path / DEFAULT_FILE).rename(shop.path / "moved.db")
     ran = shop.run("export", "shop.model", "--to", "read", "--from-export", str(place), "--json")
     assert (ran.code, "0 requests" in ran.err, "read unit" in ran.err) == (0, True, False), ran.err
