@@ -323,8 +323,13 @@ async def test_an_unlisted_edge_changes_no_number_where_it_goes(shell: Shell) ->
     found: list[Any] = await shell.all(GoalMembership.of(goal))
     unlisted = [edge for edge in found if not edge._listed]
     assert len(unlisted) == 2
-    await graph.relink(unlisted[0], attr(GoalMembership.role).set(Role.LEAD))
-    assert await graph.unlink(unlisted[1])
+    with shell.meter() as relinked:
+        await graph.relink(unlisted[0], attr(GoalMembership.role).set(Role.LEAD))
+    with shell.meter() as unlinked:
+        assert await graph.unlink(unlisted[1])
+    # The row of the table at twice its unit, and rows of two indexes; one moves, out and in. No action for the source.
+    assert (relinked.requests, relinked.write_units) == (1, 2 + 1 + 2)
+    assert (unlinked.requests, unlinked.write_units) == (1, 2 + 1 + 1)
     assert await shell.run(stored(shell.port, Goal.by_id("over"))) == before
     assert await graph.unlink(next(edge for edge in found if edge._listed))
     after: Any = await shell.run(stored(shell.port, Goal.by_id("over")))
