@@ -72,6 +72,8 @@ class GraphCheck(ItemCheck):
         """The nodes of all pages, as hashes of their keys."""
         self.missing: set[int] = set()
         """The targets of edges that are none of these."""
+        self.read: set[str] = set()
+        """The nodes that were compared with all of their edges: what other pages have of these is known."""
         self.met = 0
 
     async def page_findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
@@ -94,8 +96,9 @@ class GraphCheck(ItemCheck):
         by_source: dict[str, tuple[Edges, list[Item]]] = {}
         nodes = {place_of(item)[0]: item for item in items if place_of(item)[0] == place_of(item)[1]}
         for item in items:
-            if self.target_in(item) or place_of(item)[0] in nodes:
-                edges, own = by_source.setdefault(place_of(item)[0], (Edges(), []))
+            source = place_of(item)[0]
+            if source not in self.read and (self.target_in(item) or source in nodes):
+                edges, own = by_source.setdefault(source, (Edges(), []))
                 own.append(item)
                 edges.add(entity_at(self.table, item))
         away = await items_at(port, self.table, [(source, source) for source in by_source if source not in nodes])
@@ -108,6 +111,7 @@ class GraphCheck(ItemCheck):
                 found += [item for item in own if item is node]
             elif not _agrees(self.table, node, edges, is_whole=source in nodes):
                 found.append(node)
+                self.read.add(source)
         return found
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
