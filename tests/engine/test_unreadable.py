@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Collection, Entity, Key, Meter, Table, attr, collect
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, InvalidValue
 from singletable.records import Unreadable
 from singletable.schema.models import Model, model_of
 from tests.support.raw import put_raw
@@ -52,8 +52,10 @@ class Lamp(Entity, table=shelf, type="lamp"):
         return f"room#{room}", f"lamp#{name}"
 
     def __post_init__(self) -> None:
-        if self.watts > 9000:
+        if self.watts == 9001:
             raise ValueError(f"{self.watts} is too many")
+        if self.watts > 9001:
+            raise InvalidValue("too many", attribute="watts")
 
 
 class Room(Collection):
@@ -210,21 +212,26 @@ async def test_reads_go_past_it(name: str, full: Shell) -> None:
     assert len(told) == len(BAD)
 
 
-async def test_what_a_class_itself_refuses(shell: Shell) -> None:
-    """Its own code's error is the cause, and the item is named all the same; also among others of its partition."""
+@pytest.mark.parametrize("watts", ["9001", "9002"])
+async def test_what_a_class_itself_refuses(shell: Shell, watts: str) -> None:
+    """Its own code's error is the cause, and the item is named all the same; also among others of its partition. So is
+    one that raises the library's own error."""
     await shell.create(Book(room="a", number=1))
     await shell.create(Lamp(room="a", name="y", watts=5))
-    await put_raw(shell.port, Lamp, LAMP)
-    for read in (shell.get(Lamp.of("a", "z")), shell.all(Lamp.of("a")), shell.get(Room.by_name("a"))):
+    await put_raw(shell.port, Lamp, {**LAMP, "watts": {"N": watts}})
+    keys = [Lamp.of("a", "y"), Lamp.of("a", "z")]
+    for read in (shell.get(keys[1]), shell.all(Lamp.of("a")), shell.get(Room.by_name("a")), shell.get_many(keys)):
         with pytest.raises(Corrupt) as caught:
             await read
         assert (caught.value.key.low, caught.value.table) == ("lamp#z", "shelf")
         assert isinstance(caught.value.__cause__, ValueError)
-        assert "9001" not in str(caught.value)
+        assert watts not in str(caught.value)
     told: list[Unreadable] = []
+    assert await shell.get(keys[1], unreadable=told.append) is None
+    assert len(await shell.get_many(keys, unreadable=told.append)) == 1
     room = await shell.get(Room.by_name("a"), unreadable=told.append)
     assert room == Room(books=[Book(room="a", number=1)], lamps=[Lamp(room="a", name="y", watts=5)])
-    assert [each.key.low for each in told] == ["lamp#z"]
+    assert [each.key.low for each in told] == ["lamp#z"] * 3
 
 
 async def test_what_only_a_part_is_read_of(full: Shell) -> None:

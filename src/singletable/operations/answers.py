@@ -134,16 +134,14 @@ def read_one(raw: Raw | bytes, reader: Reader[T], operation: str | None = None) 
     """One item by itself: fast where it fits, else slow. Raises what the slow path explains: the fast path's own error
     may quote a value, or be the class's."""
     try:
+        return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
+    except Exception:  # also from a class's own code
         try:
-            return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
-        except SingletableError:
-            raise
-        except Exception:  # also from a class's own code
             return reader.load(read_item(raw))
-    except SingletableError as error:
-        if operation is not None and error.operation is None:
-            met_by(error, operation)
-        raise error from error.__cause__
+        except SingletableError as error:
+            if operation is not None and error.operation is None:
+                met_by(error, operation)
+            raise error from error.__cause__
 
 
 def met_by(error: SingletableError, operation: str) -> None:
