@@ -97,6 +97,31 @@ def test_what_can_not_go_leaves_the_error_whole() -> None:
     assert again(Incomplete("x", rest=(KEY, key, 3))).rest[0::2] == (KEY, 3)
 
 
+box = Table("boxes")
+
+
+class Box(Entity, table=box, type="box"):
+    id: str
+    kinds: set[str]
+    lock: Any = None
+
+    @box.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"box#{id}", "box"
+
+
+def test_an_entity_may_have_an_attribute_of_any_name() -> None:
+    """A query has `kinds`, too."""
+    stored = Box(id="1", kinds={"a"})
+    assert again(ConditionFailed("x", stored=stored)).stored == stored
+
+
+def test_a_value_that_pickle_refuses_leaves_the_error_whole() -> None:
+    found = again(ConditionFailed("x", stored=Box(id="1", kinds={"a"}, lock=lambda: None), key=Box.by_id("1")))
+    assert (str(found), found.stored.shown) == ("x (key Box.by_id box#{id} / box)", None)
+
+
 QUERIES = [
     KEY,
     KEY.consistent().only(User.name),
