@@ -379,6 +379,39 @@ async def test_a_sum_in_an_index_key_is_the_stored_one(shell: Shell) -> None:
     assert raised.rank == 8
 
 
+class Capped(Entity, table=app, type="capped"):
+    id: str
+    team: str = "none"
+    limit: int | None = 5
+    steps: list[str] | None = field(default_factory=lambda: ["begin"])
+
+    @app.key
+    @staticmethod
+    def of(id: str) -> Key:
+        """One."""
+        return "capped", f"{id}"
+
+    @app.index("gsi1")
+    @staticmethod
+    def by_team(team: str, limit: int | None) -> Key:
+        """Those with a limit."""
+        return "capped", f"{team}#{limit}"
+
+
+async def test_what_may_be_none_is_read_as_none_whatever_its_default_is(shell: Shell) -> None:
+    """Sums and lists begin at what was read, and an item without the attribute is not one that has the default."""
+    await shell.put(Capped(id="x", limit=None, steps=None))
+    raised = await shell.update(Capped.of("x"), attr(Capped.limit).add(1), attr(Capped.steps).append("end"))
+    assert (raised.limit, raised.steps) == (1, ["end"])
+    await shell.put(Capped(id="x"))
+    read = await shell.get(Capped.of("x"))
+    assert read is not None
+    await shell.update(Capped.of("x"), attr(Capped.limit).remove())
+    moved = await shell.update(read, attr(Capped.team).set("b"))
+    assert (moved.team, moved.limit) == ("b", None)
+    assert await shell.check(app) == []
+
+
 WRONG: Mapping[str, tuple[Update, str]] = {
     "add() to a text": (cast(Any, attr(Doc.text)).add("x"), "for a number"),
     "add() to a list": (attr(cast(Any, Doc.notes)).add(1), "for a number"),

@@ -282,7 +282,7 @@ class Attribute(Generic[T_contra]):
     @overload
     def add(self: Attribute[float], number: float) -> Update: ...
     def add(self: Any, number: Any) -> Update:
-        """Add a number; an absent attribute counts as its default, or 0. Not repeatable: see `exactly_once`."""
+        """Add a number; an absent attribute counts as what is read then, or 0. Not repeatable: see `exactly_once`."""
         return Update("ADD", self.handle, number)
 
     def append(self: Attribute[list[V]], *values: V) -> Update:

@@ -20,7 +20,7 @@ class Owner(Protocol):
 
 
 def nothing() -> None:
-    """The default of what has none."""
+    """None: what an absence inside an attribute is read as."""
 
 
 class Path(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Path(Struct, frozen=True):
     optional: bool
     removable: bool
     """May be None, or is a key of a map or an element of a list."""
-    default: Callable[[], Any] = nothing
+    absent: Callable[[], Any] = nothing
     """What an item without it is read as."""
 
     @property
@@ -136,4 +136,4 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
         stored.append(inner)
         optional = outer.child_is_optional(step)
         removable = optional or outer.children_may_go
-    return Path(tuple(stored), plan, optional, removable, nothing if rest or not field.default else field.default)
+    return Path(tuple(stored), plan, optional, removable, nothing if rest or not field.may_be_absent else field.absent)

@@ -266,7 +266,7 @@ class Expressions:
                 attribute=str(update.path),
                 hint="Use append() for a list, include() for a set, set() for another value.",
             )
-        absent = path.default() or 0
+        absent = path.absent() or 0
         if path.is_top and not absent:
             return "ADD", f"{left} {self._operand(update.value, path.plan, update.path)}"
         there = f"if_not_exists({left}, {self._operand(absent, path.plan, update.path)})"
@@ -275,7 +275,7 @@ class Expressions:
     def _append(self, update: Update, path: Path, left: str) -> str:
         if not isinstance(path.plan.without_none, ListPlan):
             raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
-        absent = self._operand(path.default() or [], path.plan, update.path)
+        absent = self._operand(path.absent() or [], path.plan, update.path)
         more = self._operand(update.value, path.plan, update.path)
         return f"{left} = list_append(if_not_exists({left}, {absent}), {more})"
 

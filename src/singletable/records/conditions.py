@@ -136,10 +136,10 @@ def is_count(model: Model[Any], expected: int | None) -> Condition | None:
 
 
 def is_as_read(field: Field, model: Model[Any], read: Any) -> Condition:
-    """An attribute has the value that was read: of an item without it, its default."""
+    """An attribute has the value that was read, also where that is what its absence is read as."""
     handle, value = getattr(model.kind, field.name), getattr(read, field.name)
     same = Condition("=", (handle, value))
-    if field.default is None or value != field.default():
+    if value is None or not field.may_be_absent or value != field.absent():
         return same
     return same | Condition("=", (handle, None))
 
