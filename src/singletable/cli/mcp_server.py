@@ -91,7 +91,8 @@ def server_of(
             return _refused(f"there is no tool {asked.name!r}; there are {', '.join(by_name)}")
         try:
             async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
-                found = await tool.call(db, asked.arguments or {})
+                with anyio.CancelScope(shield=True):  # what is sent costs, whether or not its answer is waited for
+                    found = await tool.call(db, asked.arguments or {})
         except (click.UsageError, SingletableError) as error:
             return _refused(error.message if isinstance(error, click.UsageError) else f"{error} [{error.code}]")
         return _told({**found, "cost": _cost(meter)})

@@ -247,6 +247,14 @@ async def test_a_call_that_was_cancelled_gives_back_what_was_reserved() -> None:
             assert meter.requests == 0
 
 
+async def test_a_cancelled_call_counts_what_it_took(db: AsyncDatabase) -> None:
+    await ordered(db, count=40, note="x" * 60_000)
+    async with serving(db, shop, units=50.0) as (tell, _):
+        with anyio.move_on_after(0):
+            await tell("Order_of_customer", customer="a", page_limit=25)
+        assert "the budget of 50 units is used up" in await tell("Order_of_customer", customer="a", number=1)
+
+
 # --- one page ---------------------------------------------------------------------------------------------------------
 async def test_a_call_reads_one_page(db: AsyncDatabase) -> None:
     """Also where a filter leaves out what was read, and of a collection."""
