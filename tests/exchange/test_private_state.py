@@ -216,6 +216,18 @@ def test_another_user_begins_the_export_again(
     assert not (tmp_path / "export" / begun).exists()
 
 
+def test_a_masked_export_takes_no_key_from_its_folder(source: Database, tmp_path: Path) -> None:
+    """Whoever put it there would recognise everybody."""
+    with pytest.raises(Killed):
+        Exports(source, told).export(tmp_path / "export", personal=False, progress=end)
+    (own,) = own_files(tmp_path)
+    planted = json.loads(own.read_text()) | {"mask_key": b64encode(b"known to its sender, 32 bytes on").decode()}
+    own.unlink()
+    (tmp_path / "export" / UNFINISHED).write_text(json.dumps(planted))
+    done = Exports(source, told).export(tmp_path / "export", personal=False)
+    assert (done.resumed, done.items) == (False, 2 * COUNT)
+
+
 def test_what_the_manifest_names_stays_whatever_is_left_of_its_run(source: Database, tmp_path: Path) -> None:
     """A run that was killed between its manifest and its end; the next one has other options."""
     states: list[bytes] = []

@@ -62,12 +62,13 @@ class StateFile:
         """What an earlier run left, if it left something. Corrupt for what no export has written; None where the export
         begins anew in any case."""
         found = _read(self.store, UNFINISHED, anew=anew)
-        own = None if found is None or self.own is None else _read(self.own, _own(found), anew=anew)
-        return own or found
+        if found is None or self.own is None:
+            return found
+        return _read(self.own, _own(found), anew=anew) or _named(found)
 
     def begin(self, state: Unfinished) -> None:
         if self.own is not None:
-            self.store.write(UNFINISHED, msgspec.json.encode(Unfinished(state.id, state.begun_at, {}, [])))
+            self.store.write(UNFINISHED, msgspec.json.encode(_named(state)))
         self.write(state)
 
     def write(self, state: Unfinished) -> None:
@@ -80,6 +81,11 @@ class StateFile:
         if self.own is not None:
             self.own.delete(_own(state))
         self.store.delete(UNFINISHED)
+
+
+def _named(state: Unfinished) -> Unfinished:
+    """The name of an export, and nothing to go on with: a folder may hold a key that its sender knows."""
+    return Unfinished(state.id, state.begun_at, {}, [])
 
 
 def _own(state: Unfinished) -> str:
