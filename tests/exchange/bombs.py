@@ -34,7 +34,8 @@ def packed(path: Path, name: str, column: Any, **options: Any) -> Path:
     if path.suffix == ".parquet":
         pq.write_table(made, path, compression="zstd", store_schema=False, **options)  # as other programs do
     else:
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, made.schema) as writer:
+        packing = pa.ipc.IpcWriteOptions(**options)
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, made.schema, options=packing) as writer:
             writer.write_table(made)
     return path
 

@@ -162,6 +162,15 @@ def test_pages_of_large_rows_are_short(tmp_path: Path) -> None:
     assert run_child(reading.read, str(tmp_path / "bomb.json.gz"), ROOM, "100") == 0
 
 
+def test_pages_of_rows_that_are_larger_in_memory_are_short(tmp_path: Path) -> None:
+    """An empty object has 3 bytes in a file, and 72 in memory."""
+    line = b'{"Item":{"tags":{"L":[' + b"{}," * (8 * MEGABYTE // 3 - 100) + b"{}]}}}\n"
+    with gzip.open(tmp_path / "bomb.json.gz", "wb", compresslevel=1) as file:
+        for _ in range(5):
+            file.write(line)
+    assert run_child(reading.read, str(tmp_path / "bomb.json.gz"), ROOM, "5") == 0
+
+
 def test_rows_that_no_item_can_be_are_named(db: Database, tmp_path: Path) -> None:
     path = packed(tmp_path / "bomb.parquet", "body", once(3, 40 * MEGABYTE))
     done = Imports(db, bombs.boxes).run(path, into=bombs.Box, dry_run=True)
@@ -177,6 +186,33 @@ def test_a_column_that_unpacks_to_a_thousand_times_its_size_is_named(db: Databas
     path = packed(tmp_path / "a.parquet", "body", column, use_dictionary=False)
     with pytest.raises(Corrupt, match=r"a.parquet: the column body unpacks from [\d,]+ bytes to 314,"):
         Imports(db, bombs.boxes).run(path, into=bombs.Box)
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_so_is_a_batch_of_arrow(db: Database, tmp_path: Path, compression: str) -> None:
+    """2 MB took 1.1 GB: a batch is unpacked as a whole."""
+    for column in (pa.array(["x" * MEGABYTE] * 300), once(3, 300 * MEGABYTE)):
+        path = packed(tmp_path / "a.arrow", "body", column, compression=compression)
+        with pytest.raises(Corrupt, match=r"a.arrow: a batch unpacks from [\d,]+ bytes to 314,"):
+            Imports(db, bombs.boxes).run(path, into=bombs.Box)
+
+
+def test_batches_of_arrow_that_its_footer_alone_names_are_missed(db: Database, tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.arrow", "body", pa.array(["a"]))
+    content = bytearray(path.read_bytes())
+    second = content.index(b"\xff\xff\xff\xff", 12)
+    content[second + 4 : second + 8] = bytes(4)  # the end of the stream
+    path.write_bytes(content)
+    with pytest.raises(Corrupt, match=r"a.arrow.*names 1 batches, and 0 are there"):
+        Imports(db, bombs.boxes).run(path, into=bombs.Box)
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4", None])
+def test_batches_of_arrow_are_read_whatever_packs_them(tmp_path: Path, compression: str | None) -> None:
+    column = pa.array(["a", None, "b"] * 10_000)
+    path = packed(tmp_path / "a.arrow", "body", column.dictionary_encode(), compression=compression)
+    rows = list(rows_of_columns(path, "arrow", {"id": pa.string(), "body": pa.string()}))
+    assert [(row.cells or {})["body"] for row in rows] == column.to_pylist()
 
 
 def test_a_wide_header_is_refused_at_once(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def server_of(
         tool = by_name.get(asked.name)
         if tool is None:
             return _refused(f"there is no tool {asked.name!r}; there are {', '.join(by_name)}")
+        found: dict[str, Any] = {}
         try:
             async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
                 with anyio.CancelScope(shield=True):  # what is sent costs, whether or not its answer is waited for

@@ -1,7 +1,7 @@
 """Rows of Parquet and Arrow files: a few at a time, so that memory is bounded however well a file is packed.
 
 A dictionary holds a value once for all of its rows: 4,000 rows of 50 MB are a file of 11 KB. So dictionaries are read
-as such, and written out for as many rows as fit.
+as such, and written out for as many rows as fit. What is packed says how large it is, and is refused unread.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from struct import error as not_packed_so
+from struct import iter_unpack, unpack_from
 from typing import Any, Final
 
 import pyarrow as pa
@@ -22,7 +24,9 @@ PART_BYTES: Final = 32 << 20
 """What is written out at once."""
 _PART_ROWS: Final = 4_000
 _MOST_UNPACKED, _MOST_RATIO = 256 << 20, 100
-"""A column of a row group that unpacks to more bytes, and to more than so many times its own, is refused."""
+"""A column of a row group, or a batch, that unpacks to more bytes, and to so many times its own, is refused."""
+_MAGIC_BYTES: Final = 8
+"""Before the stream that an Arrow file holds."""
 _UNMEASURED: Final = 1 << 20
 """What a value counts whose type is not measured."""
 Numbered = tuple[int, dict[str, Any] | None, int]
@@ -37,15 +41,63 @@ def opened_parquet(path: Path) -> pq.ParquetFile:
         for number in range(found.num_columns):
             chunk: Any = found.row_group(group).column(number)
             size = chunk.total_uncompressed_size
-            if size > _MOST_UNPACKED and size > _MOST_RATIO * chunk.total_compressed_size:
-                raise Corrupt(
-                    f"{path.name}: the column {chunk.path_in_schema} unpacks from "
-                    f"{chunk.total_compressed_size:,} bytes to {size:,}",
-                    hint=f"No file of items packs more than {_MOST_RATIO} to 1. Write it anew, in smaller row groups.",
-                )
+            _check(f"{path.name}: the column {chunk.path_in_schema}", chunk.total_compressed_size, size)
             if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page and size * _PART_ROWS > PART_BYTES:
                 packed.add(chunk.path_in_schema)
     return pq.ParquetFile(path, read_dictionary=sorted(packed))
+
+
+def _check(what: str, packed: int, size: int) -> None:
+    if size > _MOST_UNPACKED and size > _MOST_RATIO * packed:
+        raise Corrupt(
+            f"{what} unpacks from {packed:,} bytes to {size:,}",
+            hint=f"No file of items packs more than {_MOST_RATIO} to 1. Write it anew, in smaller parts.",
+        )
+
+
+def arrow_batches(name: str, source: Any, count: int) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file, which are so many by its footer, as they were written. Corrupt where one unpacks to
+    many times its size, as it is unpacked whole; and where some are missing."""
+    source.seek(0)
+    stream = source.read_buffer().slice(_MAGIC_BYTES)
+    messages: Any = pa.ipc.MessageReader.open_stream(pa.BufferReader(stream))
+    found = 0
+    with suppress(StopIteration):
+        while True:
+            message = messages.read_next_message()
+            found += message.type == "record batch"
+            if message.type != "schema":
+                _check(f"{name}: a batch", message.body.size, _unpacked(message))
+    if found != count:
+        raise Corrupt(f"{name}: its end names {count} batches, and {found} are there", hint="Copy it again.")
+    yield from pa.ipc.open_stream(stream)
+
+
+def _unpacked(message: Any) -> int:
+    """The bytes of a batch's buffers once they are unpacked; 0 of one that is not packed. Each begins with its size."""
+    said, body = message.metadata.to_pybytes(), message.body
+
+    def part(table: int, number: int) -> int:
+        """Where a part of a table of the message is, as Flatbuffers place it; 0 for one that is missing."""
+        parts = table - unpack_from("<i", said, table)[0]
+        place = 4 + 2 * number
+        offset = unpack_from("<H", said, parts + place)[0] if place < unpack_from("<H", said, parts)[0] else 0
+        return table + offset if offset else 0
+
+    def at(place: int) -> int:
+        return int(place + unpack_from("<I", said, place)[0])
+
+    try:
+        batch = at(part(at(0), 2))
+        if message.type == "dictionary":
+            batch = at(part(batch, 1))
+        if not part(batch, 3):
+            return 0
+        buffers = at(part(batch, 2))
+        places = iter_unpack("<qq", said[buffers + 4 :][: 16 * unpack_from("<I", said, buffers)[0]])
+        return sum(max(0, *unpack_from("<q", body, offset)) for offset, size in places if size > 8)
+    except not_packed_so:
+        raise pa.ArrowInvalid("a batch is damaged") from None
 
 
 def rows_of_batch(batch: pa.RecordBatch, first: int) -> Iterator[Numbered]:

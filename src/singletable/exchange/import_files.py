@@ -15,11 +15,11 @@ import pyarrow as pa
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.exchange.arrow_rows import opened_parquet, parquet_batches, rows_of_batch
+from singletable.exchange.arrow_rows import arrow_batches, opened_parquet, parquet_batches, rows_of_batch
 from singletable.exchange.cells import BadCell, cell_of, cell_of_text
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
-from singletable.exchange.foreign_text import TOO_LONG, exact_json, lines_of
+from singletable.exchange.foreign_text import TOO_LONG, exact_json, json_bytes, lines_of
 from singletable.exchange.gate import MOST_NAMES
 from singletable.operations import Item
 
@@ -153,7 +153,7 @@ def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
     with open(path, "rb") as file:
         for number, line in islice(enumerate(lines_of(path.name, file), 1), skip, None):
             values = _object(number, line)
-            yield values if isinstance(values, Row) else read.row(number, values, cell_of, len(line or b""))
+            yield values if isinstance(values, Row) else read.row(number, values, cell_of, json_bytes(line))
 
 
 def _object(number: int, line: bytes | None) -> Row | dict[str, Any]:
@@ -212,13 +212,14 @@ def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
 def _arrow(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
     with pa.memory_map(str(path)) as source, _opened(source, pa.ipc.open_file, path.name) as reader:
         read.check_header(reader.schema.names)
-        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-        yield from _arrow_rows(_unbroken(path, batches), read, skip)
+        yield from _arrow_rows(_unbroken(path, arrow_batches(path.name, source, reader.num_record_batches)), read, skip)
 
 
 def _unbroken(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     try:
         yield from batches
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise Corrupt(f"{path.name} can't be read: {error}", hint="Copy it again.") from None
 
@@ -245,7 +246,7 @@ def _dynamodb(path: Path) -> Iterator[Row]:
                 continue
             item = said.get("Item", said) if said.keys() <= {"Item"} else said
             is_item = isinstance(item, dict) and all(isinstance(value, dict) for value in item.values())
-            yield Row(number, item=item, size=len(line or b"")) if is_item else Row(number, reason="it is not an item")
+            yield Row(number, item=item, size=json_bytes(line)) if is_item else Row(number, reason="it is not an item")
 
 
 def _undamaged(path: Path, lines: Iterator[bytes | None]) -> Iterator[bytes | None]:
