@@ -364,3 +364,50 @@ async def test_of_a_class_whose_key_was_another(shell: Shell) -> None:
         assert sorted(await read(unreadable=told.append), key=lambda paper: paper.number) == good
         assert {(each.key.partition, each.key.low) for each in told} == bad
         assert all(each.error.operation for each in told)
+
+
+def noted_at(author: str, number: int) -> Key:
+    """Where notes lay."""
+    return f"noted#{author}", f"nr#{number}"
+
+
+class Note(Entity, table=shelf, type="note", version=2):
+    """Its key was another, and its form too."""
+
+    author: str
+    number: int
+    text: str = ""
+
+    @shelf.key(was=noted_at)
+    @staticmethod
+    def of(author: str, number: int = ANY) -> Key:
+        """The notes of an author."""
+        return f"author#{author}", f"note#{number}"
+
+
+@Note.upcast(1)
+def _from_one(item: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "text": "upcast"}
+
+
+async def test_parts_of_an_older_version_are_told_though_the_key_was_another(shell: Shell) -> None:
+    """As of any class: a part of an item can't be upcast. A whole read of it can."""
+    notes = [Note(author="a", number=n, text="new") for n in range(4)]
+    for note in notes:
+        old = {"_v": {"N": "1"}} if note.number in (1, 2) else {}
+        at = {"pk": {"S": "noted#a"}, "sk": {"S": f"nr#a{note.number}"}} if note.number > 1 else {}
+        await put_raw(shell.port, Book, model_of(Note).item(note) | old | at)
+    assert [note.text for note in await shell.all(Note.of("a"))] == ["new", "upcast", "upcast", "new"]
+    keys = [Note.of("a", n).only(Note.text) for n in range(4)]
+
+    async def by_get(**how: Any) -> list[Note]:
+        return [found for key in keys if (found := await shell.get(key, **how)) is not None]
+
+    reads: list[Read] = [lambda **how: shell.all(Note.of("a").only(Note.text), **how), by_get]
+    for read in reads:
+        with pytest.raises(Corrupt, match="has schema version 1, and only a part of it was loaded"):
+            await read()
+        told: list[Unreadable] = []
+        assert [vars(note) for note in await read(unreadable=told.append)] == [{"text": "new"}] * 2
+        assert [each.error.hint for each in told] == ["Read it without only(...)."] * 2
+        assert all(each.error.operation for each in told)

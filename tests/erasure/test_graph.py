@@ -16,6 +16,7 @@ from tests.erasure.killing import is_killed
 from tests.erasure.test_erasure import with_sorted_sets
 from tests.graph.models import Account, Goal, GoalMembership, Note, Sponsor, Subgoal, Subscriber, User, records
 from tests.migrations.test_apply_lease import Pace
+from tests.oracle.planting import edit
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 from tests.support.sampling import strides
@@ -91,6 +92,19 @@ def test_an_edge_alone(db: Database) -> None:
     assert Erasure(db, records).apply(key_of(edge)).deleted == {"GoalMembership": 1}
     assert db.get(User.by_id("ada")) is not None
     assert db.check(records) == []
+
+
+def test_a_node_that_cant_be_read_is_told_and_its_edges_go(db: Database, remaining: Any) -> None:
+    edit(db, User.by_id("ada"), name={"N": "1"})
+    edges = {"GoalMembership": LINKED, "Subscriber": 1, "Note": 1}
+    plan = Erasure(db, records).plan(User.by_id("ada"))
+    receipt = Erasure(db, records).apply(User.by_id("ada"))
+    assert plan.deleted == receipt.deleted == edges
+    told = [("User", "its class can't read it: db.check(table) says why", 1)]
+    assert [(kept.kind, kept.why, kept.count) for kept in receipt.kept] == told
+    assert [(kept.kind, kept.why, kept.count) for kept in plan.kept] == told
+    Erasure(db, records).apply(Account.by_id("a1"))
+    assert items_of(db).keys() - remaining.keys() == {("USER-ada", "USER-ada")}
 
 
 @strides(6)
