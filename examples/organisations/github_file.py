@@ -19,10 +19,12 @@ from dataclasses import dataclass, field
 
 from examples.organisations.addresses import address
 from examples.organisations.groups import ADMIN, MEMBER, OWNER, Group
+from examples.organisations.model import GroupMember
 from examples.organisations.yaml_nodes import Node, Scalar, Sequence, Table, parse
 from examples.shared.errors import Invalid
 from examples.shared.textfile import Place, check_identifier, check_name, check_text, shown
 from examples.shared.unknown import Unknown
+from singletable import InvalidValue
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 50
@@ -109,11 +111,11 @@ def _read_one(content: Node, organisation_id: str, source: str, unknown: Unknown
 
 def _check_owners(file: OrganisationFile, content: Table, source: str) -> None:
     if Group(OWNER) not in file.groups:
-        line = content.entries["admins"][0].line if "admins" in content.entries else content.line
-        raise Place(source, line).refuses("no admins: an organisation has an owner")
+        raise Place(source, content.line_of("admins")).refuses("no admins: an organisation has an owner")
     if sum(len(owner.encode()) for owner in file.groups[Group(OWNER)]) > MAX_GROUP_BYTES:
-        line = content.entries["admins"][0].line
-        raise Place(source, line).refuses(f"the logins of its admins have more than {MAX_GROUP_BYTES} bytes together")
+        raise Place(source, content.line_of("admins")).refuses(
+            f"the logins of its admins have more than {MAX_GROUP_BYTES} bytes together"
+        )
 
 
 def _check_sizes(file: OrganisationFile, source: str) -> None:
@@ -146,8 +148,8 @@ class _Found:
 
     def put_all(self, content: Table) -> None:
         """Admins and members come first, so theirs is the spelling that stays."""
-        self.put([Group(OWNER)], self._logins(content, "admins", "admins"), content.line)
-        self.put([Group(MEMBER)], self._logins(content, "members", "members"), content.line)
+        for name, group in (("admins", Group(OWNER)), ("members", Group(MEMBER))):
+            self.put([group], self._logins(content, name, name), content.line_of(name))
         for count, (key, team) in enumerate(self._teams(content)):
             if count == MAX_TEAMS:
                 raise self._at(key.line, f"more than {MAX_TEAMS} teams")
@@ -158,6 +160,9 @@ class _Found:
         self.memberships += len(groups) * len(logins)
         if self.memberships > MAX_MEMBERSHIPS:
             raise self._at(line, f"more than {MAX_MEMBERSHIPS} people in groups, each counted in each of theirs")
+        longest = max(logins, key=lambda person: len(person.encode()) + 2 * person.count("%"), default="")
+        if not all(_has_key(group, longest) for group in groups):
+            raise self._at(line, f"a group's name and login {shown(longest)} are too long for one key together")
         for person, login in logins.items():
             self.spellings.setdefault(person, login)
         for group in groups:
@@ -165,7 +170,7 @@ class _Found:
 
     def _put_team(self, key: Scalar, team: Table | None) -> None:
         what = f"team {shown(key.text)}"
-        self._check(key.line, what, check_name, key.text)
+        self._check(key.line, what, check_identifier, key.text)
         if key.text in (OWNER, ADMIN, MEMBER):
             raise self._at(
                 key.line, f"a team is called {key.text!r}, which is the group of the file's admins or members"
@@ -185,7 +190,7 @@ class _Found:
         self._check(repository.line, place, check_identifier, repository.text)
         said = f"the permission of {place}"
         permission = self._text(node, said)
-        self._check(node.line, said, check_name, permission)
+        self._check(node.line, said, check_identifier, permission)
         if permission not in PERMISSIONS:
             known = ", ".join(PERMISSIONS)
             if not self.unknown.keeps(Place(self.source, node.line), f"{said} is {shown(permission)}, none of {known}"):
@@ -246,6 +251,15 @@ class _Found:
 
     def _at(self, line: int, said: str) -> Invalid:
         return Place(self.source, line).refuses(said)
+
+
+def _has_key(group: Group, person: str) -> bool:
+    """Whether a person's membership of a group can be stored: an escape has up to five bytes for one of a name."""
+    try:
+        GroupMember.of_scope("", group.scope, group.key, person)
+    except InvalidValue:
+        return False
+    return True
 
 
 def _is_nothing(node: Node) -> bool:

@@ -54,6 +54,10 @@ class Table:
     entries: dict[str, tuple[Scalar, Node]] = field(default_factory=dict[str, "tuple[Scalar, Node]"])
     """By key: the key with its line, and the value."""
 
+    def line_of(self, name: str) -> int:
+        """The line of a key; without it, that of the mapping."""
+        return self.entries[name][0].line if name in self.entries else self.line
+
 
 Node = Scalar | Sequence | Table
 

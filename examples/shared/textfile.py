@@ -16,6 +16,8 @@ from examples.shared.errors import Invalid
 
 MOST_SHOWN = 60
 MOST_NAME_CHARACTERS = 200
+MOST_KEY_BYTES = 400
+"""Of a name within a key: two of them fit into one, which has 1,024 bytes."""
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What a name never holds: control characters, lone surrogates, and what turns the direction of a text around."""
 
@@ -76,5 +78,7 @@ def check_text(text: str) -> None:
 def check_identifier(text: str, most_characters: int = MOST_NAME_CHARACTERS) -> None:
     """As check_name, for a name that is a part of a key: what looks the same must be the same."""
     check_name(text, most_characters)
+    if len(text.encode()) > MOST_KEY_BYTES:
+        raise ValueError(f"it has more than {MOST_KEY_BYTES} bytes")
     if not unicodedata.is_normalized("NFC", text):
         raise ValueError("it is not in Unicode's normal form C")

@@ -61,6 +61,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "an endless id": (line(id="x" * 3000), "bad.jsonl:2: the id 'xxx"),
     "an id with a line break": (line(id="a\nb"), "bad.jsonl:2: the id 'a\\nb'"),
     "an id of two forms": (line(id="e\u0301"), "bad.jsonl:2: the id"),
+    "an id too long for keys": (line(id="\U0001f389" * 150), "bad.jsonl:2: the id"),
     "an id with a lone surrogate": (line(id="a\ud800"), "bad.jsonl:2: the id 'a\\ud800'"),
     "an id that turns the text around": (line(id="a\u202eb"), "bad.jsonl:2: the id 'a\\u202eb'"),
     "a name twice in an object": (b'{"id": "1-a", "id": "2-b"}\n', "bad.jsonl:1: no JSON: the name 'id' stands twice"),

@@ -62,7 +62,7 @@ def test_a_login_that_looks_like_something_else_is_a_login(login: str) -> None:
     assert dict(read_owned(f"members: [{login}]").spellings) == {"root": "root", login: login}
 
 
-@pytest.mark.parametrize("name", ["ci/cd", "a b", "ünïcode", "100%", "organisationGroup/x", "%2F", "e\u0301"])
+@pytest.mark.parametrize("name", ["ci/cd", "a b", "ünïcode", "100%", "organisationGroup/x", "%2F", "\u00e9"])
 def test_a_team_may_have_an_odd_name(name: str) -> None:
     assert people(read_owned(f"teams: {{'{name}': {{members: [x]}}}}"), name) == {"x"}
 
