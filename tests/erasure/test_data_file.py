@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -105,11 +106,19 @@ def test_no_byte_of_the_file_holds_what_was_erased(db: Database, file: Path) -> 
 
 
 def test_programs_write_while_the_file_is_written_anew(db: Database, file: Path) -> None:
-    with connect(f"local:{file}") as other:
-        erase(db, "ada")
-        other.create(Note(email="bob@example.org", number=NOTES, text="later"))
-        assert db.get(Note.of_writer("bob@example.org", NOTES)) is not None
-        assert len(list(other.scan(Note))) == NOTES + 1
+    """Each of their writes waits, and none is lost."""
+    erase(db, "ada")
+    db.write_many(puts=[Note(email="bob@example.org", number=n, text="x" * 100_000) for n in range(NOTES)])
+    number = NOTES
+    with connect(f"local:{file}") as other, ThreadPoolExecutor(1) as pool:
+        wiping = pool.submit(wipe_deleted, file)
+        while not wiping.done():
+            other.create(Note(email="bob@example.org", number=number, text="meanwhile"))
+            number += 1
+        wiping.result()
+        other.create(Note(email="bob@example.org", number=number, text="later"))
+    assert number > NOTES
+    assert sorted(note.number for note in db.scan(Note)) == list(range(number + 1))
 
 
 def test_a_file_that_a_program_reads_is_named_in_the_receipt(

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from singletable.errors import Unavailable
+from singletable.local.polling import wait_until
 
 _BUSY_SECONDS = 30.0
 
@@ -25,10 +26,12 @@ def wipe_deleted(data: Path) -> None:
     try:
         with closing(sqlite3.connect(place, timeout=_BUSY_SECONDS, uri=True, isolation_level=None)) as database:
             database.execute("VACUUM")
-            is_busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            # A checkpoint of the engine's own refuses this one, which doesn't wait for it.
+            empty = "PRAGMA wal_checkpoint(TRUNCATE)"
+            is_empty = wait_until(lambda: database.execute(empty).fetchone()[0] == 0, _BUSY_SECONDS)
     except sqlite3.Error as error:
         raise Unavailable(f"{data} can't be written anew: {error}", hint=_HINT.format(data)) from error
-    if is_busy:
+    if not is_empty:
         raise Unavailable(f"the log beside {data} can't be emptied: a program reads it", hint=_HINT.format(data))
 
 
