@@ -58,7 +58,8 @@ async def get_many(
         found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
         if any(model.key.was is not None for model in of_table):
             await _add_unmoved(port, table, places, reader, there, unreadable)
-        readable([*there.values()], unreadable, "BatchGetItem")
+        if unreadable is not None:
+            readable([*there.values()], unreadable, "BatchGetItem")
     now = port.now()
     read: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
     return [

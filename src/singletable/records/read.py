@@ -123,7 +123,7 @@ async def page(
             del items[limit:]
         if position is None or len(items) >= limit:
             break
-    told = readable(items, unreadable, prepared.shown)
+    told = items if unreadable is None else readable(items, unreadable, prepared.shown)
     if position is None:
         return Page(told)
     return Page(told, Position(position, _binding(query, prepared.table.name, principal), seal, port.now()))
