@@ -65,5 +65,7 @@ class BadRowFile:
 
 def reason_of(error: SingletableError) -> str:
     """Why a row was refused, without its values."""
-    where = f"{error.attribute}: " if error.attribute else ""
-    return f"{where}{error.what}"
+    if not error.attribute:
+        return error.what
+    why = error.what.partition(" can't be read: ")[2]  # of an item, as a read says it; this is a row
+    return f"{error.attribute}: {why or error.what}"
