@@ -29,7 +29,7 @@ _TRIES = 8
 _ANSWER_SECONDS = 2.0
 
 _PR_SET_PDEATHSIG = 1
-_PIDFD_GETFD = 438
+_PIDFD_OPEN, _PIDFD_GETFD = 434, 438
 _SO_ATTACH_FILTER = 26
 _SIGKILL = 9
 
@@ -102,7 +102,7 @@ class Filter(Isolation):
         if self._listener is not None:
             self._listener.close()
             os.close(self._process)
-        self._process = os.pidfd_open(pid)
+        self._process = _libc("syscall", _PIDFD_OPEN, pid, 0)  # a Python built on an old Linux lacks os.pidfd_open
         self._listener = _listener_of(pid, self._process, host, port)
         _attach(self._listener, _DROP_ALL)
         return not _has_connections(host, port)

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,8 +16,19 @@ import pytest
 
 from singletable.errors import Unavailable
 from singletable.local import Engine, is_healthy
+from singletable.local.isolation import Filter
 from singletable.local.launch import ISOLATIONS
-from tests.engine.local.processes import LONG_SECONDS, answer_of, ask, create_table, post, request, session_of
+from tests.engine.local.processes import (
+    LONG_SECONDS,
+    answer_of,
+    ask,
+    child_python,
+    create_table,
+    line_of,
+    post,
+    request,
+    session_of,
+)
 
 NOBODY = 65534
 CLOSED = [isolation for isolation in ISOLATIONS if isolation != "hidden"]
@@ -43,6 +55,32 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 def test_the_default_is_no_weaker_than_what_this_system_allows(engine: Engine) -> None:
     with Engine.start() as private:
         assert ISOLATIONS.index(private.isolation) <= ISOLATIONS.index(engine.isolation)
+
+
+LISTENS = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+input()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the filter is Linux's")
+def test_a_python_that_was_built_on_an_old_linux_isolates_as_well(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no os.pidfd_open."""
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    with child_python(LISTENS) as child:
+        port = int(line_of(child))
+        isolation = Filter()
+        assert isolation.isolate(child.pid, "127.0.0.1", port)
+        with pytest.raises(TimeoutError):
+            socket.create_connection(("127.0.0.1", port), timeout=0.2)
+        child.kill()
+        assert isolation._listener is not None
+        isolation._listener.close()
+        os.close(isolation._process)
 
 
 def test_no_port_of_this_machine_answers_as_an_engine(engine: Engine) -> None:
