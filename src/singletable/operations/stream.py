@@ -94,10 +94,12 @@ class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", 
     def view(self) -> str:
         """The view of its stream. Where an engine doesn't tell, the greatest that its images can be of."""
         images = self.dynamodb
+        if images.stream_view_type:
+            return images.stream_view_type
         new = self.event == "REMOVE" or bool(bytes(images.new_image))
         old = self.event == "INSERT" or bool(bytes(images.old_image))
         known = {(True, True): "NEW_AND_OLD_IMAGES", (True, False): "NEW_IMAGE", (False, True): "OLD_IMAGE"}
-        return images.stream_view_type or known.get((new, old), "KEYS_ONLY")
+        return known.get((new, old), "KEYS_ONLY")
 
 
 class Records(Struct, frozen=True, gc=False, rename="pascal"):
