@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.cli.app import app
-from singletable.deploy import Deployment, Function, MessageQueue, Role
+from singletable.deploy import BlobBucket, Deployment, Function, MessageQueue, Role
 from singletable.deploy.cloudformation import template, together
 from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.errors import DeclarationError
@@ -86,6 +87,15 @@ def test_what_is_declared_is_in_every_format(kind: str, names: list[str]) -> Non
 def test_no_resource_takes_anothers_place() -> None:
     with pytest.raises(DeclarationError, match="two resources ATable"):
         together(iter([{"ATable": {}}]), iter([{"BTable": {}}, {"ATable": {}}]))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_bucket_takes_no_parameters_place(format: str) -> None:
+    """A template has one name for both: the functions' code would come from the bucket."""
+    work = Function("work", "some.f", Role("f", [], service="lambda"), timedelta(minutes=1))
+    deployment = Deployment("some", [], functions=[work], buckets=[BlobBucket("code")])
+    with pytest.raises(DeclarationError, match="two resources CodeBucket"):
+        template_text(deployment, format)
 
 
 @pytest.mark.parametrize("name", ["Shop_X", "shop.x", "9to5", "...", "x" * 200])

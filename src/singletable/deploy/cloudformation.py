@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -30,7 +30,7 @@ def template(deployment: Deployment) -> Json:
     made: Json = {"AWSTemplateFormatVersion": "2010-09-09", "Description": f"{deployment.name}, by singletable deploy"}
     if found := parameters(deployment):
         made["Parameters"] = found
-    made["Resources"] = together(base(deployment), functions(deployment))
+    made["Resources"] = together(base(deployment), functions(deployment), taken=found)
     made["Outputs"] = {**outputs(deployment), **_policies(made["Resources"])}
     return made
 
@@ -43,12 +43,12 @@ def parameters(deployment: Deployment) -> Json:
     return found
 
 
-def together(*parts: Iterator[Json]) -> Json:
-    """Resources by their names, of which none takes another's place."""
+def together(*parts: Iterator[Json], taken: Container[str] = ()) -> Json:
+    """Resources by their names, of which none takes another's place, or a parameter's."""
     made: Json = {}
     for name, resource in (each for several in parts for part in several for each in part.items()):
-        if name in made:
-            raise DeclarationError(f"the template would have two resources {name}")
+        if name in made or name in taken:
+            raise DeclarationError(f"the template would have two resources {name}", hint="Rename what it is made of.")
         made[name] = resource
     return made
 
