@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from examples.manhunt.errors import Invalid
 from examples.manhunt.model import Link, Stage, Target, TargetKind
-from examples.manhunt.zones import at_local
+from examples.manhunt.zones import at_local, check_year
 
 UTC = ZoneInfo("UTC")
 
@@ -19,6 +19,7 @@ def moment(text: str, zone: ZoneInfo = UTC) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError as error:
         raise Invalid(f"{text!r} is not a moment: say one as in 2026-01-31T09:30") from error
+    check_year(found)
     if found.tzinfo is not None:
         return found.astimezone(timezone.utc)
     made = at_local(found, zone)

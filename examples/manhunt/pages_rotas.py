@@ -17,7 +17,7 @@ from examples.manhunt.pages_contacts import number
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.service import Service
 from examples.manhunt.web import App, PageDomain
-from examples.manhunt.zones import OnCall, at_local, on_call, on_call_between, zone_of
+from examples.manhunt.zones import OnCall, at_local, check_year, on_call, on_call_between, zone_of
 from examples.shared.as_read import check_as_read
 from examples.shared.cost import metered
 from examples.shared.errors import in_field
@@ -103,6 +103,7 @@ def rota(app: App, domain: PageDomain, rota_id: str, day: date | None = None) ->
     def ask() -> dict[str, Any]:
         found = app.rota_by_id(domain, rota_id)
         now = app.now().astimezone(zone_of(found.zone))
+        check_year(day or now, "day")
         days = list(calendar_of(found, day or now.date()))
         shown = [*found.members, *(each.contact_id for each in found.overrides)]
         names = names_of(app, CONTACT, [*shown, *(turn.contact_id for each in days for turn in each.turns)])

@@ -11,7 +11,7 @@ from examples.manhunt.base import TRIES, Base
 from examples.manhunt.contacts import check_name
 from examples.manhunt.errors import Contended, Invalid, NoSuchContact, NoSuchOverride, NoSuchRota, Refused
 from examples.manhunt.model import Contact, Override, Rota
-from examples.manhunt.zones import OnCall, is_over, on_call_between, zone_of
+from examples.manhunt.zones import OnCall, check_year, is_over, on_call_between, zone_of
 from singletable import NotFound, Page, TransactionCancelled, Update, VersionMoved, attr
 from singletable.records import Transaction
 
@@ -39,7 +39,7 @@ class Rotas(Base):
     ) -> Rota:
         """The members take turns from `starts_at` on. 1 request: a transaction with a check of each member.
         NoSuchContact, Invalid."""
-        check_rota(name, members, turn_seconds, zone)
+        check_rota(name, members, turn_seconds, zone, starts_at)
         rota = Rota(
             rota_id=self.new_id(),
             domain_id=domain_id,
@@ -66,6 +66,7 @@ class Rotas(Base):
     def calendar(self, domain_id: str, rota_id: str, since: datetime, until: datetime) -> list[OnCall]:
         """Who is on call from one moment to before another, in order, overrides included. 1 request. NoSuchRota,
         Invalid."""
+        check_year(since, "since")
         if not since < until <= since + MAX_CALENDAR:
             raise Invalid(f"a calendar shows a time of up to {MAX_CALENDAR.days} days, from the earlier moment")
         rota = self.rota_by_id(domain_id, rota_id)
@@ -96,7 +97,7 @@ class Rotas(Base):
 
         def edit(rota: Rota) -> tuple[list[Update], Sequence[str]]:
             said = changes(rota)
-            checked = ("name", "members", "turn_seconds", "zone")
+            checked = ("name", "members", "turn_seconds", "zone", "starts_at")
             check_rota(**{field: said.get(field, getattr(rota, field)) for field in checked})
             new = [id for id in said.get("members", ()) if id not in rota.members]  # who was deleted since stays in it
             return [attr(getattr(Rota, field)).set(value) for field, value in said.items()], new
@@ -108,6 +109,8 @@ class Rotas(Base):
     ) -> Override:
         """Somebody stands in from one moment until before another. 2 requests. NoSuchRota, NoSuchContact, Invalid,
         Refused, Contended."""
+        check_year(starts_at, "starts_at")
+        check_year(ends_at, "ends_at")
         if not starts_at < ends_at:
             raise Invalid("an override ends after it begins", "ends_at")
         made = Override(self.new_id(), contact_id, starts_at, ends_at)
@@ -166,8 +169,9 @@ class Rotas(Base):
             raise NoSuchContact(missing.partition) from cancelled
 
 
-def check_rota(name: str, members: Sequence[str], turn_seconds: int, zone: str) -> None:
+def check_rota(name: str, members: Sequence[str], turn_seconds: int, zone: str, starts_at: datetime) -> None:
     check_name(name)
+    check_year(starts_at, "starts_at")
     zone_of(zone)
     if not 0 < len(members) <= MAX_MEMBERS:
         raise Invalid(f"a rota has 1 to {MAX_MEMBERS} members")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,6 +15,8 @@ from examples.shared.errors import in_field
 DAY_SECONDS = 24 * 3600
 HOUR_SECONDS = 3600
 TICK = timedelta(microseconds=1)
+YEARS = range(1970, 2200)
+"""Of times that somebody types: at the ends of the calendar, another zone has none."""
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -23,6 +25,11 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise Invalid(f"there is no time zone {name!r}: say one as in UTC or Europe/Berlin", "zone") from error
+
+
+def check_year(moment: date, field: str | None = None) -> None:
+    if moment.year not in YEARS:
+        raise Invalid(f"a time is of the years {YEARS.start} to {YEARS.stop - 1}", field)
 
 
 def time_of_day(text: str) -> time:

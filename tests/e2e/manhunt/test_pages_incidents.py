@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from examples.manhunt.errors import Invalid
 from examples.manhunt.model import IncidentStatus, Kind, QuietHours
 from tests.e2e.manhunt.http import TOKENS, Client
 from tests.e2e.manhunt.oncall import alarm, at, hunted, incident_now, on, person, policy_of, rota_of
@@ -55,6 +56,25 @@ async def test_a_contact_is_managed_by_its_page(world: World) -> None:
         assert refused.status_code == 422
     assert await post(world, f"{path}/delete") == "/"
     assert world.app.contacts_of_domain(DOMAIN).items == []
+
+
+@pytest.mark.parametrize("at", ["0001-01-01", "9999-12-31"])
+async def test_a_rota_has_no_times_at_the_ends_of_the_calendar(world: World, at: str) -> None:
+    """Another zone has none there: each page of the rotas would fail on one."""
+    ada = person(world, "Ada").contact_id
+    rota = rota_of(world, person(world, "Grace")).rota_id
+    begun = datetime.fromisoformat(f"{at}T12:00:00+00:00")
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        for edit in (
+            lambda: world.app.change_rota(DOMAIN, rota, starts_at=begun, zone=zone),  # noqa: B023 called here
+            lambda: world.app.create_rota(DOMAIN, "n", [ada], starts_at=begun, turn_seconds=86400, zone=zone),  # noqa: B023
+            lambda: world.app.add_override(DOMAIN, rota, ada, begun, begun + timedelta(hours=1)),
+            lambda: world.app.calendar(DOMAIN, rota, begun, begun + timedelta(hours=1)),
+        ):
+            with pytest.raises(Invalid, match="of the years 1970 to 2199"):
+                edit()
+    refused = await signed_in(world).get(f"/rotas/{rota}?day={at}")
+    assert (refused.status_code, "of the years 1970 to 2199" in refused.text) == (422, True)
 
 
 async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> None:

@@ -99,6 +99,16 @@ def test_a_time_that_the_clocks_skip_is_refused() -> None:
     assert at_local(datetime(2026, 3, 29, 2, 30), BERLIN) == datetime(2026, 3, 29, 1, tzinfo=timezone.utc)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["0001-01-01T00:00+05:00", "0001-01-01T00:00", "9999-12-31T23:59-10:00", "1969-12-31T23:59", "2200-01-01T00:00"],
+)
+def test_a_time_at_the_ends_of_the_calendar_is_refused(text: str) -> None:
+    """Another zone has no such time."""
+    with pytest.raises(Invalid, match="of the years 1970 to 2199"):
+        typed_moment(text, BERLIN)
+
+
 @given(MOMENTS, st.sampled_from([HOUR, 8 * HOUR, DAY, 7 * DAY]))
 def test_each_moment_belongs_to_one_turn(moment: datetime, turn_seconds: int) -> None:
     rota = plain_rota(turn_seconds)
