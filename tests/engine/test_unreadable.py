@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Collection, Entity, Key, Meter, Table, attr, collect
-from singletable.errors import Corrupt, InvalidValue
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue
 from singletable.records import Unreadable
 from singletable.schema.models import Model, model_of
 from tests.support.raw import put_raw
@@ -40,6 +40,9 @@ class Book(Entity, table=shelf, type="book"):
         return f"text#{text}", f"{number}"
 
 
+WATTS_ERRORS = {9002: InvalidValue, 9003: InvalidRequest}
+
+
 class Lamp(Entity, table=shelf, type="lamp"):
     room: str
     name: str
@@ -55,7 +58,7 @@ class Lamp(Entity, table=shelf, type="lamp"):
         if self.watts == 9001:
             raise ValueError(f"{self.watts} is too many")
         if self.watts > 9001:
-            raise InvalidValue("too many", attribute="watts")
+            raise WATTS_ERRORS[self.watts]("too many", attribute="watts")
 
 
 class Room(Collection):
@@ -212,7 +215,7 @@ async def test_reads_go_past_it(name: str, full: Shell) -> None:
     assert len(told) == len(BAD)
 
 
-@pytest.mark.parametrize("watts", ["9001", "9002"])
+@pytest.mark.parametrize("watts", ["9001", "9002", "9003"])
 async def test_what_a_class_itself_refuses(shell: Shell, watts: str) -> None:
     """Its own code's error is the cause, and the item is named all the same; also among others of its partition. So is
     one that raises the library's own error."""

@@ -377,7 +377,7 @@ def naming(model: Model[Any], item: Item) -> Generator[None, None, None]:
     error of the class's own code is its cause."""
     try:
         yield
-    except (DeclarationError, InvalidRequest):
+    except DeclarationError:
         raise
     except Exception as error:
         found = _named(model, item, error if isinstance(error, Corrupt) else _own_error(model, error))
