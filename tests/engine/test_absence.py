@@ -111,6 +111,7 @@ STATES: Mapping[str, Mapping[str, Any]] = {
     "null": dict.fromkeys(NAMES, NULL),
     "empty": EMPTY,
     "full": FULL,
+    "a list where anything may be": {"free": {"L": [{"S": "x"}]}},
     "nulls inside": {"inner": {"M": {"text": NULL, "tags": NULL}}},
 }
 Python = Callable[[Doc], object]
@@ -193,6 +194,8 @@ ROWS: Mapping[str, tuple[Condition, Python]] = {
     "an object exists": (attr(Doc.inner).exists(), lambda d: d.inner is not None),
     "anything is None": (attr(Doc.free).is_(None), lambda d: d.free is None),
     "anything exists": (attr(Doc.free).exists(), lambda d: d.free is not None),
+    "anything starts with ''": (attr(Doc.free).starts_with(""), lambda d: isinstance(d.free, str)),
+    "anything contains ''": (attr(Doc.free).contains(""), lambda d: d.free is not None and "" in d.free),
     "anything != abc": (attr(Doc.free) != "abc", lambda d: d.free != "abc"),
 }
 
