@@ -44,7 +44,8 @@ class Meter:
     * `bytes_out` and `bytes_in` are HTTP bytes, heads included.
     * `read_units` and `write_units` are what the service reports, for requests that ask for it.
     * `passed_over` counts the items that were read and paid for, and are in no result: they belong to none of the
-      classes asked for, as without a type attribute; or a filter left them out, the caller's or that of expired items.
+      classes asked for, as without a type attribute; or a query's filter left them out, the caller's or that of expired
+      items.
     * `estimated` names the operations whose units on the local engine differ from those on AWS, with the difference.
 
     What a local engine's table needs at its first use is not counted: AWS has no such requests.
