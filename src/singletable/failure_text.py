@@ -24,6 +24,19 @@ def is_of_function(error: BaseException) -> bool:
     return isinstance(error, Exception)
 
 
+class Caught:
+    """The failure of an application's function as a value: `with Caught() as caught: ...`, then `caught.error`."""
+
+    error: BaseException | None = None
+
+    def __enter__(self) -> Caught:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self.error = error
+        return error is not None and is_of_function(error)
+
+
 def _is_of_signal(error: BaseException) -> bool:
     """Whether the error's traceback contains the handler of a signal."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]

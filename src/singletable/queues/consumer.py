@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from singletable.errors import InvalidRequest
-from singletable.failure_text import is_of_function
+from singletable.failure_text import Caught
 from singletable.flow.port import Port
 from singletable.flow.services import SQS
 from singletable.flow.stop import Stop
@@ -213,22 +213,15 @@ def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:
     """A call that returns the handler's error as a value: a SystemExit that left a thread would end the loop too."""
 
     async def settle(result: Awaitable[object]) -> BaseException | None:
-        try:
+        with Caught() as caught:
             await result
-        except BaseException as error:
-            if not is_of_function(error):
-                raise
-            return error
-        return None
+        return caught.error
 
     def call() -> Any:
-        try:
+        result: object = None
+        with Caught() as caught:
             result = handle(message)
-        except BaseException as error:
-            if not is_of_function(error):
-                raise
-            return error
-        return settle(result) if inspect.isawaitable(result) else None
+        return settle(result) if inspect.isawaitable(result) else caught.error
 
     async def call_in_loop() -> BaseException | None:
         outcome: Any = call()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from singletable.failure_text import is_of_function
+from singletable.failure_text import Caught
 from singletable.flow import FlowSuspended
 from singletable.flow.calls import refuse_awaitable
 from singletable.flow.port import Port
@@ -53,22 +53,14 @@ async def _call(port: Port, handler: Handler, change: AnyChange) -> BaseExceptio
         # Its error comes back as a value: a SystemExit that left a thread would end the event loop too.
         outcomes = await port.call_all([partial(_error_of, handler, change)])
         return outcomes[0]
-    try:
+    with Caught() as caught:
         await (handler.function(port, change) if handler.is_flow else handler.function(change))
-    except FlowSuspended:
-        raise
-    except BaseException as error:
-        if not is_of_function(error):
-            raise
-        return error
-    return None
+    if isinstance(caught.error, FlowSuspended):
+        raise caught.error
+    return caught.error
 
 
 def _error_of(handler: Handler, change: AnyChange) -> BaseException | None:
-    try:
+    with Caught() as caught:
         refuse_awaitable(handler.function(change), f"the {handler.what} handler of {handler.type}")
-    except BaseException as error:
-        if not is_of_function(error):
-            raise
-        return error
-    return None
+    return caught.error

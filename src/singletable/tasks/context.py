@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import InvalidRequest
-from singletable.failure_text import is_of_function
+from singletable.failure_text import Caught
 from singletable.flow.calls import refuse_awaitable
 from singletable.flow.port import Port
 from singletable.foundation import Write
@@ -131,23 +131,13 @@ Attempt = Callable[[], Any]
 
 def attempt(claimed: Claimed, call: Callable[[], Any], *, is_async: bool) -> Attempt:
     def run() -> Ended:
-        with _in(claimed):
-            try:
-                refuse_awaitable(call(), f"the task {claimed.item.function}")
-            except BaseException as error:
-                if not is_of_function(error):
-                    raise
-                return Ended(error)
-        return Ended()
+        with _in(claimed), Caught() as caught:
+            refuse_awaitable(call(), f"the task {claimed.item.function}")
+        return Ended(caught.error)
 
     async def run_awaiting() -> Ended:
-        with _in(claimed):
-            try:
-                await call()
-            except BaseException as error:
-                if not is_of_function(error):
-                    raise
-                return Ended(error)
-        return Ended()
+        with _in(claimed), Caught() as caught:
+            await call()
+        return Ended(caught.error)
 
     return run_awaiting if is_async else run
