@@ -90,7 +90,7 @@ def streamed(db: Database) -> bytes:
     tail = RecordTail(db.port, told, "horizon")
     found = [each for _ in range(3) for each in db.run(tail.read())]
     assert found
-    return b"\n".join(msgspec.json.encode(getattr(each, "record", None)) for each in found)
+    return b"\n".join(msgspec.json.encode(each) for each in found)
 
 
 def killed_copy(source: Database, target: Database, **options: Any) -> None:

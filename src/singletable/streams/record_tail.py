@@ -20,14 +20,6 @@ _LOOK_EVERY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class TailedRecord:
-    """A record, and the shard that it is from."""
-
-    shard: str
-    record: StreamRecord
-
-
-@dataclass(frozen=True)
 class TailedGap:
     """Changes that were trimmed before they were read, or that came while a shard could not be read."""
 
@@ -71,14 +63,14 @@ class RecordTail:
     """In seconds since 1970."""
     _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
     """Of each shard that was begun."""
-    _found: list[TailedRecord | TailedGap] = field(default_factory=list["TailedRecord | TailedGap"])
+    _found: list[StreamRecord | TailedGap] = field(default_factory=list["StreamRecord | TailedGap"])
     """What was read and not given yet: a request that fails behind it loses nothing."""
     _is_begun: bool = False
 
     def __post_init__(self) -> None:
         self.source = self.port.to(DYNAMODB_STREAMS)
 
-    async def read(self) -> list[TailedRecord | TailedGap]:
+    async def read(self) -> list[StreamRecord | TailedGap]:
         """What has come since the last reading, and gaps where they are; nothing where nothing has.
 
         A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
@@ -110,7 +102,7 @@ class RecordTail:
         for record in answer.records:
             if record.sequence > place.last:
                 if record.dynamodb.approximate_creation_date_time >= place.skip_before:
-                    self._found.append(TailedRecord(id, record))
+                    self._found.append(record)
                 place.last, place.is_latest = record.sequence, False
         place.read_at = began
         place.iterator = answer.next_shard_iterator

@@ -55,7 +55,7 @@ class Tail:
             if isinstance(one, TailedGap):
                 found.append(one)
             else:
-                found += self._seen(one.record)
+                found += self._seen(one)
         return found
 
     def _seen(self, record: StreamRecord) -> Iterator[TailedChange]:
