@@ -97,18 +97,11 @@ def _as_they_are(values: Values, bad: Bad) -> Values:
 
 
 def _read_from_key(plan: Scalar) -> Callable[[Values, Bad], Values]:
-    def cells(values: Values, bad: Bad) -> Values:
-        found: Values = []
-        for place, value in enumerate(values):
-            try:
-                read = plan.parse(value)
-            except (ValueError, LookupError):
-                bad.add(place)
-                read = None
-            found.append(read.partition if isinstance(read, KeyOf) else read)
-        return found
+    def cell(value: Any) -> Any:
+        read = plan.parse(value)
+        return read.partition if isinstance(read, KeyOf) else read
 
-    return cells
+    return lambda values, bad: _each(values, bad, cell)
 
 
 def _with_absent(f: Field, array: Array) -> Array:
@@ -144,13 +137,7 @@ def _decimals(values: Values, bad: Bad) -> pa.Array[Any]:
     # Arrow's cast gives another number, and no error, where the digits before the point pass its 128 bits.
     far = [n for n, v in enumerate(values) if v is not None and (len(v) > _MOST_WHOLE or "e" in v or "E" in v)]
     beyond = [n for n in far if not _WHOLE(values[n])]
-    values = _without(values, beyond, bad) if beyond else values
-    try:
-        return pa.array(values, pa.string()).cast(DECIMAL_TYPE)
-    except pa.ArrowInvalid:
-        return _one_by_one(
-            values, bad, DECIMAL_TYPE, lambda v: pa.array([v], pa.string()).cast(DECIMAL_TYPE)[0].as_py()
-        )
+    return _cast(_without(values, beyond, bad), bad, DECIMAL_TYPE)
 
 
 def _floats(values: Values, bad: Bad) -> pa.Array[Any]:
@@ -168,26 +155,26 @@ def _instants(values: Values, bad: Bad) -> pa.Array[Any]:
         for n, v in enumerate(values)
         if v is not None and (len(v) != _CANONICAL_INSTANT or v[26] != "Z" or v[10] != "T")
     ]
-    values = _without(values, other, bad) if other else values
-    try:
-        return pa.array(values, pa.string()).cast(INSTANT_TYPE)
-    except pa.ArrowInvalid:
-        return _one_by_one(values, bad, INSTANT_TYPE, lambda v: pa.array([v]).cast(INSTANT_TYPE)[0].as_py())
+    return _cast(_without(values, other, bad), bad, INSTANT_TYPE)
 
 
 def _expiries(values: Values, bad: Bad) -> pa.Array[Any]:
     far = [n for n, v in enumerate(values) if v is not None and not 0 <= v <= _LAST_EXPIRY]
-    values = _without(values, far, bad) if far else values
-    return pa.array([None if v is None else v * _SECOND for v in values], pa.int64()).cast(INSTANT_TYPE)
+    seconds = _without(values, far, bad)
+    return pa.array([None if v is None else v * _SECOND for v in seconds], pa.int64()).cast(INSTANT_TYPE)
 
 
 def _days(values: Values, bad: Bad) -> pa.Array[Any]:
     other = [n for n, v in enumerate(values) if v is not None and (len(v) != 10 or v[4] != "-" or v[7] != "-")]
-    values = _without(values, other, bad) if other else values
+    return _cast(_without(values, other, bad), bad, pa.date32())
+
+
+def _cast(values: Values, bad: Bad, type: pa.DataType) -> pa.Array[Any]:
+    """Texts that Arrow reads as another type; one by one where it can't read one of them."""
     try:
-        return pa.array(values, pa.string()).cast(pa.date32())
+        return pa.array(values, pa.string()).cast(type)
     except pa.ArrowInvalid:
-        return _one_by_one(values, bad, pa.date32(), lambda v: pa.array([v]).cast(pa.date32())[0].as_py())
+        return _one_by_one(values, bad, type, lambda v: pa.array([v], pa.string()).cast(type)[0].as_py())
 
 
 def _uuids(values: Values, bad: Bad) -> pa.Array[Any]:
@@ -241,18 +228,25 @@ def _loaded(column: Column) -> Array:
 
 
 def _one_by_one(values: Values, bad: Bad, type: pa.DataType, read: Callable[[Any], Any]) -> pa.Array[Any]:
+    return pa.array(_each(values, bad, read), type)
+
+
+def _each(values: Values, bad: Bad, read: Callable[[Any], Any]) -> Values:
+    """What is read of each value; None, and its place in `bad`, for one that can't be read."""
     cells: Values = []
     for place, value in enumerate(values):
         try:
             cells.append(None if value is None else read(value))
-        except (ValueError, LookupError, TypeError, ArithmeticError):
+        except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
             bad.add(place)
             cells.append(None)
-    return pa.array(cells, type)
+    return cells
 
 
 def _without(values: Values, places: Sequence[int], bad: Bad) -> Values:
     """The values with None at some places, which take the slow way."""
+    if not places:
+        return values
     bad.update(places)
     left = list(values)
     for place in places:
@@ -310,16 +304,6 @@ def _written(write: Callable[[Any], str]) -> Callable[[Values, Bad], Values]:
         try:
             return [None if v is None else write(v) for v in values]
         except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
-            return _tried(values, bad)
-
-    def _tried(values: Values, bad: Bad) -> Values:
-        found: Values = []
-        for place, value in enumerate(values):
-            try:
-                found.append(None if value is None else write(value))
-            except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
-                bad.add(place)
-                found.append(None)
-        return found
+            return _each(values, bad, write)
 
     return texts
