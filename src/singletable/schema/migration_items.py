@@ -37,7 +37,15 @@ from singletable.schema.table import (
 _NONE: Mapping[str, int] = {}
 
 
-class FillPart(Entity):
+class _OwnItem(Entity):
+    """An item that no class of an application is told of."""
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+class FillPart(_OwnItem):
     """How far one segment of a fill has come."""
 
     declaration: str
@@ -51,10 +59,6 @@ class FillPart(Entity):
     written: int = 0
     old_keys: dict[str, int] = field(default_factory=dict[str, int])
     """How many items lay under the keys that their classes had before, by type."""
-
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
 
     @property
     def after(self) -> Key | None:
@@ -76,7 +80,7 @@ class FillPart(Entity):
         )
 
 
-class ModelRecord(Entity):
+class ModelRecord(_OwnItem):
     """The model that a table was last brought to."""
 
     model: str
@@ -87,12 +91,8 @@ class ModelRecord(Entity):
     fence: int
     """Of the apply that wrote it."""
 
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
 
-
-class ApplyLease(Entity):
+class ApplyLease(_OwnItem):
     """Who changes the table: at most one apply at a time."""
 
     fence: int
@@ -106,12 +106,8 @@ class ApplyLease(Entity):
     doing: str = ""
     """The step that it is at, for people."""
 
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
 
-
-class ErasureRecord(Entity):
+class ErasureRecord(_OwnItem):
     """An erasure that goes on, or what is left of one that has ended: counts and times, and nothing of the subject."""
 
     erasure: str
@@ -135,10 +131,6 @@ class ErasureRecord(Entity):
     again: list[str] = field(default_factory=list[str])
     """Documents whose deletion has begun, by their ids, until it has ended: such a one is in no list any more."""
 
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
-
 
 @cache
 def erasures_of(table: Table) -> type[Any]:
@@ -154,14 +146,10 @@ def erasures_of(table: Table) -> type[Any]:
     return TableErasure
 
 
-class SharedBudget(Entity):
+class SharedBudget(_OwnItem):
     """Who shares a rate. Each process has an attribute `m_<random id>` besides, a number that it raises."""
 
     name: str
-
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
 
 
 @cache
@@ -178,7 +166,7 @@ def shared_rates_of(table: Table) -> type[Any]:
     return TableSharedBudget
 
 
-class Transfer(Entity):
+class Transfer(_OwnItem):
     """How far a copy or an import into the table has come. It goes when that has ended."""
 
     transfer: str
@@ -187,10 +175,6 @@ class Transfer(Entity):
     """As JSON, with the key that it has come to. Empty where that stays with the user who copies."""
     token: str
     """Random: by it a copy knows its own table from another."""
-
-    @classmethod
-    def __special__(cls, table: Table, type: str) -> Special:
-        return Special(is_admitted=False)
 
 
 @cache
