@@ -39,7 +39,6 @@ from singletable.records.check_passes import (
     ItemCheck,
     ItemPass,
     Lane,
-    Layer,
     LayerChecks,
     PageRead,
     Pass,
@@ -55,14 +54,14 @@ from singletable.records.check_passes import (
     scan_pages,
     type_in,
 )
-from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
+from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
 from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
-from singletable.records.moves import Move, Outcome, TryMove, move_of, moved
+from singletable.records.moves import Move, Outcome, TryMove, move_of
 from singletable.records.page import Page, Position
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.read import (
@@ -93,8 +92,6 @@ from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Ran
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
 from singletable.schema.migration_items import (
-    ApplyLease,
-    ModelRecord,
     apply_lease_of,
     erasures_of,
     fill_parts_of,
@@ -111,7 +108,6 @@ from singletable.schema.references import (
     cleared,
     complete_patterns,
     empty,
-    mentions,
     references_of,
     target_of,
 )
@@ -131,7 +127,6 @@ __all__ = [
     "TOP",
     "UNREAD",
     "AccessPattern",
-    "ApplyLease",
     "AwaitingDatabase",
     "Belonging",
     "BlockingDatabase",
@@ -158,11 +153,9 @@ __all__ = [
     "KeyPart",
     "KeyParts",
     "Lane",
-    "Layer",
     "LayerBelongings",
     "LayerChecks",
     "Model",
-    "ModelRecord",
     "Moment",
     "Move",
     "OnUnreadable",
@@ -198,7 +191,6 @@ __all__ = [
     "as_read",
     "attribute_docs",
     "belongings_of",
-    "both",
     "capture_sort",
     "captured_of",
     "carries",
@@ -227,7 +219,6 @@ __all__ = [
     "get_at",
     "get_many",
     "get_operation",
-    "guard",
     "guard_actions",
     "guard_key",
     "guard_prefix",
@@ -242,13 +233,11 @@ __all__ = [
     "key_type",
     "load_or_tell",
     "maintain_stream",
-    "mentions",
     "migration_models",
     "model_for",
     "model_of",
     "models_of",
     "move_of",
-    "moved",
     "named_in_keys",
     "names_around",
     "open_query",
