@@ -127,7 +127,8 @@ class Mutator(Generic[P, D]):
         try:
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.where}: {error}. It takes {_shown(self.__signature__)}.") from None
+            wanted = self.__signature__.replace(return_annotation=inspect.Signature.empty)
+            raise TypeError(f"{self.where}: {error}. It takes {wanted}.") from None
         bound.apply_defaults()
         return Mutation(self.name, self._codec.encode(dict(bound.arguments)).decode())
 
@@ -175,10 +176,6 @@ class Mutator(Generic[P, D]):
     @cached_property
     def _decode(self) -> Any:
         return json_decoder(self._struct).decode
-
-
-def _shown(signature: inspect.Signature) -> str:
-    return str(signature.replace(return_annotation=inspect.Signature.empty))
 
 
 def make_mutator(

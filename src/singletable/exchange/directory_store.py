@@ -100,10 +100,6 @@ class DirectoryStore:
             target = path_in(self.directory, path)
             target.unlink(missing_ok=True)
             for folder in target.parents:
-                if folder == self.directory or self.directory not in folder.parents or _is_used(folder):
+                if folder == self.directory or self.directory not in folder.parents or any(folder.iterdir()):
                     return
                 folder.rmdir()
-
-
-def _is_used(folder: Path) -> bool:
-    return next(folder.iterdir(), None) is not None

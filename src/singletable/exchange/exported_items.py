@@ -105,7 +105,7 @@ def _in_order(exports: Sequence[TableExportFiles]) -> tuple[TableExportFiles, li
 def _following(base: TableExportFiles, changes: Sequence[TableExportFiles]) -> Iterator[TableExportFiles]:
     """Those that end after the base, by their ends. One that ends before it says nothing that the base has not."""
     reached = base.summary.export_time
-    for export in sorted(changes, key=_end_of):
+    for export in sorted(changes, key=lambda export: str(export.summary.export_to_time or "")):
         begins, ends = export.summary.export_from_time, export.summary.export_to_time
         if begins is None or ends is None or reached is None:
             raise Corrupt(f"{base.where} or {export.where} does not say of which time it is")
@@ -119,7 +119,3 @@ def _following(base: TableExportFiles, changes: Sequence[TableExportFiles]) -> I
             )
         reached = ends
         yield export
-
-
-def _end_of(export: TableExportFiles) -> str:
-    return str(export.summary.export_to_time or "")

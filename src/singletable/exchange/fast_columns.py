@@ -77,7 +77,8 @@ class Part(msgspec.Struct, frozen=True):
 def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: Part | None) -> FastColumn:
     """The fast way to a column. `part` is that of a value of parts, if there is one."""
     if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
-        return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), _plain(f, pa.string()))
+        array = _with_absent(f, _typed(pa.string()))
+        return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), array)
     made = FAST.get(id(f.plan))
     if made is not None:
         inner, tag, array = made
@@ -115,10 +116,6 @@ def _with_absent(f: Field, array: Array) -> Array:
         return array(values, bad)
 
     return checked
-
-
-def _plain(f: Field, type: pa.DataType) -> Array:
-    return _with_absent(f, _typed(type))
 
 
 def _typed(type: pa.DataType) -> Array:
@@ -274,7 +271,8 @@ def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[
     if plan in (INSTANT, DAY, UNIQUE_ID) or issubclass(slot.type, Verbatim) or column.cells is not _as_they_are:
         return _as_they_are  # as they are stored, in the form that the column has checked
     if issubclass(slot.type, Enum):
-        return _mapped({member.value: enum_text(member) for member in slot.type})
+        written = {member.value: enum_text(member) for member in slot.type}
+        return lambda values, bad: [written.get(value) for value in values]
     write = template.writer_of(slot)
     if plan is TEXT:
         return _written_texts(write)
@@ -282,10 +280,6 @@ def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[
         return _written(write)
     tag = column.tag
     return _written(lambda value: write(plan.load({tag: str(value)})))
-
-
-def _mapped(texts: dict[Any, str]) -> Callable[[Values, Bad], Values]:
-    return lambda values, bad: [texts.get(value) for value in values]
 
 
 def _written_texts(write: Callable[[str], str]) -> Callable[[Values, Bad], Values]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -66,7 +66,7 @@ def _map(element: Part) -> Part:
     tag, build, type = element.tag, element.array, pa.map_(pa.string(), element.type)
 
     def array(values: Values, bad: Bad) -> Any:
-        pairs = [pair for value in values if value is not None for pair in sorted(value.items(), key=_name)]
+        pairs = [pair for value in values if value is not None for pair in sorted(value.items(), key=itemgetter(0))]
         inside = _inside(build, [getattr(each, tag) for _, each in pairs], values, bad)
         names = pa.array([name for name, _ in pairs], pa.string())
         made: Any = pa.MapArray.from_arrays(_offsets(values), names, inside)
@@ -133,7 +133,3 @@ def _offsets(values: Values) -> Any:
 
 def _mask(values: Values) -> Any:
     return pa.array([value is None for value in values]) if None in values else None
-
-
-def _name(pair: tuple[str, Any]) -> str:
-    return pair[0]

@@ -98,7 +98,7 @@ class Parts:
         batches = self._waiting.pop(name)
         part = self._part(name)
         with writing_to(self._store):
-            for batch in _joined(batches):
+            for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
                 part.writer.write(batch)
                 part.rows += batch.num_rows
         self._buffered -= sum(batch.nbytes for batch in batches)
@@ -113,7 +113,3 @@ class Parts:
                 writer = open_writer(self._format, draft, self._schemas[name])
             part = self._open[name] = _Part(path, draft, writer)
         return part
-
-
-def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()

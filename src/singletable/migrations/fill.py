@@ -241,7 +241,7 @@ class _Run:
 
     async def _compare(self, moves: Sequence[Move]) -> None:
         """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
-        gets = [GetItem(move.put.table, _new_key(move), RAW, consistent=True) for move in moves]
+        gets = [GetItem(move.put.table, move.key.model.key_item(move.key), RAW, consistent=True) for move in moves]
         there = await self._patiently(gets)
         write_id = self.table.definition.write_id_attribute
         for move, item in zip(moves, there, strict=True):
@@ -309,10 +309,6 @@ def _without(item: Item, attribute: str) -> Item:
 def _key(write: Write) -> Key:
     """The key of the item as it was read."""
     return write.key if isinstance(write, UpdateItem) else write.old.model.key_item(write.old)
-
-
-def _new_key(move: Move) -> Key:
-    return move.key.model.key_item(move.key)
 
 
 def moving_keys(table: Table) -> Iterator[tuple[str, Captured]]:

@@ -38,7 +38,8 @@ class _Count:
         """A page that ends at a key; None for the last."""
         after = None if last is None else {name: {"S": text} for name, text in zip(self._names, last, strict=True)}
         old_keys = Counter(need.key.model.type for need in needs if isinstance(need, Move))
-        self._part = self._part.moved(after, len(needs), sum(map(_is_write, needs)), old_keys)
+        writes = sum(isinstance(need, (Move, UpdateItem)) for need in needs)
+        self._part = self._part.moved(after, len(needs), writes, old_keys)
         size = size_units(model_for(self._part).item(self._part))
         self.pages += 1
         self.read_units += read_units
@@ -144,7 +145,3 @@ class SegmentPages:
 def _moved(move: Move) -> _Seen:
     """An item under its new key."""
     return _Seen((move.key.partition, move.key.low), item_size(move.put.item))
-
-
-def _is_write(need: Need) -> bool:
-    return isinstance(need, (Move, UpdateItem))

@@ -16,7 +16,7 @@ from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.docstrings import class_doc
 from singletable.schema.guard_items import models_of
-from singletable.schema.key_values import TOP, Slot
+from singletable.schema.key_values import TOP
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
@@ -162,13 +162,9 @@ def _parameters(captured: Captured) -> tuple[Parameter, ...]:
     partition, sort = captured.templates
     slots = {p.slot.name: p.slot for t in (sort, partition) for p in t.parts if p.slot}
     return tuple(
-        Parameter(name, _type_name(slots[name]), name not in partition.names, parameter.default is ANY)
+        Parameter(name, slots[name].type.__name__, name not in partition.names, parameter.default is ANY)
         for name, parameter in captured.parameters.items()
     )
-
-
-def _type_name(slot: Slot) -> str:
-    return slot.type.__name__
 
 
 def _requests(may_be_open: bool, was: Captured | None) -> str:

@@ -94,7 +94,7 @@ class StateEntities:
 @cache
 def state_entities(table: Table, leases: LeasesIn) -> StateEntities:
     """The entities for the changes of a table, stored in it or in a table beside it."""
-    stored_in = table if leases == "same" else _beside(table)
+    stored_in = table if leases == "same" else Table(f"{table.name}-leases")
     return StateEntities(stored_in, *_entities(stored_in))
 
 
@@ -107,10 +107,6 @@ def leases_needed(port: Port, state: StateEntities) -> Generator[None, None, Non
         if not port.traits.creates_tables:
             error.hint = "Create the table of leases with db.create_table(changes.leases)."
         raise
-
-
-def _beside(table: Table) -> Table:
-    return Table(f"{table.name}-leases")
 
 
 def _entities(table: Table) -> tuple[type[Any], ...]:

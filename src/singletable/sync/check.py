@@ -69,7 +69,8 @@ class SyncCheck(ItemCheck):
             _finding(record, "sync.crossed", what)
             for record in records
             if (group := groups.get(record.client)) is not None
-            and _owner(group) != (record.principal, model.words.document, record.document_id)
+            and (group.user, group.document, group.project)
+            != (record.principal, model.words.document, record.document_id)
         ]
 
     async def _groups_of(self, port: Port, clients: Mapping[str, None]) -> dict[str, Group]:
@@ -92,10 +93,6 @@ def sync_checks(table: Table, models: Sequence[DocumentModel]) -> LayerChecks:
 async def check(port: Port, context: Context[Any]) -> list[Finding]:
     """All findings; [] for a sound table. Documents have a check of their own."""
     return await flows.check_layers(port, [sync_checks(context.model.table, [context.model])])
-
-
-def _owner(group: Group) -> tuple[str, str, str]:
-    return group.user, group.document, group.project
 
 
 def _loaded(kind: type[E], items: Sequence[Item]) -> Iterator[E]:

@@ -8,7 +8,7 @@ client sends all unconfirmed mutations in order, so a client that follows the pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ class Pusher:
             return PushResult(CLIENT_STATE_NOT_FOUND)
         if not once:
             return PushResult()
-        submissions = [self._submission(each, user) for each in _in_order(once.values())]
+        submissions = [self._submission(each, user) for each in sorted(once.values(), key=lambda each: each.id)]
         return PushResult(skipped=len(await submit_in_order(port, self.context, document_id, submissions)))
 
     def _submission(self, pushed: Pushed, user: str) -> Submission:
@@ -81,7 +81,3 @@ class Pusher:
     def _flawed(self, name: str, flaw: str) -> Mutation:
         """A mutation that will be rejected at once: under an unknown name it would wait for a newer program."""
         return Mutation.of(name if name in self.context.model.mutators else NAMELESS, {FLAW: flaw})
-
-
-def _in_order(pushed: Iterable[Pushed]) -> list[Pushed]:
-    return sorted(pushed, key=lambda each: each.id)

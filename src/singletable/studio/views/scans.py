@@ -42,7 +42,8 @@ async def sampled(
         for item in page.items:
             found.append(item)
             if len(found) == limit:
-                return Sampled(found, seal.seal(_key_of(table, item), binding, port.now()))
+                key = {name: item[name] for name in table.definition.key}
+                return Sampled(found, seal.seal(key, binding, port.now()))
         position = page.after
         if position is None:
             return Sampled(found, None)
@@ -60,7 +61,3 @@ def _scan(port: Port, table: Table, types: Sequence[str], after: Key | None, lef
         after=after,
     )
     return Scan(table.name, selection, RAW)
-
-
-def _key_of(table: Table, item: Item) -> Key:
-    return {name: item[name] for name in table.definition.key}
