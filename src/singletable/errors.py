@@ -46,7 +46,7 @@ Set it here, once: every error then carries the address of its page, as `help_ur
 class SingletableError(Exception):
     """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
 
-    `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next.
+    `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next. A key has its table with it.
     """
 
     code: ClassVar[str] = "error"
@@ -64,7 +64,7 @@ class SingletableError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
-        self.table = table
+        self.table = table or _table_of(key)
         self.key = key
         self.attribute = attribute
         self.operation = operation
@@ -89,6 +89,10 @@ class SingletableError(Exception):
     def help_url(self) -> str | None:
         """The error's page in the published documentation; None while `DOCS_URL` is not set."""
         return f"{DOCS_URL}/reference/errors/{self.code}.html" if DOCS_URL else None
+
+
+def _table_of(key: Any) -> str | None:
+    return getattr(getattr(getattr(key, "model", None), "table", None), "name", None)
 
 
 class Shown(Struct, frozen=True):

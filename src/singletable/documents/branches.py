@@ -114,7 +114,6 @@ def _taken(context: Context[Any], new: str) -> AlreadyExists:
     return AlreadyExists(
         "there is, or was, a document of this id already",
         key=context.model.rows.version.by_number(new, 0),
-        table=context.model.table.name,
         operation="branch",
         hint="Take another id: the id of a deleted document is not used again.",
     )

@@ -38,7 +38,6 @@ async def create(port: Port, context: Context[D], parent: str, document_id: str,
         raise AlreadyExists(
             "there is, or was, a document of this id already",
             key=rows.version.by_number(document_id, 0),
-            table=context.model.table.name,
             operation="create",
             hint="Ids are the whole table's, and not used again: read it with head(), or take another id.",
         ) from None

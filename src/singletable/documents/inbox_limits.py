@@ -78,7 +78,6 @@ async def check_room(
     if len(page.items) >= most:
         raise Unavailable(
             f"{most} mutations wait in the document's inbox, and one comes that can't be applied now either",
-            table=context.model.table.name,
             key=model_for(page.items[0]).key_of(page.items[0]),
             operation="submit",
             hint="Nothing was submitted. check() says what they wait for; collect_garbage() takes old ones away.",

@@ -111,14 +111,11 @@ def _check_number(number: int) -> None:
 
 
 def not_found(context: Context[Any], document_id: str, what: str = "document") -> NotFound:
-    table = context.model.table.name
     key = context.model.rows.version.by_number(document_id, 0)
     if what != "document":
-        return NotFound(
-            f"this document has no {what}", table=table, key=key, operation="read", hint="history() lists its versions."
-        )
+        return NotFound(f"this document has no {what}", key=key, operation="read", hint="history() lists its versions.")
     hint = "create(parent, document_id) makes one."
-    return NotFound("there is no document of this id", table=table, key=key, operation="read", hint=hint)
+    return NotFound("there is no document of this id", key=key, operation="read", hint=hint)
 
 
 async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:

@@ -36,7 +36,6 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
             if cancelled.reasons[0].code == "ConditionalCheckFailed":
                 raise AlreadyExists(
                     f"there is a tag {name!r} already",
-                    table=context.model.table.name,
                     key=context.model.rows.tag.by_name(document_id, name),
                     operation="tag",
                     hint="untag() takes it away.",

@@ -73,7 +73,6 @@ class PutEdge(Write):
             return AlreadyExists(
                 "there is such an edge already",
                 key=self.key,
-                table=self.model.table.name,
                 operation=self.verb,
                 hint="relink() it to change its data.",
             )
@@ -135,11 +134,7 @@ class EdgeMoved(Conflict):
 
 def edge_moved(model: Model[Any], key: KeyOf[Any], verb: str, stored: Item | None) -> SingletableError:
     if stored is None:
-        return NotFound("there is no such edge", key=key, table=model.table.name, operation=verb)
+        return NotFound("there is no such edge", key=key, operation=verb)
     return EdgeMoved(
-        "the edge was changed since it was read",
-        key=key,
-        table=model.table.name,
-        operation=verb,
-        hint="Read it again, then decide.",
+        "the edge was changed since it was read", key=key, operation=verb, hint="Read it again, then decide."
     )

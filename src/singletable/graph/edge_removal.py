@@ -116,8 +116,7 @@ def hold_absence(key: KeyOf[Any]) -> GuardedWrite:
 
 
 def _appeared(key: KeyOf[Any], verb: str) -> EdgeMoved:
-    model = key.model
-    return EdgeMoved(f"there is a {model.kind.__name__} by now", key=key, table=model.table.name, operation=verb)
+    return EdgeMoved(f"there is a {key.model.kind.__name__} by now", key=key, operation=verb)
 
 
 async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:

@@ -127,9 +127,7 @@ async def _commit(port: Port, writes: Sequence[Write]) -> None:
 
 
 def _missing(edge: Any) -> NotFound:
-    key = _key(edge)
-    model = key.model
-    return NotFound("there is no such edge", key=key, table=model.table.name, operation="relink")
+    return NotFound("there is no such edge", key=_key(edge), operation="relink")
 
 
 def _key(edge: Any) -> KeyOf[Any]:
@@ -144,7 +142,6 @@ def _contended(edge: Any, operation: str) -> TransactionConflict:
     return TransactionConflict(
         f"the edge was changed by others between each of {_TRIES} reads and writes",
         key=edge_key(edge),
-        table=model_for(edge).table.name,
         operation=operation,
         hint="Try again later.",
     )

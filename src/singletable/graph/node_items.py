@@ -55,7 +55,6 @@ class UpdateEdgeSet(Write):
                 raise InvalidRequest(
                     "members come into and leave both halves of a node's edge set in one transaction",
                     key=self.key,
-                    table=self.model.table.name,
                     operation="link",
                     hint="Do it in two transactions.",
                 )
@@ -127,7 +126,7 @@ class UpdateEdgeSet(Write):
             what, hint = "the node is being deleted", "Link to another."
         else:
             what, hint = "there is no such node", "Create the node first."
-        return NotFound(what, hint=hint, key=self.key, table=self.model.table.name, operation=self.verb)
+        return NotFound(what, hint=hint, key=self.key, operation=self.verb)
 
 
 @dataclass(eq=False)

@@ -68,7 +68,7 @@ class HoldTombstone(Write):
         return is_type(self.model) & Condition("=", (Stored(TOMBSTONE), Given({"N": self.mark})))
 
     def _refusal(self, stored: Item | None) -> SingletableError:
-        return NotFound("the node was deleted by another call", key=self.key, table=self.model.table.name)
+        return NotFound("the node was deleted by another call", key=self.key)
 
 
 class _End(HoldTombstone):

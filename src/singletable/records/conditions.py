@@ -31,12 +31,16 @@ from singletable.errors import (
     NotFound,
     OutcomeUnknown,
     SingletableError,
+    TransactionConflict,
     VersionMoved,
 )
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
 from singletable.operations import Guard, Item
 from singletable.schema.models import Model
 from singletable.values import Field
+
+TRIES = 20
+"""How often a write is planned again because an item changed after it was read."""
 
 
 def check_verb(model: Model[Any], verb: str) -> None:
@@ -168,13 +172,9 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 
-def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
+def not_found(key: Any, operation: str) -> NotFound:
     return NotFound(
-        "there is no item with this key",
-        key=key,
-        table=model.table.name,
-        operation=operation,
-        hint="create() it first, or use upsert().",
+        "there is no item with this key", key=key, operation=operation, hint="create() it first, or use upsert()."
     )
 
 
@@ -192,7 +192,6 @@ def refused(
             f"the item was written after version {expected} was read",
             stored=found,
             key=key,
-            table=model.table.name,
             operation=operation,
             hint="Read it again, apply the change to the new version, and try again.",
         )
@@ -200,7 +199,6 @@ def refused(
         "the condition does not hold",
         stored=found,
         key=key,
-        table=model.table.name,
         operation=operation,
         condition=words(where) if where is not None else "",
         hint="The stored item is in the error's `stored`. Decide by it, then try again.",
@@ -211,19 +209,17 @@ def in_two_forms(model: Model[Any], key: Any, what: str) -> InvalidRequest:
     return InvalidRequest(
         f"{model.kind.__name__} has stored_as={model.stored_as}, and {what} can't keep both forms of an item in step",
         key=key,
-        table=model.table.name,
         operation="update",
         hint="Update whole attributes of one item, or put the entity.",
     )
 
 
-def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
+def missing_path(key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
     """The error of an update whose path is inside an attribute that the item lacks."""
     return MissingPath(
         "the item lacks what the changed path is inside of",
         stored=found.stored,
         key=key,
-        table=model.table.name,
         attribute=str(parent.handle),
         operation=operation,
         hint=f"It has no {parent.shown}: set that as a whole first, as in attr(User.address).set(...). Nothing was "
@@ -231,11 +227,19 @@ def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, fo
     )
 
 
-def outcome_unknown(model: Model[Any], key: Any, operation: str) -> OutcomeUnknown:
+def contended(key: Any, operation: str) -> TransactionConflict:
+    return TransactionConflict(
+        f"other writers changed the item between each of {TRIES} reads and writes",
+        key=key,
+        operation=operation,
+        hint="Try again later, or write to this item less often.",
+    )
+
+
+def outcome_unknown(key: Any, operation: str) -> OutcomeUnknown:
     return OutcomeUnknown(
         "the answer to an earlier try was lost, and the condition fails now, because of that try or of another writer",
         key=key,
-        table=model.table.name,
         operation=operation,
         hint="Read the item, then decide; or put the write in a transaction, whose token settles a lost answer.",
     )

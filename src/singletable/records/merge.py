@@ -37,7 +37,6 @@ def merged(one: Write, other: Write) -> Write:
     raise InvalidRequest(
         f"{one.verb} and {other.verb} of the same item in one transaction",
         key=other.key,
-        table=other.model.table.name,
         operation="transaction",
         hint="Use one operation for the item.",
     )

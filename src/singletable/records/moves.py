@@ -23,7 +23,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, TooLarge, TransactionConflict
+from singletable.errors import InvalidRequest, TooLarge
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
 from singletable.operations import (
@@ -40,7 +40,7 @@ from singletable.operations import (
 )
 from singletable.operations.answers import RAW, is_too_large
 from singletable.operations.limits import check_item
-from singletable.records.conditions import already_exists, is_absent, is_gone
+from singletable.records.conditions import TRIES, already_exists, contended, is_absent, is_gone
 from singletable.records.guarded_write import check_if, delete_if, put_if
 from singletable.records.old_keys import NEEDED_BY, own
 from singletable.records.unique_guards import Claim, guard_actions
@@ -49,8 +49,6 @@ from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, Put
 from singletable.records.write import UNREAD, Part, Write
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
-
-TRIES = 20
 
 
 class Outcome(Enum):
@@ -144,12 +142,11 @@ class TryMove(Struct, frozen=True):
         return TransactWriteItems(self.move.actions())
 
     def _outcome(self, reasons: Sequence[Reason]) -> Outcome:
-        table = self.move.key.model.table.name
         for reason in reasons:
             if reason.code == "ValidationError":
                 if is_too_large(reason.message):
-                    raise TooLarge("the item would be over 400 KB under its new key", key=self.move.key, table=table)
-                raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key, table=table)
+                    raise TooLarge("the item would be over 400 KB under its new key", key=self.move.key)
+                raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key)
         put, delete, *guards = (reason.code == "ConditionalCheckFailed" for reason in reasons)
         if delete:
             return Outcome.CHANGED
@@ -245,13 +242,3 @@ def _replaces_all(write: Write) -> bool:
     if isinstance(write, PutWrite):
         return write.count is None
     return isinstance(write, DeleteWrite) and not write.needs_item
-
-
-def contended(key: KeyOf[Any], operation: str) -> TransactionConflict:
-    return TransactionConflict(
-        f"other writers changed the item between each of {TRIES} reads and writes",
-        key=key,
-        table=key.model.table.name,
-        operation=operation,
-        hint="Try again later, or write to this item less often.",
-    )

@@ -17,11 +17,12 @@ from singletable.errors import Conflict, SingletableError
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused
-from singletable.records.check_passes import ItemPass, Place, Repair, commit_repair, items_at, place_in, type_in
+from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
 from singletable.records.conditions import is_absent, is_schema, is_type
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
+from singletable.records.readers import Place, place_in
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import refresh_keys, value_as_read
 from singletable.schema.guard_items import guard_key, guards_of
@@ -193,4 +194,4 @@ def _part(key: KeyOf[Any], action: Any) -> GuardedWrite:
 
 def changed(key: KeyOf[Any], verb: str) -> Conflict:
     """The refusal of a repair's part: the item is decided again."""
-    return Conflict("it was changed since it was read", key=key, table=key.model.table.name, operation=verb)
+    return Conflict("it was changed since it was read", key=key, operation=verb)

@@ -15,13 +15,12 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
     TransactionCancelled,
-    TransactionConflict,
 )
 from singletable.expressions import Condition, Update
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused
 from singletable.operations.answers import applied
-from singletable.records.conditions import is_there, outcome_unknown
+from singletable.records.conditions import TRIES, contended, is_there, outcome_unknown
 from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
@@ -30,13 +29,12 @@ from singletable.records.old_keys import NEEDED_BY
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
-from singletable.records.transactions import TRIES, commit
+from singletable.records.transactions import commit
 from singletable.records.two_forms import update_both_forms
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
-from singletable.schema.models import Model, model_for
-from singletable.schema.patterns import KeyOf
+from singletable.schema.models import model_for
 
 
 async def create(port: Port, entity: Any) -> None:
@@ -103,7 +101,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
                 prove_absence = True
             else:
                 return fresh
-    raise _contended(model, key, "upsert")
+    raise contended(key, "upsert")
 
 
 async def delete(port: Port, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
@@ -180,7 +178,7 @@ async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_a
         else:
             write.done()
             return answer
-    raise _contended(write.model, write.key, write.verb)
+    raise contended(write.key, write.verb)
 
 
 async def read_current(port: Port, write: Write, now: float) -> Any:
@@ -208,7 +206,7 @@ async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prov
         return Evidence(await port.send(stored_read(write)), refused.unsettled, was_read=True)
     except SingletableError as error:
         if refused.unsettled:
-            raise outcome_unknown(write.model, write.key, write.verb) from error
+            raise outcome_unknown(write.key, write.verb) from error
         raise
 
 
@@ -220,7 +218,7 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
         return fresh
     gone = isinstance(write, DeleteWrite) and not is_there(model, stored, moment.now)
     if known.unsettled and not part.certain and not gone:
-        raise outcome_unknown(model, write.key, write.verb) from None
+        raise outcome_unknown(write.key, write.verb) from None
     error = part.refusal(stored)
     if known.was_read and is_outdated(write, error, stored, moment.now):
         return current
@@ -266,13 +264,3 @@ def _applied(write: Write, item: Item | None, error: Exception) -> Applied:
     raised = applied(item, error, write.verb, write.model.table.name)
     raised.key = write.key
     return raised
-
-
-def _contended(model: Model[Any], key: KeyOf[Any], operation: str) -> TransactionConflict:
-    return TransactionConflict(
-        f"other writers changed the item between each of {TRIES} reads and writes",
-        key=key,
-        table=model.table.name,
-        operation=operation,
-        hint="Try again later, or write to this item less often.",
-    )

@@ -26,7 +26,7 @@ from singletable.expressions import Condition, Update, words
 from singletable.flow.port import Port
 from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems
 from singletable.operations.answers import is_too_large
-from singletable.records.conditions import is_there
+from singletable.records.conditions import TRIES, is_there
 from singletable.records.first_use import ready
 from singletable.records.index_keys import check_updates
 from singletable.records.merge import merged
@@ -41,9 +41,6 @@ from singletable.records.write import UNREAD, Moment, Needs, Part, Write
 from singletable.schema.entities import Entity
 from singletable.schema.mistakes import check_joins
 from singletable.schema.patterns import KeyOf
-
-TRIES = 20
-"""How often a write is planned again because an item changed after it was read."""
 
 _PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
@@ -386,15 +383,14 @@ async def _proofs(
 def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
         return part.refusal(reason.stored)
-    table = write.model.table.name
     if is_too_large(reason.message):
         what, hint = (
             "the item would be over 400 KB",
             "Keep large content outside the item, or split it over several.",
         )
-        return TooLarge(what, hint=hint, key=write.key, table=table, operation=write.verb)
+        return TooLarge(what, hint=hint, key=write.key, operation=write.verb)
     what = f"DynamoDB refused the {write.verb}: {reason.code}"
-    return InvalidRequest(what, key=write.key, table=table, operation=write.verb, hint=write.advice(reason.message))
+    return InvalidRequest(what, key=write.key, operation=write.verb, hint=write.advice(reason.message))
 
 
 def _failure(write: Write, error: SingletableError) -> Failure:

@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from singletable.errors import TransactionConflict
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import (
+    TRIES,
     both,
     carries,
+    contended,
     in_two_forms,
     is_alive,
     is_count,
@@ -32,8 +33,6 @@ from singletable.records.proof import stored_read
 from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
 from singletable.records.verbs import UpdateWrite
 
-TRIES = 20
-
 
 async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
     """Update an item in both its forms. A consistent read, then a write; two more where an older program wrote it last.
@@ -45,7 +44,7 @@ async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
     for _ in range(TRIES):
         stored: Item | None = await port.send(stored_read(write))
         if stored is None or not is_there(model, stored, port.now()):
-            raise not_found(model, write.key, write.verb)
+            raise not_found(write.key, write.verb)
         stale = upgrade_if_needed(model, stored, model.version_of(stored))
         try:
             if stale is not None:
@@ -59,13 +58,7 @@ async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
                 return model.load(now or {})
             if now is not None and is_same_item(now, stored):
                 raise refused(model, write.key, write.verb, write.where, write.expected, stored) from None
-    raise TransactionConflict(
-        f"other writers changed the item between each of {TRIES} reads and writes",
-        key=write.key,
-        table=model.table.name,
-        operation=write.verb,
-        hint="Try again later, or write to this item less often.",
-    )
+    raise contended(write.key, write.verb)
 
 
 def _check(write: UpdateWrite) -> None:

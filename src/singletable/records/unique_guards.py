@@ -43,7 +43,6 @@ class Claim(Struct, frozen=True):
         return NotUnique(
             "another item has this value",
             key=self.owner,
-            table=self.model.table.name,
             attribute=f"{self.model.kind.__name__}.{self.field.name}",
             hint="Choose another value, or change the item that has it first.",
         )

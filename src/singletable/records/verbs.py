@@ -248,7 +248,7 @@ class UpdateWrite(Write):
         if model.is_in_two_forms:
             raise in_two_forms(model, self.key, "an update in a transaction, or of many items,")
         if current is None:
-            raise not_found(model, self.key, self.verb)
+            raise not_found(self.key, self.verb)
         planned = self._plan(current)
         if isinstance(planned, KeysNeeded):
             return NEEDS
@@ -331,12 +331,12 @@ class UpdateWrite(Write):
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         if not is_there(self.model, stored, now):
-            return not_found(self.model, self.key, self.verb)
+            return not_found(self.key, self.verb)
         found = refused(self.model, self.key, self.verb, self.where, self.expected, stored)
         if type(found) is not ConditionFailed:
             return found
         missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
-        return next((missing_path(self.model, self.key, self.verb, p, found) for p in missing), found)
+        return next((missing_path(self.key, self.verb, p, found) for p in missing), found)
 
 
 @dataclass(eq=False)
@@ -381,7 +381,7 @@ class DeleteWrite(Write):
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         if not is_there(self.model, stored, now):
-            return not_found(self.model, self.key, self.verb)
+            return not_found(self.key, self.verb)
         return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
 
 
@@ -400,7 +400,7 @@ class CheckWrite(Write):
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         if not is_there(self.model, stored, now):
-            return not_found(self.model, self.key, self.verb)
+            return not_found(self.key, self.verb)
         return refused(self.model, self.key, self.verb, self.where, None, stored)
 
 

@@ -90,7 +90,6 @@ def _not_dead(tasks: TaskEntities, key: str, verb: str) -> NotFound:
     return NotFound(
         "no dead task has this key",
         key=tasks.by_id(key),
-        table=tasks.table.name,
         operation=verb,
         hint="TaskWorker(db, tasks).dead_letters() returns those that are.",
     )

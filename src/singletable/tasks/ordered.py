@@ -133,7 +133,7 @@ def check_name(tasks: TaskEntities, task: OrderedTask, *, gone: bool = False) ->
 
 
 def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
-    return TaskGone("the task was cancelled", key=key, table=key.model.table.name)
+    return TaskGone("the task was cancelled", key=key)
 
 
 def claim_ordered(

@@ -123,7 +123,6 @@ class Schedule(NewItem):
         return AlreadyExists(
             "a task has this key already",
             key=self.key,
-            table=self.model.table.name,
             operation=self.verb,
             hint="Cancel it first, or give this one another key.",
         )
@@ -260,7 +259,6 @@ def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
     return ClaimLost(
         "another worker has claimed the task, or it was cancelled, or it has ended",
         key=key,
-        table=key.model.table.name,
         operation=verb,
         hint="Leave the task to the worker that has it. Nothing in this transaction was applied.",
     )
