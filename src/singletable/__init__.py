@@ -27,9 +27,9 @@ The names here are those of a first application; a layer's names come from its p
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from singletable.late_names import late_names
 from singletable.version import VERSION
 
 if TYPE_CHECKING:
@@ -118,35 +118,20 @@ __all__ = [
     "starting_with",
 ]
 
-
-_SCHEMA = (
-    *("ANY", "Collection", "Entity", "Key", "KeyOf", "Query", "Table", "after", "at_least", "at_most", "before"),
-    *("between", "collect", "copy_of", "field", "key_of", "starting_with"),
+# A module of declarations loads no transport, a blocking program no asyncio.
+__getattr__ = late_names(
+    __name__,
+    database="Database connect",
+    database_async="AsyncDatabase connect_async",
+    errors="AlreadyExists ConditionFailed InvalidCursor InvalidRequest InvalidValue NotFound NotUnique "
+    "OutcomeUnknown SingletableError TransactionCancelled Unavailable VersionMoved",
+    expressions="Condition Update attr present",
+    flow="Meter",
+    records="Page",
+    schema="ANY Collection Entity Key KeyOf Query Table after at_least at_most before between collect copy_of field "
+    "key_of starting_with",
+    tables="Index",
 )
-_ELSEWHERE = {
-    "AsyncDatabase": "database_async",
-    "Condition": "expressions",
-    "Database": "database",
-    "Index": "tables",
-    "Meter": "flow",
-    "Page": "records",
-    "Update": "expressions",
-    "attr": "expressions",
-    "connect": "database",
-    "connect_async": "database_async",
-    "present": "expressions",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """A name is imported when it is first used: a module of declarations loads no transport, a blocking program no
-    asyncio."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    package = "schema" if name in _SCHEMA else _ELSEWHERE.get(name, "errors")
-    found = getattr(import_module(f"singletable.{package}"), name)
-    globals()[name] = found
-    return found
 
 
 def __dir__() -> list[str]:

@@ -9,21 +9,20 @@ Read `search` (what belongs to a subject), `records` (how an item goes), `journa
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from singletable.erasure.erasure import Erasure
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, Remaining
 from singletable.foundation import Belonging, Kept
+from singletable.late_names import late_names
 
 if TYPE_CHECKING:
     from singletable.erasure.erasure_async import AsyncErasure
 
 __all__ = ["AsyncErasure", "Belonging", "Erasing", "Erasure", "ErasurePlan", "Kept", "Receipt", "Remaining"]
 
-
-def __getattr__(name: str) -> Any:
-    """The awaiting shell is imported at its first use, as it brings asyncio."""
-    if name == "AsyncErasure":
-        return import_module("singletable.erasure.erasure_async").AsyncErasure
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+# The awaiting shell brings asyncio.
+__getattr__ = late_names(
+    __name__,
+    erasure_async="AsyncErasure",
+)

@@ -12,11 +12,11 @@ into items, by the library's own writes), `table_copy` (a table or a slice of it
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from singletable.errors import NotConfigured
+from singletable.late_names import late_names
 
 if TYPE_CHECKING:
     from singletable.exchange.bad_rows import BadRow
@@ -65,35 +65,31 @@ __all__ = [
     "store_at",
 ]
 
-_MODULES: Final = {
-    "copies": ("TableCopy",),
-    "copies_async": ("AsyncTableCopy",),
-    "datasets": ("UNKNOWN", "Dataset", "datasets_of"),
-    "export": ("Exported",),
-    "exports": ("Exports",),
-    "exports_async": ("AsyncExports",),
-    "formats": ("Format",),
-    "bad_rows": ("BadRow",),
-    "row_import": ("Imported",),
-    "imports": ("Imports",),
-    "imports_async": ("AsyncImports",),
-    "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
-    "stores": ("DirectoryStore", "ObjectStore", "Store", "store_at"),
-    "table_copy": ("Copied",),
-    "table_exports": ("TableExport", "TableExports"),
-    "table_exports_async": ("AsyncTableExports",),
-}
-_WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
-_WITHOUT_ARROW: Final = ("copies", "copies_async", "table_copy")
+_find = late_names(
+    __name__,
+    copies="TableCopy",
+    copies_async="AsyncTableCopy",
+    datasets="UNKNOWN Dataset datasets_of",
+    export="Exported",
+    exports="Exports",
+    exports_async="AsyncExports",
+    formats="Format",
+    bad_rows="BadRow",
+    row_import="Imported",
+    imports="Imports",
+    imports_async="AsyncImports",
+    manifest="DataFile DatasetFiles Manifest read_manifest",
+    stores="DirectoryStore ObjectStore Store store_at",
+    table_copy="Copied",
+    table_exports="TableExport TableExports",
+    table_exports_async="AsyncTableExports",
+)
+_WITHOUT_ARROW: Final = ("AsyncTableCopy", "Copied", "TableCopy")
 
 
 def __getattr__(name: str) -> Any:
-    """Each name is imported at its first use: a program pays for what it asks."""
-    module = _WHERE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    if module not in _WITHOUT_ARROW and find_spec("pyarrow") is None:
+    if name in __all__ and name not in _WITHOUT_ARROW and find_spec("pyarrow") is None:
         raise NotConfigured(
             "exports and imports need pyarrow", hint="Install it: python -m pip install 'singletable[reports]'."
         )
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    return _find(name)

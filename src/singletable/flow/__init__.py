@@ -29,7 +29,7 @@ Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells`
 from singletable.flow.capabilities import CAPABILITIES, Capability
 from singletable.flow.driver import FlowSuspended, drive
 from singletable.flow.meter import Meter, OperationCount, unmetered
-from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
+from singletable.flow.port import Consumed, Port, Traits
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
@@ -39,13 +39,11 @@ __all__ = [
     "CAPABILITIES",
     "DYNAMODB",
     "DYNAMODB_STREAMS",
-    "FAN_OUT",
     "SQS",
     "Capability",
     "Consumed",
     "FlowSuspended",
     "Meter",
-    "Operation",
     "OperationCount",
     "Port",
     "Rate",

@@ -18,20 +18,18 @@ from singletable.local import control
 from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
 from singletable.local.data_copy import copy_data
 from singletable.local.data_wipe import wipe_deleted
-from singletable.local.differences import EMBEDDED, EngineTraits
+from singletable.local.differences import EMBEDDED
 from singletable.local.engine import Engine
 from singletable.local.stream_upkeep import maintain_streams
 from singletable.local.timeouts import EngineTimeouts
-from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
+from singletable.local.unix_endpoint import UnixEndpoint, is_healthy
 
 __all__ = [
     "EMBEDDED",
     "ENGINE_VARIABLE",
     "ENGINE_VERSION",
-    "Address",
     "Engine",
     "EngineTimeouts",
-    "EngineTraits",
     "UnixEndpoint",
     "control",
     "copy_data",

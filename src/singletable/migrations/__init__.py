@@ -11,10 +11,10 @@ is made of), `execution` (its steps, under a lease).
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from singletable.foundation import Repaired
+from singletable.late_names import late_names
 from singletable.migrations.backups import Backups
 from singletable.migrations.fill import Filled
 from singletable.migrations.migrations import Migrations
@@ -51,11 +51,9 @@ __all__ = [
     "read_prices",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """The awaiting shell is imported at its first use, as it brings asyncio."""
-    if name == "AsyncBackups":
-        return import_module("singletable.migrations.backups_async").AsyncBackups
-    if name == "AsyncMigrations":
-        return import_module("singletable.migrations.migrations_async").AsyncMigrations
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+# The awaiting shells bring asyncio.
+__getattr__ = late_names(
+    __name__,
+    backups_async="AsyncBackups",
+    migrations_async="AsyncMigrations",
+)

@@ -6,7 +6,7 @@ They know items, conditions and capacity, and no entities: a `Reader` stands for
 """
 
 from singletable.operations.answers import Item, Key, Reader, Refused, read_item, read_one
-from singletable.operations.batch import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchFound, BatchGetItem, BatchWriteItem
+from singletable.operations.batch import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem
 from singletable.operations.get import GetItem
 from singletable.operations.query import Found, Query, Scan, Selection, keys_in
 from singletable.operations.table import TableCall
@@ -25,7 +25,6 @@ __all__ = [
     "MAX_BATCH_GET",
     "MAX_BATCH_WRITE",
     "Action",
-    "BatchFound",
     "BatchGetItem",
     "BatchWriteItem",
     "Cancelled",

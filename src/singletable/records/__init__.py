@@ -5,9 +5,9 @@ Flows are `async def` over a port; `flows` lists those that the shells run. A re
 `conditions` holds the write rules. Layers above import `singletable.foundation`, and nothing deeper.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from singletable.late_names import late_names
 from singletable.records import flows
 from singletable.records.cursors import CursorSeal
 from singletable.records.page import Page
@@ -50,24 +50,11 @@ __all__ = [
     "usual_segments",
 ]
 
-
-_LATE = {
-    "MOST_SEGMENTS": "check_run",
-    "CheckOptions": "check_run",
-    "CheckRound": "check_run",
-    "CheckState": "check_run",
-    "Explainable": "explain",
-    "Explained": "explain",
-    "Explanation": "explain",
-    "Finding": "findings",
-    "Layer": "check_passes",
-    "RepairMode": "check_run",
-    "usual_segments": "check_run",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What only tools and tests need is imported at its first use."""
-    if name in _LATE:
-        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+# What only tools and tests need.
+__getattr__ = late_names(
+    __name__,
+    check_passes="Layer",
+    check_run="MOST_SEGMENTS CheckOptions CheckRound CheckState RepairMode usual_segments",
+    explain="Explainable Explained Explanation",
+    findings="Finding",
+)

@@ -10,10 +10,10 @@ else), `relations` and `views` (what can be asked), `answers`, `charts` (as SVG 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotConfigured
+from singletable.late_names import late_names
 
 if TYPE_CHECKING:
     from singletable.reports.answers import Answer
@@ -61,35 +61,26 @@ __all__ = [
     "table_of",
 ]
 
-_MODULES = {
-    "Answer": "answers",
-    "AsyncStats": "stats_async",
-    "Chart": "charts",
-    "Join": "relations",
-    "Limits": "limits",
-    "Relation": "relations",
-    "Series": "charts",
-    "SqlSession": "sql",
-    "Stats": "stats",
-    "drawing_of": "terminal_charts",
-    "open_export": "sql",
-    "open_live": "sql",
-    "page_of": "charts",
-    "svg_of": "charts",
-    "table_of": "charts",
-}
-
+_find = late_names(
+    __name__,
+    answers="Answer",
+    charts="Chart Series page_of svg_of table_of",
+    limits="Limits",
+    relations="Join Relation",
+    shape="ClassShape HotKey IndexShape ItemCollection LargeItem Prediction SizeBar TableShape",
+    sql="SqlSession open_export open_live",
+    stats="Stats",
+    stats_async="AsyncStats",
+    terminal_charts="drawing_of",
+)
 _EXTRA = frozenset({"duckdb", "obstore", "plotext", "pyarrow"})
 
 
 def __getattr__(name: str) -> Any:
-    """Each name is imported at its first use: a program pays for what it asks."""
-    if name in __all__:
-        try:
-            return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shape')}"), name)
-        except ModuleNotFoundError as error:
-            if error.name not in _EXTRA:
-                raise
-            hint = "Install it: python -m pip install 'singletable[reports]'."
-            raise NotConfigured(f"{name} needs {error.name}", hint=hint) from None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    try:
+        return _find(name)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        hint = "Install it: python -m pip install 'singletable[reports]'."
+        raise NotConfigured(f"{name} needs {error.name}", hint=hint) from None

@@ -17,7 +17,7 @@ from singletable.schema.capture import ANY
 from singletable.schema.collections import Collection, Whole, collect
 from singletable.schema.copies import copy_of
 from singletable.schema.entities import Entity, field, key_of
-from singletable.schema.models import Model, model_of
+from singletable.schema.models import model_of
 from singletable.schema.patterns import (
     Key,
     KeyOf,
@@ -37,7 +37,6 @@ __all__ = [
     "Entity",
     "Key",
     "KeyOf",
-    "Model",
     "Query",
     "Table",
     "Whole",

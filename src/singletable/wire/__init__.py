@@ -13,8 +13,9 @@ being applied twice.
 importing asyncio (30 ms).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from singletable.late_names import late_names
 
 if TYPE_CHECKING:
     from singletable.wire.blocking_port import BlockingPort
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         region_for,
         retry_policy_for,
     )
-    from singletable.wire.error_answers import CancellationReason, Fault, read_fault
+    from singletable.wire.error_answers import read_fault
     from singletable.wire.exchange import Timeouts
     from singletable.wire.hosts import is_aws_host
     from singletable.wire.port_options import PortOptions
@@ -43,11 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BlockingPort",
-    "CancellationReason",
     "CredentialSource",
     "Credentials",
     "Endpoint",
-    "Fault",
     "FetchedCredentials",
     "Locate",
     "PortOptions",
@@ -65,33 +64,15 @@ __all__ = [
     "retry_policy_for",
 ]
 
-_PLACES = {
-    "BlockingPort": "blocking_port",
-    "CancellationReason": "error_answers",
-    "CredentialSource": "credentials",
-    "Credentials": "credentials",
-    "Endpoint": "endpoints",
-    "Fault": "error_answers",
-    "FetchedCredentials": "credentials",
-    "Locate": "endpoints",
-    "PortOptions": "port_options",
-    "RetryPolicy": "retry",
-    "StaticCredentials": "credentials",
-    "Timeouts": "exchange",
-    "beside": "endpoints",
-    "credentials_from": "credentials",
-    "endpoint_at": "endpoints",
-    "endpoint_for": "endpoints",
-    "is_aws_host": "hosts",
-    "locator": "endpoints",
-    "read_fault": "error_answers",
-    "region_for": "endpoints",
-    "retry_policy_for": "endpoints",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Each is imported at its first use: declarations take what errors mean from here, and no sockets."""
-    if name in _PLACES:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+# Declarations take what errors mean from here, and no sockets.
+__getattr__ = late_names(
+    __name__,
+    blocking_port="BlockingPort",
+    credentials="CredentialSource Credentials FetchedCredentials StaticCredentials credentials_from",
+    endpoints="Endpoint Locate beside endpoint_at endpoint_for locator region_for retry_policy_for",
+    error_answers="read_fault",
+    exchange="Timeouts",
+    hosts="is_aws_host",
+    port_options="PortOptions",
+    retry="RetryPolicy",
+)
