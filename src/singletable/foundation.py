@@ -48,7 +48,6 @@ from singletable.records.check_passes import (
     commit_repair,
     items_at,
     partition_items,
-    place_in,
     row_query,
     sample_lanes,
     scan_pages,
@@ -57,7 +56,7 @@ from singletable.records.check_passes import (
 from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
 from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
-from singletable.records.findings import Finding, Repaired
+from singletable.records.findings import Finding, Repaired, finding_in
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
@@ -73,7 +72,7 @@ from singletable.records.read import (
     read_all,
     read_page,
 )
-from singletable.records.readers import placed_reader_of
+from singletable.records.readers import place_in, placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim, guard_actions
@@ -214,6 +213,7 @@ __all__ = [
     "erasures_of",
     "field",
     "fill_parts_of",
+    "finding_in",
     "flows",
     "get",
     "get_at",

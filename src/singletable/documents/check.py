@@ -39,7 +39,17 @@ from singletable.documents.rows import (
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt, SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Finding, ItemCheck, LayerChecks, Query, get_many, model_for, model_of, ready
+from singletable.foundation import (
+    ANY,
+    Finding,
+    ItemCheck,
+    LayerChecks,
+    Query,
+    finding_in,
+    get_many,
+    model_of,
+    ready,
+)
 from singletable.operations import Item
 
 R = TypeVar("R", bound=Row)
@@ -107,7 +117,7 @@ async def _findings(port: Port, context: Context[Any], document_id: str) -> list
     versions: list[Version] = await _all(port, rows.version.by_number(document_id, ANY))
     epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
     if epochs and epochs[0].deleted:
-        return [_finding("document.deleting", "its deletion has not ended: call delete() again", v) for v in versions]
+        return [finding_in(v, "document.deleting", "its deletion has not ended: call delete() again") for v in versions]
     records: list[MutationRecord] = await _all(port, rows.mutation.by_id(document_id, ANY))
     clients: list[ClientRecord] = await _all(port, rows.client.by_client(document_id, ANY))
     inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(document_id, ANY))
@@ -136,17 +146,17 @@ async def _family(port: Port, context: Context[Any], document_id: str, versions:
     branches: list[Branch] = await _all(port, rows.branch.by_branch(document_id, ANY))
     for branch in branches:
         if not branch.deleted and not await _all(port, rows.epoch.by_document(branch.branch)):
-            found.append(_finding("branch.missing", "the document that it names is not there", branch))
+            found.append(finding_in(branch, "branch.missing", "the document that it names is not there"))
     first = versions[0] if versions else None
     if first is None or first.pool is None:
         return found
     if not await _all(port, rows.branch.by_branch(first.pool.document_id, document_id)):
-        found.append(_finding("branch.unknown", "the document whose contents it shares does not name it", first))
+        found.append(finding_in(first, "branch.unknown", "the document whose contents it shares does not name it"))
     keys = [key for name in context.model.collections if (key := collection_key(first, name)) is not None]
     for key, parts in zip(keys, await parts_of(port, context, keys), strict=True):
         if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
             what = f"version {key.number} of {key.name}, which it began with, is not there in all its parts"
-            found.append(_finding("branch.source", what, first))
+            found.append(finding_in(first, "branch.source", what))
     return found
 
 
@@ -163,35 +173,30 @@ async def _all(port: Port, query: Query[R]) -> list[R]:
     return [row async for page in pages(port, query) for row in page]
 
 
-def _finding(code: str, what: str, row: Row) -> Finding:
-    model = model_for(row)
-    return Finding(code, what, model.type, model.place_of(row))
-
-
 def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterator[Finding]:
     for expected, version in enumerate(versions):
         if version.number != expected:
-            yield _finding("version.gap", f"it follows version {expected - 1}", version)
+            yield finding_in(version, "version.gap", f"it follows version {expected - 1}")
             return
     for one, other in pairwise(versions):
         if other.time <= one.time:
-            yield _finding("version.time", "it is not later than the version before", other)
+            yield finding_in(other, "version.time", "it is not later than the version before")
         if other.parent != one.parent:
-            yield _finding("version.organisation", "it is of another parent than the version before", other)
+            yield finding_in(other, "version.organisation", "it is of another parent than the version before")
         for name, number in one.collections.items():
             if not 0 <= other.collections.get(name, 0) - number <= 1:
-                yield _finding("version.collection", f"{name} goes from {number} to another but the next", other)
+                yield finding_in(other, "version.collection", f"{name} goes from {number} to another but the next")
     if epochs and not versions:
-        yield _finding("version.missing", "the document has no version", epochs[0])
+        yield finding_in(epochs[0], "version.missing", "the document has no version")
     if versions and len(epochs) != 1:
-        yield _finding("epoch.missing", "the document has no epoch of garbage collection", versions[0])
+        yield finding_in(versions[0], "epoch.missing", "the document has no epoch of garbage collection")
 
 
 async def _listed(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
     """Whether its parent lists the document."""
     if not versions or await _all(port, context.model.rows.listing.by_parent(versions[0].parent, document_id)):
         return []
-    return [_finding("listing.missing", "its parent does not list the document", versions[0])]
+    return [finding_in(versions[0], "listing.missing", "its parent does not list the document")]
 
 
 def _collection(name: str, versions: Sequence[Version], parts: Sequence[CollectionVersion]) -> Iterator[Finding]:
@@ -202,10 +207,10 @@ def _collection(name: str, versions: Sequence[Version], parts: Sequence[Collecti
     for number, version in named.items():
         own = by_number.get(number, [])
         if not own or [part.spill for part in own] != list(range(own[0].spills)):
-            yield _finding("collection.parts", f"version {number} of {name} is not there in all its parts", version)
+            yield finding_in(version, "collection.parts", f"version {number} of {name} is not there in all its parts")
     for number, own in by_number.items():
         if number not in named:
-            yield _finding("collection.orphan", "no version of the document names it", own[0])
+            yield finding_in(own[0], "collection.orphan", "no version of the document names it")
 
 
 def _mutations(
@@ -219,22 +224,22 @@ def _mutations(
             place = each.client, each.id
             record = stored.get(place)
             if place in named:
-                yield _finding("mutation.twice", f"version {named[place]} names a mutation of it too", version)
+                yield finding_in(version, "mutation.twice", f"version {named[place]} names a mutation of it too")
             named[place] = version.number
             if record is None or record.version != version.number or (record.error is not None) != each.rejected:
-                yield _finding("mutation.record", "a mutation of it has no record, or another's", version)
+                yield finding_in(version, "mutation.record", "a mutation of it has no record, or another's")
             if each.id != last.get(each.client, (0, 0))[0] + 1:
-                yield _finding("mutation.order", "a client's mutation does not follow the one before", version)
+                yield finding_in(version, "mutation.order", "a client's mutation does not follow the one before")
             last[each.client] = each.id, version.number
     for place, record in stored.items():
         if place not in named:
-            yield _finding("mutation.orphan", "no version names it", record)
+            yield finding_in(record, "mutation.orphan", "no version names it")
     for client in clients:
         if last.pop(client.client, None) != (client.last_id, client.version):
-            yield _finding("client.last", "it is not what the versions have applied", client)
+            yield finding_in(client, "client.last", "it is not what the versions have applied")
     for name, (id, number) in last.items():
-        yield _finding(
-            "client.missing", "a client has mutations and no last id", stored.get((name, id), versions[number])
+        yield finding_in(
+            stored.get((name, id), versions[number]), "client.missing", "a client has mutations and no last id"
         )
 
 
@@ -247,19 +252,19 @@ def _waiting(
         wanted = last.get(client, 0) + 1
         for row in rows:
             if row.id < wanted:
-                yield _finding("inbox.dead", "its client is past it; it goes when the document is processed", row)
+                yield finding_in(row, "inbox.dead", "its client is past it; it goes when the document is processed")
             elif row.id > wanted:
                 if _waits(row, now, GAP_SECONDS):
-                    yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
+                    yield finding_in(row, "inbox.gap", f"it and those after it wait for the client's mutation {wanted}")
                 break
             elif awaits_mutator(context, row, now):
-                yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
+                yield finding_in(row, "inbox.unknown", f"it waits for a program that has the mutation {row.name!r}")
                 break
             elif _waits(row, now, UNPROCESSED_SECONDS):
                 what = (
                     "no processor has applied it and those after it for over five minutes: process(), or run a worker"
                 )
-                yield _finding("inbox.unprocessed", what, row)
+                yield finding_in(row, "inbox.unprocessed", what)
                 break
             else:
                 wanted += 1
@@ -321,4 +326,4 @@ def _content(contents: Contents, content: Content) -> Finding | None:
 def _condemned(rows: Sequence[Condemned], reached: set[Content]) -> Iterator[Finding]:
     for row in rows:
         if row.deleting and content_of(row.folder, row.sha256) in reached:
-            yield _finding("blob.deleting", "a content that is reached is being deleted", row)
+            yield finding_in(row, "blob.deleting", "a content that is reached is being deleted")

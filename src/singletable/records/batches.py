@@ -13,7 +13,7 @@ from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready
 from singletable.records.old_keys import own
 from singletable.records.read import check_whole
-from singletable.records.readers import Place, placed_reader_of
+from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
 from singletable.schema.entities import Entity
@@ -91,7 +91,7 @@ async def _add_unmoved(
         by_old.setdefault(old.model.table, {}).setdefault((old.partition, old.low), []).append((place, key))
     for lain_in, keys in by_old.items():
         for item in await get_at(port, lain_in, keys, RAW, _first_of(keys), consistent=True):
-            for place, key in keys[_place_of(table, item)]:
+            for place, key in keys[place_in(table, item)]:
                 entity = own(key.model.before, key, item, unreadable)
                 if entity is not None:
                     found[place] = entity
@@ -179,7 +179,7 @@ async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
     Raises `Incomplete` where the service left some unprocessed after several tries.
     """
     writes: dict[Place, tuple[Any, dict[str, Any]]] = {
-        _place_of(table, item): (item, {"PutRequest": {"Item": item}}) for item in items
+        place_in(table, item): (item, {"PutRequest": {"Item": item}}) for item in items
     }
     if writes:
         await _write_all(port, table, writes)
@@ -233,7 +233,7 @@ def _requests(
         model = model_for(entity)
         _refuse_guarded(model)
         item = model.item(entity)
-        yield entity, model, _place_of(model.table, item), {"PutRequest": {"Item": item}}
+        yield entity, model, place_in(model.table, item), {"PutRequest": {"Item": item}}
     for target in deletes:
         key, _ = target_of(target, None)
         model = key.model
@@ -263,12 +263,7 @@ def _batch(table: Table, requests: Sequence[dict[str, Any]]) -> BatchWriteItem:
 
 def _place(table: Table, request: Mapping[str, Any]) -> Place:
     put = request.get("PutRequest")
-    return _place_of(table, put["Item"] if put else request["DeleteRequest"]["Key"])
-
-
-def _place_of(table: Table, item: Item) -> Place:
-    partition, sort = table.definition.key
-    return item[partition]["S"], item[sort]["S"]
+    return place_in(table, put["Item"] if put else request["DeleteRequest"]["Key"])
 
 
 def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

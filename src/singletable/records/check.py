@@ -21,15 +21,14 @@ from singletable.records.check_passes import (
     ItemPass,
     Layer,
     Pass,
-    Place,
     Repair,
     items_at,
     passes_of,
-    place_in,
     type_in,
 )
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding
+from singletable.records.readers import Place, place_in
 from singletable.records.repairs import repair_of_record
 from singletable.schema.guard_items import guard_key, guards_of
 from singletable.schema.migration_items import migration_models

@@ -21,12 +21,11 @@ from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query
 from singletable.operations.answers import RAW
 from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
+from singletable.records.readers import Place, place_in
 from singletable.records.transactions import commit
 from singletable.schema.table import Table
 from singletable.tables.read_units import READ_BYTES
 
-Place = tuple[str, str]
-"""The two texts of an item's primary key."""
 MOST_PARTS = 1_000_000
 """DynamoDB's own limit of the parts of a scan."""
 PAGE = 1_000
@@ -245,11 +244,6 @@ def row_query(table: Table, index: str, item: Item) -> Query[Item]:
     values = {f":{n}": item[name] for n, name in enumerate(keys)}
     selection = Selection(index, names={f"#{n}": name for n, name in enumerate(keys)}, values=values)
     return Query(table.name, "#0 = :0 AND #1 = :1", selection, RAW)
-
-
-def place_in(table: Table, item: Item | Key) -> Place:
-    partition, sort = table.definition.key
-    return item[partition]["S"], item[sort]["S"]
 
 
 def type_in(table: Table, item: Item) -> str:

@@ -18,8 +18,9 @@ from singletable.flow.patience import patiently
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
 from singletable.operations import Item, Refused, UpdateItem
-from singletable.records.check_passes import Place, items_at, place_in, type_in
+from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from
+from singletable.records.readers import Place, place_in
 from singletable.records.verbs import UpdateWrite
 from singletable.records.write import Moment, Needs
 from singletable.schema.models import Model, model_of

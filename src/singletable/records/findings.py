@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
+
+from singletable.schema.models import model_for
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,12 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.code}: {self.type or 'an item'}: {self.what}"
+
+
+def finding_in(entity: Any, code: str, what: str) -> Finding:
+    """A finding in an item that was read."""
+    model = model_for(entity)
+    return Finding(code, what, model.type, model.place_of(entity))
 
 
 Outcome = Literal["mended", "mendable", "gone", "kept", "contended"]

@@ -20,10 +20,11 @@ from singletable.flow.request import Request, Response
 from singletable.flow.wrapped_port import WrappedPort
 from singletable.operations import Action, Cancelled, Item, TransactWriteItems
 from singletable.records.check import items_of, partners
-from singletable.records.check_passes import ItemCheck, ItemPass, Place, items_at, place_in, type_in
+from singletable.records.check_passes import ItemCheck, ItemPass, items_at, type_in
 from singletable.records.copies import copies_of
 from singletable.records.copy_gaps import write_copies
 from singletable.records.findings import Finding
+from singletable.records.readers import Place, place_in
 from singletable.records.repairs import guard_writes
 from singletable.schema.personal import covered_place
 from singletable.schema.table import OWNER, OWNER_SORT, Table

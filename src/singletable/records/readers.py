@@ -14,13 +14,20 @@ import msgspec
 from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.operations import Item, Reader, read_one
+from singletable.operations import Item, Key, Reader, read_one
 from singletable.records.unreadable import TellingReader
 from singletable.schema.models import Model, model_of, naming
+from singletable.schema.table import Table
 from singletable.values import Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]
 """A primary key's two texts."""
+
+
+def place_in(table: Table, item: Item | Key) -> Place:
+    """The place of an item, or of a key as requests have it."""
+    partition, sort = table.definition.key
+    return item[partition]["S"], item[sort]["S"]
 
 
 def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *, tells: bool = False) -> Reader[Any]:

@@ -22,11 +22,11 @@ from singletable.foundation import (
     ItemCheck,
     LayerChecks,
     Table,
+    finding_in,
     flows,
     get_many,
     guard_key,
     items_at,
-    model_for,
     model_of,
 )
 from singletable.operations import Item
@@ -52,21 +52,21 @@ class SyncCheck(ItemCheck):
         epochs = await get_many(port, [model.rows.epoch.by_document(group.project) for group in groups], True)
         there = {epoch.document_id for epoch in epochs}
         what = "its project is missing"
-        return [_finding(group, "sync.group-homeless", what) for group in groups if group.project not in there]
+        return [finding_in(group, "sync.group-homeless", what) for group in groups if group.project not in there]
 
     async def _alone(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         clients = list(_loaded(self.keys.client, items))
         groups = await get_many(port, [self.keys.by_group(client.group) for client in clients], True)
         there = {group.group for group in groups}
         what = "its group is missing"
-        return [_finding(client, "sync.client-alone", what) for client in clients if client.group not in there]
+        return [finding_in(client, "sync.client-alone", what) for client in clients if client.group not in there]
 
     async def _crossed(self, port: Port, model: DocumentModel, items: Sequence[Item]) -> list[Finding]:
         records = list(_loaded(model.rows.mutation, items))
         groups = await self._groups_of(port, dict.fromkeys(record.client for record in records))
         what = "its user or project is not that of its client's group"
         return [
-            _finding(record, "sync.crossed", what)
+            finding_in(record, "sync.crossed", what)
             for record in records
             if (group := groups.get(record.client)) is not None
             and (group.user, group.document, group.project)
@@ -101,8 +101,3 @@ def _loaded(kind: type[E], items: Sequence[Item]) -> Iterator[E]:
         with suppress(SingletableError):
             if (entity := model_of(kind).load(item)) is not None:
                 yield entity
-
-
-def _finding(row: Entity, code: str, what: str) -> Finding:
-    model = model_for(row)
-    return Finding(code, what, model.type, model.place_of(row))

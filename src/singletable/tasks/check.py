@@ -25,6 +25,7 @@ from singletable.foundation import (
     Model,
     PageRead,
     Pass,
+    finding_in,
     flows,
     items_at,
     model_for,
@@ -91,7 +92,7 @@ class TaskCheck(ItemCheck):
         return found + [self._unlisted(item) for item in await self._without_row(port, listed)]
 
     def _unlisted(self, item: Item) -> Finding:
-        return _finding(entity_in(self.tasks, item), "task.unlisted", f"{self.tasks.index} has no row of it")
+        return finding_in(entity_in(self.tasks, item), "task.unlisted", f"{self.tasks.index} has no row of it")
 
     async def _without_row(self, port: Port, items: Sequence[Item]) -> list[Item]:
         missing = await _missing_rows(port, self.tasks, items)
@@ -172,16 +173,16 @@ def _of_item(item: TaskItem, now: float) -> Iterator[Finding]:
     elif item.state is not State.ORDERED:
         shard = shard_of(item.id)
     if item.shard != shard:
-        yield _finding(item, "task.shard", "it is in another shard than its key or order says")
+        yield finding_in(item, "task.shard", "it is in another shard than its key or order says")
     if item.wake < (item.ready if isinstance(item, OrderedTask) else item.due):
-        yield _finding(item, "task.early", "it wakes before it is due")
+        yield finding_in(item, "task.early", "it wakes before it is due")
     elif item.state is State.DUE and now - item.wake.timestamp() > OVERDUE_SECONDS:
-        yield _finding(item, "task.overdue", "no worker has claimed it for over an hour since it could: run one")
+        yield finding_in(item, "task.overdue", "no worker has claimed it for over an hour since it could: run one")
     if item.state is State.DEAD and item.error is None:
-        yield _finding(item, "task.no-error", "it is dead and does not say why")
+        yield finding_in(item, "task.no-error", "it is dead and does not say why")
     elif item.state is State.DEAD:
         what = f"{item.function} failed {item.tries} times: see TaskWorker.dead_letters(), then retry() or drop() it"
-        yield _finding(item, "task.dead-letter", what)
+        yield finding_in(item, "task.dead-letter", what)
 
 
 def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iterator[Finding]:
@@ -189,26 +190,21 @@ def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iter
     if item.state is not State.DUE or (function is None and item.error is None):
         return
     if function is None:
-        yield _finding(item, "task.unknown", f"it waits for a program that has the task {item.function!r}")
+        yield finding_in(item, "task.unknown", f"it waits for a program that has the task {item.function!r}")
         return
     if newer := function.unknown_in(item.arguments):
-        yield _finding(item, "task.unknown", f"it waits for a program whose {item.function!r} has {newer!r}")
+        yield finding_in(item, "task.unknown", f"it waits for a program whose {item.function!r} has {newer!r}")
     try:
         function.bind(item.arguments)
     except SingletableError as error:
-        yield _finding(item, "task.arguments", error.what)
+        yield finding_in(item, "task.arguments", error.what)
 
 
 def _of_task(tasks: TaskEntities, item: PlainTask, places: set[_Place]) -> Iterator[Finding]:
     if item.state is State.ORDERED and _partner(tasks, item) not in places:
-        yield _finding(item, "task.no-turn", "it has an order, and no ordered task")
+        yield finding_in(item, "task.no-turn", "it has an order, and no ordered task")
 
 
 def _of_lane(tasks: TaskEntities, lane: OrderLane, places: set[_Place]) -> Iterator[Finding]:
     if _partner(tasks, lane) not in places:
-        yield _finding(lane, "task.lane", "it is held for an ordered task that is missing")
-
-
-def _finding(entity: TaskItem | OrderLane, code: str, what: str) -> Finding:
-    model = model_for(entity)
-    return Finding(code, what, model.type, model.place_of(entity))
+        yield finding_in(lane, "task.lane", "it is held for an ordered task that is missing")
