@@ -17,7 +17,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from uuid import UUID
 
 import msgspec
@@ -91,6 +91,10 @@ def quoted(literal: str) -> str:
 class Plan(Struct, frozen=True, eq=False):
     """How one type is stored. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
 
+    is_set: ClassVar[bool] = False
+    holds_none: ClassVar[bool] = False
+    """Whether None is one of its values, stored as a NULL."""
+
     @property
     def wire(self) -> Any:
         raise self._unsaid()
@@ -126,15 +130,6 @@ class Plan(Struct, frozen=True, eq=False):
     @property
     def children_may_go(self) -> bool:
         """Whether what lies inside can be taken away by itself: the keys of a map, the elements of a list."""
-        return False
-
-    @property
-    def is_set(self) -> bool:
-        return False
-
-    @property
-    def holds_none(self) -> bool:
-        """Whether None is one of its values, stored as a NULL."""
         return False
 
     @property
@@ -273,6 +268,7 @@ class SetPlan(Plan, frozen=True, eq=False):
 
     element: Scalar
     kind: type[Any] = set
+    is_set: ClassVar[bool] = True
 
     @property
     def wire(self) -> Any:
@@ -283,10 +279,6 @@ class SetPlan(Plan, frozen=True, eq=False):
     @property
     def tag(self) -> str:
         return f"{self.element.tag}S"
-
-    @property
-    def is_set(self) -> bool:
-        return True
 
     def read(self, source: Source, name: str) -> str:
         inner = f"{name}.{self.tag}"
@@ -379,6 +371,8 @@ class MapPlan(Plan, frozen=True, eq=False):
 class FreePlan(Plan, frozen=True, eq=False):
     """`Any`: whatever DynamoDB can hold."""
 
+    holds_none: ClassVar[bool] = True
+
     @property
     def wire(self) -> Any:
         return Any
@@ -392,10 +386,6 @@ class FreePlan(Plan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return from_attribute_value(value)
 
-    @property
-    def holds_none(self) -> bool:
-        return True
-
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         return (_element_number(step) if isinstance(step, int) else map_name(step)), self
 
@@ -408,6 +398,7 @@ class OptionalPlan(Plan, frozen=True, eq=False):
     """`X | None` inside a list or a map, where absence can't stand for None: it is a NULL."""
 
     inner: Plan
+    holds_none: ClassVar[bool] = True
 
     @property
     def wire(self) -> Any:
@@ -425,10 +416,6 @@ class OptionalPlan(Plan, frozen=True, eq=False):
     @property
     def without_none(self) -> Plan:
         return self.inner
-
-    @property
-    def holds_none(self) -> bool:
-        return True
 
     def child_is_optional(self, step: str | int) -> bool:
         return self.inner.child_is_optional(step)
