@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from singletable import Entity, InvalidValue
 from singletable.errors import Corrupt
-from singletable.operations.answers import encode, item_decoder, read_item
+from singletable.operations.answers import decoder_of, encode, read_item
 from singletable.schema.models import model_of
 from singletable.values import from_attribute_value, to_attribute_value
 from singletable.values.numbers import decimal_text, float_text, integer_text, read_float, read_integer
@@ -24,7 +24,7 @@ def fast(entity: Entity, body: bytes) -> Any:
     """By the compiled path; None where it hands the item over to the other one."""
     model = model_of(type(entity))
     try:
-        return model.build(item_decoder(model.wire)(msgspec.Raw(body)))
+        return model.build(decoder_of(model.wire)(msgspec.Raw(body)))
     except (ValueError, LookupError):
         return None
 

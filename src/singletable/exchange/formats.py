@@ -37,11 +37,10 @@ def open_writer(format: Format, path: Path, schema: pa.Schema) -> BatchWriter:
     return writer
 
 
-class _Parquet:
-    """Compressed with zstd; columns of repeated values are dictionaries."""
+class _Written:
+    """A file that a writer of Arrow's writes."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression=_COMPRESSION)
+    _writer: Any
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._writer.write_batch(batch)
@@ -50,7 +49,14 @@ class _Parquet:
         self._writer.close()
 
 
-class _Arrow:
+class _Parquet(_Written):
+    """Compressed with zstd; columns of repeated values are dictionaries."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(path, schema, compression=_COMPRESSION)
+
+
+class _Arrow(_Written):
     """The IPC file format, which readers map into memory."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -58,11 +64,8 @@ class _Arrow:
         self._file = pa.OSFile(str(path), "wb")
         self._writer = pa.ipc.new_file(self._file, schema, options=options)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-
     def close(self) -> None:
-        self._writer.close()
+        super().close()
         self._file.close()
 
 
@@ -83,7 +86,7 @@ class _JsonLines:
         self._file.close()
 
 
-class _Csv:
+class _Csv(_Written):
     """A header, then a line a row. Lists, maps and structs are JSON text; null is nothing, and an empty text is ""."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -93,10 +96,7 @@ class _Csv:
     def write(self, batch: pa.RecordBatch) -> None:
         for part in _slices(batch):
             arrays = [_csv_array(array, f.type) for array, f in zip(part.columns, self._schema, strict=True)]
-            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
+            super().write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
 
 _WRITERS: Mapping[Format, Any] = {"parquet": _Parquet, "jsonl": _JsonLines, "csv": _Csv, "arrow": _Arrow}

@@ -113,7 +113,7 @@ def decoder(envelope: Any, wire: Any) -> Callable[[bytes], Any]:
 
 
 @cache
-def item_decoder(wire: Any) -> Callable[[Raw], Any]:
+def decoder_of(wire: Any) -> Callable[[bytes | Raw], Any]:
     return json_decoder(wire, strict=False).decode
 
 
@@ -134,7 +134,7 @@ def read_one(raw: Raw | bytes, reader: Reader[T], operation: str | None = None) 
     """One item by itself: fast where it fits, else slow. Raises what the slow path explains: the fast path's own error
     may quote a value, or be the class's."""
     try:
-        return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
+        return reader.build(decoder_of(reader.wire)(raw))
     except Exception:  # also from a class's own code
         try:
             return reader.load(read_item(raw))

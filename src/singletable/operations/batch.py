@@ -18,6 +18,7 @@ from singletable.operations.answers import (
     Key,
     Reader,
     decoder,
+    decoder_of,
     encode,
     raise_fault,
     read_items,
@@ -102,18 +103,6 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[list[dict[str, Any]], Consumed]:
         if response.status != 200:
             raise_fault(response, "BatchWriteItem", self.table)
-        answer = _read_written(response.body)
+        answer: _WriteAnswer = decoder_of(_WriteAnswer)(response.body)
         consumed = Consumed(write_units=sum(c.capacity_units for c in answer.consumed_capacity))
         return answer.unprocessed_items.get(self.table, []), consumed
-
-
-def _read_written(body: bytes) -> _WriteAnswer:
-    answer: _WriteAnswer = decoder(_Plain, _WriteAnswer)(body)
-    return answer
-
-
-class _Plain:
-    """`_Plain[X]` is X: an envelope for answers without items of ours."""
-
-    def __class_getitem__(cls, wire: Any) -> Any:
-        return wire

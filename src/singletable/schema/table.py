@@ -172,19 +172,16 @@ class Table:
 
     def admit(self, model: Model[Any]) -> None:
         """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
-        self._refuse_taken(model)
-        if "expires" in model.roles.values():
-            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+        self._take_in(model)
         self._models[model.type] = model
 
     def let_go(self, model: Model[Any]) -> None:
         """Register what a class of another table has here still. Refused as in `admit`."""
-        self._refuse_taken(model)
-        if "expires" in model.roles.values():
-            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+        self._take_in(model)
         self._leaving[model.type] = model
 
-    def _refuse_taken(self, model: Model[Any]) -> None:
+    def _take_in(self, model: Model[Any]) -> None:
+        """Refuse what others have taken. A class whose items expire gives the table the attribute for that."""
         self._refuse_reserved(model)
         for other in (*self.models, *self.leaving):
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
@@ -197,6 +194,8 @@ class Table:
                 )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
 
     def _refuse_reserved(self, model: Model[Any]) -> None:
         rest = Part("", Slot("rest", str, rest=True))
