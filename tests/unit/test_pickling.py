@@ -119,7 +119,7 @@ def test_an_entity_may_have_an_attribute_of_any_name() -> None:
 
 def test_a_value_that_pickle_refuses_leaves_the_error_whole() -> None:
     found = again(ConditionFailed("x", stored=Box(id="1", kinds={"a"}, lock=lambda: None), key=Box.by_id("1")))
-    assert (str(found), found.stored.shown) == ("x (key Box.by_id box#{id} / box)", None)
+    assert (str(found), found.stored.shown) == ("x (table boxes, key Box.by_id box#{id} / box)", None)
 
 
 QUERIES = [
