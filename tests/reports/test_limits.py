@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,21 @@ def test_a_question_that_takes_too_long_is_ended(any_db: Database, tmp_path: Pat
         with pytest.raises(InvalidRequest, match=r"longer than 0\.2 s"):
             session.query(LONG)
         assert list(session.query("SELECT count(*) FROM customer").rows()) == [(2,)]
+
+
+def test_nor_does_a_question_go_on_where_its_alarm_is_blocked(any_db: Database, tmp_path: Path) -> None:
+    """A process inherits what the thread that begins it blocks, and what its process ignores."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    handler = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    began = time.monotonic()
+    try:
+        told = pytest.raises(InvalidRequest, match=r"longer than 0\.2 s")
+        with limited(any_db, tmp_path, Limits(seconds=0.2)) as session, told:
+            session.query(LONG)
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert time.monotonic() - began < 50
 
 
 def test_a_question_that_needs_too_much_memory_is_refused(any_db: Database, tmp_path: Path) -> None:

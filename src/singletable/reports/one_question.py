@@ -50,6 +50,8 @@ def _begin(limits: Limits) -> None:
     if limits.megabytes is not None and statm.exists():
         _limit_memory(int(statm.read_text().split()[0]) * resource.getpagesize() + (limits.megabytes << 20))
     if limits.seconds is not None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whoever began this process may ignore or block it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.setitimer(signal.ITIMER_REAL, limits.seconds)
 
 
