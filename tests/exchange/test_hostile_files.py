@@ -16,7 +16,7 @@ from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
 from singletable.exchange.datasets import datasets_of
 from singletable.exchange.formats import FORMATS, Format
-from singletable.exchange.import_files import format_of, rows_of, rows_of_columns
+from singletable.exchange.import_files import Unknown, format_of, rows_of, rows_of_columns
 from tests.exchange import bombs, reading
 from tests.exchange.bombs import MEGABYTE, lists, once, packed, zipped
 from tests.support.children import run_child
@@ -91,6 +91,7 @@ BROKEN: list[tuple[str, bytes, type[Exception], str]] = [
     ("a.csv", b"id,id\n1,2\n", InvalidRequest, "two columns of one name: id"),
     ("a.csv", "id,body\n1,ok\n".encode("utf-16"), Corrupt, "is UTF-16"),
     ("a.jsonl", '{"id": "1"}\n'.encode("utf-16"), Corrupt, "is UTF-16"),
+    ("a.csv", "id,Größe\n1,ok\n".encode("latin-1"), Corrupt, "is not UTF-8"),
     ("a.csv", b"id;body;count\n1;ok;2\n", InvalidRequest, "semicolons"),
     ("a.csv", b"id\tbody\n1\tok\n", InvalidRequest, "tabs"),
     ("a.csv", ",".join(f"c{n}" for n in range(40_000)).encode(), InvalidRequest, "has 40,000 columns; at most 10,000"),
@@ -104,8 +105,10 @@ def test_a_file_that_is_none_is_named(
     db: Database, tmp_path: Path, name: str, content: bytes, error: type[Exception], said: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(error, match=f"{name}.*{said}"):
-        Imports(db, boxes).run(tmp_path / name, into=Box)
+    choices: tuple[Unknown, ...] = ("refuse", "report") if error is Corrupt else ("refuse",)
+    for unknown in choices:
+        with pytest.raises(error, match=f"{name}.*{said}"):
+            Imports(db, boxes).run(tmp_path / name, into=Box, unknown=unknown)
 
 
 def test_a_parquet_file_that_was_changed_in_its_middle(db: Database, tmp_path: Path) -> None:

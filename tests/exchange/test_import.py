@@ -241,16 +241,23 @@ def test_what_a_class_has_not_is_left_out_and_reported_or_kept(
 
 
 def test_what_is_kept_is_nobody_elses(tmp_path: Path) -> None:
-    """Not what the table or the class has under that name; nor of an item that `if_absent` leaves as it is."""
-    lines = [{"number": n, "buyer": "b", name: "x"} for n, name in enumerate(("_type", "_v", "_w", "buyer "))]
-    lines.append({"number": 5, "buyer": "b", "note": "x"})
+    """Not what the table or the class has under that name, as when it expires; what no item can have; nor of an item
+    that `if_absent` leaves as it is. A row that is bad has written nothing."""
+    names = ("_type", "_v", "_w", "buyer ", "_ttl", "", "x" * 65_536)
+    lines = [{"number": n, "buyer": "b", name: "x"} for n, name in enumerate(names)]
+    lines.append({"number": 7, "buyer": "b", "page": "x" * 409_600})
+    lines.append({"number": 9, "buyer": "b", "note": "x"})
     (tmp_path / "orders.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
     with fresh() as db:
         db.create_table(people)
-        db.create(Order(number=5, buyer="other"))
+        db.create(Order(number=9, buyer="other"))
         done = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, unknown="keep", mode="if_absent")
-        assert (done.written, done.present, done.bad) == (1, 1, 3)
-        assert all("under that name" in each.reason for each in done.bad_rows)
+        assert (done.written, done.present, done.bad) == (1, 1, 7)
+        *taken, empty, long, large = (each.reason for each in done.bad_rows)
+        assert all("under that name" in reason for reason in taken)
+        assert "has 1 to 65,535 bytes" in empty == long
+        assert "DynamoDB allows 409600" in large
+        assert [item["pk"]["S"] for item in items_of(db).values()] == ["order#a3", "order#a9"]
         assert not any("note" in item for item in items_of(db).values())
 
 

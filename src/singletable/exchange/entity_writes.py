@@ -17,6 +17,7 @@ from singletable.operations import Guard, Item, Refused, UpdateItem, read_item
 from singletable.operations.answers import RAW, encode
 from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
 
+_MOST_NAME_BYTES: Final = 1 << 16
 Mode = Literal["create", "if_absent", "replace"]
 WRITTEN, PRESENT = "(written)", "(present)"
 """What became of a row that is not bad."""
@@ -100,7 +101,8 @@ def try_create(entity: Any, now: float) -> TryWrite | None:
 def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
     """Why values that a class does not declare can't be stored beside those that it does; '' where they can."""
     model = model_for(entity)
-    taken = {*model.table.definition.reserved, *(field.stored for field in model.fields)}
+    definition = model.table.definition  # by the attribute of expiry the service deletes what no class has expire
+    taken = {*definition.reserved, definition.ttl_attribute, *(field.stored for field in model.fields)}
     for name, value in rest.items():
         if name in taken:
             return f"{name}: the table or the class stores something else under that name"
@@ -108,7 +110,9 @@ def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
             to_attribute_value(value)
         except SingletableError as error:
             return f"{name}: {error.what}"
-    return ""
+        if not 0 < len(name.encode()) < _MOST_NAME_BYTES:
+            return f"the name of an attribute has 1 to {_MOST_NAME_BYTES - 1:,} bytes"
+    return why_too_large(entity, rest)
 
 
 async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
@@ -125,9 +129,10 @@ async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
         raise NotFound("its item was deleted meanwhile", table=model.table.name, operation="import") from None
 
 
-def why_too_large(entity: Any) -> str:
+def why_too_large(entity: Any, rest: Mapping[str, Any]) -> str:
     try:
-        size = item_size(read_item(encode(model_for(entity).item(entity))))
+        item: Item = read_item(encode(model_for(entity).item(entity)))
+        size = item_size({**item, **{name: to_attribute_value(value) for name, value in rest.items()}})
     except SingletableError as error:
         return reason_of(error)
     return f"an item of {size} bytes; DynamoDB allows {MAX_ITEM_BYTES}" if size > MAX_ITEM_BYTES else ""

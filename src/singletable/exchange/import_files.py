@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".feather": "arrow",
     ".json.gz": "dynamodb",
 }
+_HALF: Final = re.compile("[\ud800-\udfff]").search
+"""Of a text that was not UTF-8."""
 _NAMED: Final = 10
 """How many columns an error names."""
 
@@ -176,6 +179,8 @@ def _csv(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
         if header is None or isinstance(header, BadRecord):
             raise Corrupt(f"{path.name} has no header of CSV", hint="Its first line names the columns.")
         names = [name or "" for name in header]
+        if _HALF("".join(names)):
+            raise Corrupt(f"the header of {path.name} is not UTF-8", hint="Save it as UTF-8.")
         _check_commas(path, names, read)
         read.check_header(names)
         for number, record in islice(enumerate(found, 1), skip, None):
@@ -196,11 +201,10 @@ def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRe
         return Row(number, reason=str(record))
     if len(record) != len(names):
         return Row(number, reason=f"it has {len(record)} values, and the header {len(names)}")
-    try:
-        size = sum(len(text.encode()) for text in record if text is not None)
-    except UnicodeEncodeError:
+    said = "".join(text for text in record if text is not None)
+    if _HALF(said):
         return Row(number, reason="it is not UTF-8")
-    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, size)
+    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, len(said))
 
 
 def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[Row]:

@@ -261,7 +261,7 @@ class _Run:
         self, entities: Sequence[tuple[int, Any]], rests: Mapping[int, Mapping[str, Any]]
     ) -> list[tuple[int, str]]:
         if self.options.dry_run:
-            return [(number, why_too_large(entity) or WRITTEN) for number, entity in entities]
+            return [(number, why_too_large(entity, rests.get(number, {})) or WRITTEN) for number, entity in entities]
         plain = [each for each in entities if each[0] not in rests and self._is_plain(each[1])]
         made = await self._created([entity for _, entity in plain])
         done = [(number, WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
