@@ -305,13 +305,20 @@ async def tagged(port: Port, context: Context[Any], document_id: str, name: str)
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 async def history(
-    port: Port, context: Context[Any], document_id: str, limit: int, after: str | None, principal: str | None = None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    limit: int,
+    after: str | None,
+    principal: str | None = None,
+    unreadable: OnUnreadable = None,
 ) -> Page[Version]:
     """Some versions, newest first. One request."""
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
     if after is not None:  # the first page shows by itself that a document is deleted
         await epoch_row(port, context, document_id)
-    found = await page(port, versions.newest_first().consistent(), limit, after, context.seal, principal)
+    query = versions.newest_first().consistent()
+    found = await page(port, query, limit, after, context.seal, principal, unreadable=unreadable)
     if found.items and found.items[0].deleted:
         raise not_found(context, document_id)
     return found

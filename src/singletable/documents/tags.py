@@ -13,7 +13,7 @@ from singletable.documents.rows import Tag
 from singletable.errors import AlreadyExists, InvalidValue, TransactionConflict
 from singletable.flow.instants import instant
 from singletable.flow.port import Port
-from singletable.foundation import ANY, KeyOf, Page, Query, delete_if, page
+from singletable.foundation import ANY, KeyOf, OnUnreadable, Page, Query, delete_if, page
 from singletable.operations import Cancelled, TransactWriteItems
 
 TRIES = 20
@@ -55,9 +55,15 @@ async def untag(port: Port, context: Context[Any], document_id: str, name: str) 
 
 
 async def tags(
-    port: Port, context: Context[Any], document_id: str, limit: int, after: str | None, principal: str | None = None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    limit: int,
+    after: str | None,
+    principal: str | None = None,
+    unreadable: OnUnreadable = None,
 ) -> Page[Tag]:
     """Some names of a document's versions, in the order of the names. Two requests. NotFound."""
     await epoch_row(port, context, document_id)
     named: Query[Tag] = context.model.rows.tag.by_name(document_id, ANY)
-    return await page(port, named.consistent(), limit, after, context.seal, principal)
+    return await page(port, named.consistent(), limit, after, context.seal, principal, unreadable=unreadable)

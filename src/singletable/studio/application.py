@@ -21,7 +21,16 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from singletable.errors import Conflict, Denied, InvalidRequest, Mistake, NotFound, SingletableError, Unavailable
+from singletable.errors import (
+    Conflict,
+    Corrupt,
+    Denied,
+    InvalidRequest,
+    Mistake,
+    NotFound,
+    SingletableError,
+    Unavailable,
+)
 from singletable.flow import Meter
 from singletable.records import CursorSeal
 from singletable.studio.addresses import PERSONAL, SHOWN, Addresses
@@ -46,6 +55,7 @@ _STATUSES: tuple[tuple[type[SingletableError], int], ...] = (
     (Denied, 403),
     (Mistake, 400),
     (Conflict, 409),
+    (Corrupt, 422),  # the item that the page is of can't be read
     (Unavailable, 503),
 )
 _JSON = "application/json"
@@ -102,6 +112,7 @@ class Studio:
         async def answer(request: Request) -> Response:
             visit = await self._visit(request)
             view, failed = await self._measured(lambda: page.load(visit))
+            view = replace(view, unread=visit.unread_items())
             if as_json:
                 return _as_json(view)
             if isinstance(view, Failure):

@@ -41,6 +41,15 @@ class Cost(Struct, frozen=True):
         )
 
 
+class UnreadItem(Struct, frozen=True):
+    """An item that its class can't read."""
+
+    kind: str
+    address: str
+    why: str
+    """Without values."""
+
+
 class View(Struct, frozen=True, kw_only=True):
     """What every page shows. A page's own view is a subclass with more fields.
 
@@ -50,6 +59,8 @@ class View(Struct, frozen=True, kw_only=True):
     title: str
     cost: Cost = Cost()
     """Filled in when the view is complete."""
+    unread: tuple[UnreadItem, ...] = ()
+    """What its reads passed over."""
 
 
 class Crumb(Struct, frozen=True):

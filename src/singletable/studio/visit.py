@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from singletable.database_async import AsyncDatabase
 from singletable.errors import Denied, InvalidRequest, NotFound
-from singletable.foundation import COVERED, Table, covered_place
+from singletable.foundation import COVERED, Table, Unreadable, covered_place, entity_name
 from singletable.studio.addresses import Addresses, Place
 from singletable.studio.site import Site, model_of_type, name_of_type
+from singletable.studio.view import UnreadItem
 
 T = TypeVar("T")
 _log = logging.getLogger("singletable.studio")
@@ -41,6 +42,8 @@ class Visit:
     form_token: str = ""
     secret: str = ""
     """The studio's own for this user: no page shows it."""
+    unread: list[Unreadable] = field(default_factory=list["Unreadable"])
+    """What the reads of a page pass over, by `unreadable=visit.unread.append`: each page names it."""
 
     @property
     def db(self) -> AsyncDatabase:
@@ -128,6 +131,16 @@ class Visit:
         """The page of an item, by an address that shows no covered value."""
         shown = self.shown_place(table, type_name, place)
         return self.links.item(table.name, place, hidden=COVERED in "".join(shown))
+
+    def unread_items(self) -> tuple[UnreadItem, ...]:
+        """What was passed over, each with the page of its item."""
+        return tuple(map(self._unread_item, self.unread))
+
+    def _unread_item(self, each: Unreadable) -> UnreadItem:
+        model, error = each.key.model, each.error
+        address = self.item_address(model.table, model.type, (each.key.partition, each.key.low))
+        why = f"{error.attribute}: {error.what}" if error.attribute else error.what
+        return UnreadItem(self.told(entity_name(model.kind)), address, self.told(why))
 
     def log_write(self, did: str, table: Table, type_name: str, place: Place) -> None:
         """Say that an item was written: who, what, which class and key; never a value, no personal part of a key."""

@@ -85,7 +85,8 @@ async def load_documents(visit: Visit) -> DocumentsView:
         raise NotFound("this table holds no documents", table=visit.table.name)
     context = context_named(contexts, visit.query.get("kind") or next(iter(contexts)))
     under, after = visit.query.get("parent", "").strip(), visit.query.get("after") or None
-    found = await visit.db.run(documents_seen(visit.db.port, context, under=under, after=after))
+    flow = documents_seen(visit.db.port, context, under=under, after=after, unreadable=visit.unread.append)
+    found = await visit.db.run(flow)
     return DocumentsView(
         title="Documents",
         table=visit.table.name,
@@ -117,6 +118,7 @@ async def load_history(visit: Visit) -> HistoryView:
         after=query.get("after") or None,
         tags_after=query.get("tags") or None,
         branches_after=query.get("branches") or None,
+        unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
     return HistoryView(**_common(visit, "history", seen.newest), seen=seen)
@@ -131,6 +133,7 @@ async def load_inbox(visit: Visit) -> InboxView:
         after=visit.query.get("after") or None,
         clients_after=visit.query.get("clients") or None,
         personal=not visit.covered,
+        unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
     return InboxView(**_common(visit, "inbox", seen.newest), seen=seen)
@@ -147,6 +150,7 @@ async def load_blobs(visit: Visit) -> BlobsView:
         part=whole_number("after", part, _LARGEST),
         after=after,
         condemned_after=visit.query.get("condemned") or None,
+        unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
     return BlobsView(**_common(visit, "contents", seen.newest), seen=seen)

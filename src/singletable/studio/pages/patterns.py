@@ -310,15 +310,16 @@ def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) ->
 
 
 async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tuple[tuple[Rows, ...], str]:
+    told = visit.unread.append
     if isinstance(asked, Whole):
         whole: Whole[Any] = cast("Any", asked)
-        return _parts(visit, whole.kind, await visit.db.get(whole)), ""
+        return _parts(visit, whole.kind, await visit.db.get(whole, unreadable=told)), ""
     kind = asked.kinds[0]
     if reads_one:
-        found = await visit.db.get(asked)
+        found = await visit.db.get(asked, unreadable=told)
         return (rows_of(visit, kind, [] if found is None else [found]),), ""
     seal, after = visit.links.seal, visit.query.get("after") or None
-    page: Any = await read_page(visit.db.port, asked, limit, after, seal, visit.user, MOST_PAGES)
+    page: Any = await read_page(visit.db.port, asked, limit, after, seal, visit.user, MOST_PAGES, told)
     return (rows_of(visit, kind, page.items),), page.cursor or ""
 
 

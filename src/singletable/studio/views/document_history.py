@@ -8,7 +8,7 @@ from singletable.documents.families import root_of
 from singletable.documents.flows import history, newest, tags
 from singletable.documents.rows import Branch, Tag, Version
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, page
+from singletable.foundation import ANY, OnUnreadable, Query, page
 from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
 
 MOST_VERSIONS = 25
@@ -73,17 +73,18 @@ async def history_seen(
     after: str | None = None,
     tags_after: str | None = None,
     branches_after: str | None = None,
+    unreadable: OnUnreadable = None,
 ) -> HistorySeen:
     """Up to 25 versions, tags and branches of a document, each from a cursor on.
 
     Five requests, one more with `after`; a unit for each 4 KB. NotFound, InvalidCursor.
     """
     last = await newest(port, context, document_id)
-    versions = await history(port, context, document_id, MOST_VERSIONS, after)
-    named = await tags(port, context, document_id, MOST_TAGS, tags_after)
+    versions = await history(port, context, document_id, MOST_VERSIONS, after, unreadable=unreadable)
+    named = await tags(port, context, document_id, MOST_TAGS, tags_after, unreadable=unreadable)
     root = root_of(last)
     query: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
-    branches = await page(port, query, MOST_BRANCHES, branches_after, context.seal)
+    branches = await page(port, query, MOST_BRANCHES, branches_after, context.seal, unreadable=unreadable)
     return HistorySeen(
         document_class(context),
         document_id,

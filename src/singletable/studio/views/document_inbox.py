@@ -15,7 +15,7 @@ from singletable.documents.read import CollectionKey, any_epoch_row, collection_
 from singletable.documents.rows import ClientRecord, CollectionVersion, Condemned, InboxRow
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import ANY, KeyOf, Query, page
+from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, page
 from singletable.foundation import get as get_row
 from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
 from singletable.studio.views.values import Shown, covered, shown
@@ -104,6 +104,7 @@ async def inbox_seen(
     after: str | None = None,
     clients_after: str | None = None,
     personal: bool = False,
+    unreadable: OnUnreadable = None,
 ) -> InboxSeen:
     """Up to 25 waiting mutations and clients of a document, each from a cursor on.
 
@@ -111,10 +112,10 @@ async def inbox_seen(
     """
     last = await newest(port, context, document_id)
     inbox: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, ANY)
-    waiting = await page(port, inbox.consistent(), MOST_WAITING, after, context.seal)
+    waiting = await page(port, inbox.consistent(), MOST_WAITING, after, context.seal, unreadable=unreadable)
     known = await client_rows(port, context, document_id, [row.client for row in waiting])
     query: Query[ClientRecord] = context.model.rows.client.by_client(document_id, ANY)
-    clients = await page(port, query, MOST_CLIENTS, clients_after, context.seal)
+    clients = await page(port, query, MOST_CLIENTS, clients_after, context.seal, unreadable=unreadable)
     why = _reasons(context, waiting.items, known, port.now())
     return InboxSeen(
         document_class(context),
@@ -170,6 +171,7 @@ async def blobs_seen(
     part: int = 0,
     after: str = "",
     condemned_after: str | None = None,
+    unreadable: OnUnreadable = None,
 ) -> BlobsSeen:
     """Up to 25 contents of a collection of the newest version, after an id of one of its parts, and whether each is in
     the store; up to 25 contents that may be deleted.
@@ -182,7 +184,7 @@ async def blobs_seen(
         raise not_found(context, document_id)
     pool = document_id if last.pool is None else last.pool.document_id
     query: Query[Condemned] = context.model.rows.condemned.by_content(pool, ANY)
-    condemned = await page(port, query, MOST_BLOBS, condemned_after, context.seal)
+    condemned = await page(port, query, MOST_BLOBS, condemned_after, context.seal, unreadable=unreadable)
     name = collection if collection in context.model.collections else next(iter(context.model.collections), "")
     row = await _part(port, context, collection_key(last, name), part) if name else None
     entries = sorted((id, digest) for id, digest in ({} if row is None else row.items).items() if id > after)

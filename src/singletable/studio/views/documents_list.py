@@ -11,9 +11,9 @@ from singletable.documents.blobs import BlobStore, NoBlobs
 from singletable.documents.context import Context, context_of
 from singletable.documents.document import document_model, documents_of
 from singletable.documents.rows import Listing
-from singletable.errors import NotFound, SingletableError
+from singletable.errors import NotFound
 from singletable.flow.port import Port
-from singletable.foundation import ANY, CursorSeal, Query, Table, model_of, page
+from singletable.foundation import ANY, CursorSeal, OnUnreadable, Query, Table, load_or_tell, model_of, page
 from singletable.studio.addresses import segment
 from singletable.studio.views.scans import sampled
 
@@ -88,7 +88,7 @@ def document_class(context: AnyContext) -> DocumentClass:
 
 
 async def documents_seen(
-    port: Port, context: AnyContext, *, under: str = "", after: str | None = None
+    port: Port, context: AnyContext, *, under: str = "", after: str | None = None, unreadable: OnUnreadable = None
 ) -> DocumentsSeen:
     """Up to MOST_LISTED documents of a parent, by their ids: one request, half a unit for each 4 KB.
 
@@ -96,19 +96,13 @@ async def documents_seen(
     """
     if under:
         query: Query[Listing] = context.model.rows.listing.by_parent(under, ANY)
-        listed = await page(port, query, MOST_LISTED, after, context.seal)
+        listed = await page(port, query, MOST_LISTED, after, context.seal, unreadable=unreadable)
         return DocumentsSeen(document_class(context), under, tuple(map(_listed, listed.items)), listed.cursor)
     model = model_of(context.model.rows.listing)
     found = await sampled(port, context.seal, context.model.table, (model.type,), after, MOST_LISTED)
-    rows: list[Listing] = []
-    for item in found.items:
-        try:
-            row = model.load(item)
-        except SingletableError:  # the partition's own page shows an item that can't be read
-            continue
-        if row is not None:
-            rows.append(row)
-    return DocumentsSeen(document_class(context), "", tuple(map(_listed, rows)), found.cursor)
+    loaded = [load_or_tell(model, item, unreadable, "Scan") for item in found.items]
+    rows = [_listed(row) for row in loaded if row is not None]
+    return DocumentsSeen(document_class(context), "", tuple(rows), found.cursor)
 
 
 def _listed(row: Listing) -> DocumentListed:
