@@ -240,15 +240,13 @@ def test_what_no_table_is_called(declare: Callable[[], Table]) -> None:
 @pytest.mark.parametrize("name", ["", "x" * 65_536])
 def test_what_no_attribute_is_called(name: str) -> None:
     table = Table("drawer")
-
-    class Thing(Entity, table=table, type="thing"):
-        id: str
-        text: str = field(name=name, default="")
-
-        @table.key
-        @staticmethod
-        def by_id(id: str) -> Key:
-            return f"{id}", "thing"
-
     with pytest.raises(DeclarationError, match="no name"):
-        model_of(Thing).item(Thing(id="1"))
+
+        class Thing(Entity, table=table, type="thing"):
+            id: str
+            text: str = field(name=name, default="")
+
+            @table.key
+            @staticmethod
+            def by_id(id: str) -> Key:
+                return f"{id}", "thing"
