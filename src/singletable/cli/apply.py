@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 import click
@@ -44,16 +43,14 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
             show(each, prices)
         if asks and not all(each.is_empty for each in plans):
             click.confirm(f"Do this at {db.target.endpoint.url}?", abort=True)
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             done = [_applied(db, t, p, by, options) for t, p in zip(tables, plans, strict=True)]
-        seconds = time.perf_counter() - started
     if as_json:
         output.print_json([_facts(table, outcome) for table, outcome in zip(tables, done, strict=True)])
     else:
         for table, outcome in zip(tables, done, strict=True):
             _tell(table, outcome)
-    output.print_cost(meter, seconds)
+    cost.print()
     if any(outcome.unreadable for outcome in done):
         ctx.exit(1)
 

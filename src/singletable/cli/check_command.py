@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -68,12 +67,10 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"
             output.note(f"{name}: {known if units else 'the service tells no size, so not what a check takes'}")
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             run.run()
-        seconds = time.perf_counter() - started
     run.tell()
-    output.print_cost(meter, seconds)
+    cost.print()
     if run.left:
         ctx.exit(1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import click
@@ -59,11 +58,10 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     tables = tables_of(module)
     if options["to_table"] and len(tables) > 1:
         raise click.UsageError(f"{module} has {len(tables)} tables: name one, MODULE:NAME, with --to-table.")
-    started = time.perf_counter()
     with (
         _connected(source, options["from_profile"], must_exist=True) as one,
         _connected(target, options["to_profile"], must_exist=False) as other,
-        one.meter() as meter,
+        output.Cost(one) as cost,
     ):
         _confirm(other, tables, options)
         copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]
@@ -73,7 +71,7 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     else:
         for table, each in zip(tables, copied, strict=True):
             _tell(table, each, is_dry=options["dry_run"])
-    output.print_cost(meter, time.perf_counter() - started)
+    cost.print()
     if any(each.left_out for each in copied):
         click.get_current_context().exit(1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,8 +60,7 @@ def erase(
         blobs = _store(options["blobs"])
         erasure = Erasure(db, table, *belongings_of(table, db.target.seal, blobs))
         rate = rate_of(options)
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             kept: tuple[Kept, ...] = ()
             if options["dry_run"] or not options["yes"]:
                 found = erasure.plan(asked, rate=rate)
@@ -74,8 +72,7 @@ def erase(
                 receipt = _erased(erasure, asked, table.name, options["by"], rate)
                 _tell(receipt, as_json, options["to"])
                 kept = receipt.kept
-        seconds = time.perf_counter() - started
-    output.print_cost(meter, seconds)
+    cost.print()
     if kept:
         ctx.exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
@@ -53,8 +52,7 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
         rate = rate_of({**options, "rate": None}, tables[0])
-        started = time.perf_counter()
-        with db.meter() as meter, Status("reading", console=output.console(stderr=True)) as status:
+        with output.Cost(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
 
             def show(done: Exported) -> None:
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
@@ -67,12 +65,11 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
             else:
                 said |= {name: options[name] for name in ("consistent", "segments")}
                 done = exports.export(options["to"], rate=rate, progress=show, **said)
-        seconds = time.perf_counter() - started
     if as_json:
         output.print_json(msgspec.to_builtins(done))
     else:
         _tell(done, options["to"])
-    output.print_cost(meter, seconds)
+    cost.print()
     if done.unknown:
         ctx.exit(1)
 

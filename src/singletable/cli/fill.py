@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
@@ -42,16 +41,14 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
         if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
             names = ", ".join(t.name for t in tables)
             raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             found = [(table, _filled(db, table, options)) for table in tables]
-        seconds = time.perf_counter() - started
     if as_json:
         output.print_json([_facts(table, filled) for table, filled in found])
     else:
         for table, filled in found:
             _tell(table, filled, is_dry=options["dry_run"])
-    output.print_cost(meter, seconds)
+    cost.print()
     if any(
         filled.unknown or filled.unreadable or filled.contended or filled.twice or filled.unfilled
         for _, filled in found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,15 +77,13 @@ def import_command(ctx: click.Context, /, module: str, source: str, as_json: boo
         if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
             names = ", ".join(table.name for table in tables)
             raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             done = _imported(db, tables, source, options)
-        seconds = time.perf_counter() - started
     if as_json:
         output.print_json(msgspec.to_builtins(done))
     else:
         _tell(done, source, options)
-    output.print_cost(meter, seconds)
+    cost.print()
     if done.bad:
         ctx.exit(1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from singletable.flow import Meter
+from singletable.database import Database
 from singletable.foundation import COVERED, Entity, Finding, KeyOf, Table, covered_place, personal_names
 from singletable.schema import Collection
 
@@ -165,16 +166,32 @@ def _encoded(value: Any) -> bytes:
         return _as_it_is.encode(value)
 
 
-def print_cost(meter: Meter, seconds: float) -> None:
-    """`1 request, 0.5 read units, 3.1 ms`."""
-    said = [counted(meter.requests, "request")]
-    if meter.round_trips != meter.requests:
-        said.append(counted(meter.round_trips, "round trip"))
-    if meter.read_units:
-        said.append(counted(meter.read_units, "read unit"))
-    if meter.write_units:
-        said.append(counted(meter.write_units, "write unit"))
-    note(", ".join([*said, f"{seconds * 1000:.1f} ms"]))
+class Cost:
+    """Counts and times a block; `print` says what it cost, once there is nothing else to print."""
+
+    def __init__(self, db: Database) -> None:
+        self.meter = db.meter()
+
+    def __enter__(self) -> Cost:
+        self._began = time.perf_counter()
+        self.meter.__enter__()
+        return self
+
+    def __exit__(self, *ended: Any) -> None:
+        self.meter.__exit__(*ended)
+        self._seconds = time.perf_counter() - self._began
+
+    def print(self) -> None:
+        """`1 request, 0.5 read units, 3.1 ms`."""
+        meter = self.meter
+        said = [counted(meter.requests, "request")]
+        if meter.round_trips != meter.requests:
+            said.append(counted(meter.round_trips, "round trip"))
+        if meter.read_units:
+            said.append(counted(meter.read_units, "read unit"))
+        if meter.write_units:
+            said.append(counted(meter.write_units, "write unit"))
+        note(", ".join([*said, f"{self._seconds * 1000:.1f} ms"]))
 
 
 def note(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -42,15 +41,7 @@ _newest_first = click.option("--newest-first", is_flag=True, help="In descending
 @_consistent
 @options_anywhere("personal", "json", "db")
 @click.pass_context
-def get(
-    ctx: click.Context,
-    module: str,
-    pattern: str,
-    words: tuple[str, ...],
-    consistent: bool,
-    personal: bool,
-    as_json: bool,
-) -> None:
+def get(ctx: click.Context, /, module: str, pattern: str, as_json: bool, **options: Any) -> None:
     """Read an entity by its key, or a whole collection.
 
     \b
@@ -60,16 +51,16 @@ def get(
     The exit code is 1 where nothing is found.
     """
     bound = pattern_of(module, pattern)
-    asked = _asked(bound, words, consistent=consistent)
+    asked = _asked(bound, **options)
     if not isinstance(asked, Whole) and not (isinstance(asked, KeyOf) and asked.is_one_key):
         open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
         raise click.UsageError(f"{usage(bound)} can return several items: use `singletable query`{open_}.")
     with session_of(ctx).connect_to_read() as db:
         found = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
-        output.print_json(found, personal=personal)
+        output.print_json(found, personal=options["personal"])
     elif found is not None:
-        _print_found(found, personal=personal)
+        _print_found(found, personal=options["personal"])
     if found is None:
         output.error(f"nothing is found under {bound.shown} with these arguments")
         ctx.exit(1)
@@ -84,19 +75,7 @@ def get(
 @_consistent
 @options_anywhere("personal", "json", "db")
 @click.pass_context
-def query(
-    ctx: click.Context,
-    module: str,
-    pattern: str,
-    words: tuple[str, ...],
-    limit: int,
-    after: str | None,
-    everything: bool,
-    newest_first: bool,
-    consistent: bool,
-    personal: bool,
-    as_json: bool,
-) -> None:
+def query(ctx: click.Context, /, module: str, pattern: str, as_json: bool, **options: Any) -> None:
     """Read a page of an access pattern, in key order.
 
     \b
@@ -109,9 +88,10 @@ def query(
     (and exactly:X for a value that looks like one). A node at the end of an edge is named by its key: TEAM-t1.
     """
     bound = pattern_of(module, pattern)
-    asked = _asked(bound, words, newest_first=newest_first, consistent=consistent)
+    asked = _asked(bound, **options)
     if isinstance(asked, Whole):
         raise click.UsageError(f"{pattern} is a collection, which is read as a whole: use `singletable get`.")
+    limit, after, everything = options["limit"], options["after"], options["everything"]
     if everything and after:
         raise click.UsageError("--all starts at the first item: omit --after.")
     with session_of(ctx).connect_to_read() as db:
@@ -119,7 +99,7 @@ def query(
         def read(status: Status) -> Page[Any]:
             return _everything(db, asked, status) if everything else db.page(asked, limit=limit, after=after)
 
-        _print_page(_metered(db, bound, read), as_json, personal=personal)
+        _print_page(_metered(db, bound, read), as_json, personal=options["personal"])
 
 
 @click.command()
@@ -127,23 +107,15 @@ def query(
 @_newest_first
 @_consistent
 @options_anywhere("personal", "json")
-def explain(
-    module: str,
-    pattern: str,
-    words: tuple[str, ...],
-    newest_first: bool,
-    consistent: bool,
-    personal: bool,
-    as_json: bool,
-) -> None:
+def explain(module: str, pattern: str, as_json: bool, **options: Any) -> None:
     """Show the requests of a pattern without sending them.
 
     \b
     singletable explain shop.model Contact.by_domain d1 name=starting-with:A
     """
-    asked = _asked(pattern_of(module, pattern), words, newest_first, consistent)
+    asked = _asked(pattern_of(module, pattern), **options)
     requests: list[Explained] = flows.explain(asked)
-    if not personal:
+    if not options["personal"]:
         query = asked.query if isinstance(asked, Whole) else asked
         requests = [replace(each, body=covered_body(query, each.body)) for each in requests]
     if as_json:
@@ -155,7 +127,7 @@ def explain(
 
 
 def _asked(
-    bound: Pattern, words: Sequence[str], newest_first: bool = False, consistent: bool = False
+    bound: Pattern, words: Sequence[str], consistent: bool, newest_first: bool = False, **_: Any
 ) -> Query[Any] | Whole[Any]:
     asked = bound.call(**arguments_of(bound, words))
     if newest_first:
@@ -169,11 +141,9 @@ def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     """The result; its cost goes to standard error, without the cost of a local table's first use."""
     with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
         db.run(ready(db.port, bound.captured.model.table))
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             found = read(status)
-        seconds = time.perf_counter() - started
-    output.print_cost(meter, seconds)
+    cost.print()
     return found
 
 

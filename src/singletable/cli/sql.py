@@ -101,10 +101,9 @@ def _opened(ctx: click.Context, module: str, options: Mapping[str, Any]) -> SqlS
         tell_cost(predicted, tables)
         confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
         rate = rate_of({"rate": None, "read_rate": options["read_rate"]})
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             session = open_live(db, *tables, rate=rate, personal=options["personal"])
-        output.print_cost(meter, time.perf_counter() - started)
+        cost.print()
         return session
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,10 +68,8 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
         tell_cost(predicted, tables)
         confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
-        started = time.perf_counter()
-        with db.meter() as meter:
+        with output.Cost(db) as cost:
             shapes = [_read(db, table, options) for table in tables]
-        seconds = time.perf_counter() - started
     shown = [_as_shown(table, shape, personal=options["personal"]) for table, shape in zip(tables, shapes, strict=True)]
     if as_json:
         output.print_json(shown)
@@ -84,7 +81,7 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     if options["html"] is not None:
         options["html"].write_text(_page(module, shown, shapes), encoding="utf-8")
         output.note(f"{options['html']}: written")
-    output.print_cost(meter, seconds)
+    cost.print()
 
 
 def tell_cost(predicted: Sequence[Prediction], tables: Sequence[Table]) -> None:
