@@ -40,6 +40,7 @@ FOREIGN = (
     {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
     {"origin": "null"},
+    {"origin": "http://[evil"},
 )
 """As browsers send them, old ones and new."""
 CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
