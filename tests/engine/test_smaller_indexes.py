@@ -76,6 +76,26 @@ async def test_it_is_told_at_an_address(projection: Any, open_at: Callable[..., 
 
 
 @pytest.mark.embedded("as above")
+async def test_an_address_is_asked_for_nothing_unasked(open_at: Callable[..., Any]) -> None:
+    """A first use is the request alone, as on AWS."""
+    with connect("local") as engine:
+        db = open_at(engine.target.endpoint.url)
+        await make(db, app, SMALLER[0])
+        sent: list[str] = []
+        send = db.port.send
+
+        async def recorded(operation: Any) -> Any:
+            sent.append(operation.request().operation)
+            return await send(operation)
+
+        db.port.__dict__["send"] = recorded
+        await db.create(Invoice(id="1"))
+        assert await db.get(Invoice.by_id("1")) == Invoice(id="1")
+        assert sent == ["PutItem", "GetItem"]
+        await db.close()
+
+
+@pytest.mark.embedded("as above")
 async def test_what_is_whole_is_not_told(open_at: Callable[..., Any]) -> None:
     with connect("local") as engine:
         db = open_at(engine.target.endpoint.url)
