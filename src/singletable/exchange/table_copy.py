@@ -95,6 +95,8 @@ class CopyOptions(Struct, frozen=True):
             raise InvalidRequest("follow_edges without a sample: a whole copy has all edges", hint="Give sample=0.01.")
         if self.keep_personal and self.mask_key is not None:
             raise InvalidRequest("mask_key with keep_personal: nothing is masked then", hint="Leave one of them out.")
+        if self.mask_key is not None:
+            Mask(self.mask_key)  # refused before anything is written, also where nothing is personal
 
 
 class _State(Struct, frozen=True):
