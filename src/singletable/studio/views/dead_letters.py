@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from singletable.errors import Corrupt, NotFound, SingletableError
+from singletable.errors import Corrupt, NotFound
 from singletable.flow.port import Port
 from singletable.foundation import CursorSeal, Table, covered_place, page, personal_names
+from singletable.graph.full_scan import entity_at
 from singletable.operations import Item, read_item
 from singletable.operations.stream import StreamRecord
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at
@@ -143,24 +144,14 @@ def _image(record: StreamRecord, side: str) -> Item | None:
     return read_item(raw) if bytes(raw) else None
 
 
-def _entity(table: Table, item: Item) -> Any:
-    """The image as its class reads it; None for a type that is not declared, and for what can't be read."""
-    type_name = item.get(table.definition.type_attribute, {}).get("S", "")
-    model = table.model_of_type(str(type_name))
-    try:
-        return None if model is None else model.load(item)
-    except SingletableError:
-        return None
-
-
 def _unread(table: Table, item: Item) -> str:
-    return "" if _entity(table, item) is not None else "no class here can read it: it is shown as it is stored"
+    return "" if entity_at(table, item) is not None else "no class here can read it: it is shown as it is stored"
 
 
 def _attributes(table: Table, item: Item | None, *, personal: bool) -> tuple[Shown, ...]:
     if item is None:
         return ()
-    entity = _entity(table, item)
+    entity = entity_at(table, item)
     if entity is not None:
         return attributes_of(entity, personal=personal)
     hides = not personal and any(personal_names(model.kind) for model in table.models)
