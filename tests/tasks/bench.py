@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 
 from singletable import Entity, Key, Table, attr
+from singletable import field as attribute
 from singletable.flow import Traits, drive
 from singletable.records import Finding, flows
 from singletable.tasks import Call, Counts, TaskFunction, Tasks
@@ -88,7 +89,7 @@ def make_bench(kind: str, shell: Shell, clock: Clock, name: str = "work", **tabl
     app = Table(name, **({"indexes": ["gsi1"]} | table))
 
     class Counter(Entity, table=app, type="counter"):
-        id: str
+        id: str = attribute(name="counterId")  # a table may have "id" in its key
         count: int = 0
 
         @app.key
