@@ -19,6 +19,8 @@ PAGES = (
 )
 OF_THE_DISK = ("file:", "data:", "blob:")
 
+ARGUMENTS_OF_GET_MANY = "keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable = None"
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,7 +34,7 @@ def test_its_pages_for_programs_list_every_page_and_name(site: Path) -> None:
     index, whole = (site / "llms.txt").read_text(), (site / "agents.txt").read_text()
     assert "(how-to/declare-keys.md)" in index
     assert (site / "how-to" / "declare-keys.md").read_text().startswith("# Declare keys")
-    assert "Database.get_many(keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]" in whole
+    assert f"Database.get_many({ARGUMENTS_OF_GET_MANY}) -> list[T]" in whole
     assert "NotUnique (conflict.not-unique):" in whole
 
 

@@ -111,7 +111,7 @@ async def test_put_in_a_guarded_table_refuses_another_class(shell: Shell) -> Non
 
 # --- update ---------------------------------------------------------------------------------------------------------
 async def test_update_of_a_missing_item_leaves_no_ghost(shell: Shell) -> None:
-    with pytest.raises(NotFound, match="there is no item with this key"):
+    with pytest.raises(NotFound, match=r"there is no item with this key .*key User\.by_email"):
         await shell.update(KEY, attr(User.age).add(1))
     assert await stored(shell.port, KEY) is None
 

@@ -126,7 +126,8 @@ async def test_a_class_whose_own_rule_refuses_what_was_written(bench: Bench, los
     if lost:
         bench.lose("UpdateItem", ApplyThenCut())
     error = await applied(lambda: bench.shell.update(Audited.by_id("1"), attr(Audited.text).set("wrong")))
-    assert isinstance(error.__cause__, RuntimeError)
+    assert isinstance(error.__cause__, Corrupt)
+    assert isinstance(error.__cause__.__cause__, RuntimeError)
     assert error.item is not None
     assert (error.item["text"], error.item["revision"]) == ("wrong", 2)
     error = await applied(lambda: bench.shell.delete(Audited.by_id("1")))
