@@ -216,6 +216,14 @@ def test_another_user_begins_the_export_again(
     assert not (tmp_path / "export" / begun).exists()
 
 
+def test_nothing_is_kept_of_a_masked_export_when_another_takes_its_place(source: Database, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        Exports(source, told).export(tmp_path / "export", personal=False, progress=end)
+    assert own_files(tmp_path)
+    Exports(source, told).export(tmp_path / "export")
+    assert own_files(tmp_path) == []
+
+
 def test_a_masked_export_takes_no_key_from_its_folder(source: Database, tmp_path: Path) -> None:
     """Whoever put it there would recognise everybody."""
     with pytest.raises(Killed):

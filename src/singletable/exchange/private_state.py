@@ -31,16 +31,21 @@ class PrivateStore(DirectoryStore):
         self.keep(path, draft)
 
 
+def private_files() -> PrivateStore:
+    """The files of this user, where there are any."""
+    return PrivateStore(state_home(os.environ) / "unfinished")
+
+
 def private_store() -> PrivateStore:
     """The files of this user. Unavailable or Denied where there can be none."""
-    folder = state_home(os.environ) / "unfinished"
+    files = private_files()
     try:
-        with faults(str(folder), "write"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with faults(files.url, "write"):
+            files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except SingletableError as error:
         error.hint = "The key of masks is kept there until the end: name another directory in XDG_STATE_HOME."
         raise
-    return PrivateStore(folder)
+    return files
 
 
 def _for_owner(path: str, flags: int) -> int:

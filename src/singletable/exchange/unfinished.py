@@ -12,6 +12,7 @@ from msgspec import Struct
 from singletable.errors import Corrupt
 from singletable.exchange.gate import Count, DatasetName, ExportId
 from singletable.exchange.manifest import DataFile
+from singletable.exchange.private_state import private_files
 from singletable.exchange.store_faults import missing
 from singletable.exchange.stores import Store
 
@@ -77,9 +78,10 @@ class StateFile:
         store.write(path, msgspec.json.encode(state))
 
     def delete(self, state: Unfinished) -> None:
-        """The export has ended."""
-        if self.own is not None:
-            self.own.delete(_own(state))
+        """The export has ended, or another one takes its place, perhaps without masks."""
+        own = self.own if state.made_for else private_files()
+        if own is not None:
+            own.delete(_own(state))
         self.store.delete(UNFINISHED)
 
 
