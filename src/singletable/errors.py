@@ -32,6 +32,7 @@ pattern, and is on the error as `key` for a program that needs it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
@@ -102,16 +103,20 @@ class Shown(Struct, frozen=True):
 
 
 def carried(value: Any) -> Any:
-    """A value as it goes to another process. What pickle refuses, as of a class within a function, is left here."""
-    import pickle  # noqa: PLC0415 for the few errors that leave the process
-
+    """A value as it goes to another process. One of a class that no module has by its name is left here."""
     if value.__class__ is tuple:
         return tuple(map(carried, value))
-    try:
-        pickle.dumps(value)
-    except Exception:  # each class has its own for what it refuses
-        return Shown(getattr(value, "shown", None))
-    return value
+    kinds: Any = getattr(value, "kinds", None)  # of a query or a key; an entity may have an attribute of this name
+    if not (isinstance(kinds, tuple) and kinds):
+        kinds = (value.__class__,)
+    return value if all(map(_is_named, kinds)) else Shown(getattr(value, "shown", None))
+
+
+def _is_named(kind: type[Any]) -> bool:
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind or kind.__module__ == "builtins"
 
 
 def _remade(kind: type[SingletableError], args: tuple[Any, ...], values: dict[str, Any]) -> SingletableError:

@@ -103,7 +103,6 @@ box = Table("boxes")
 class Box(Entity, table=box, type="box"):
     id: str
     kinds: set[str]
-    lock: Any = None
 
     @box.key
     @staticmethod
@@ -115,11 +114,6 @@ def test_an_entity_may_have_an_attribute_of_any_name() -> None:
     """A query has `kinds`, too."""
     stored = Box(id="1", kinds={"a"})
     assert again(ConditionFailed("x", stored=stored)).stored == stored
-
-
-def test_a_value_that_pickle_refuses_leaves_the_error_whole() -> None:
-    found = again(ConditionFailed("x", stored=Box(id="1", kinds={"a"}, lock=lambda: None), key=Box.by_id("1")))
-    assert (str(found), found.stored.shown) == ("x (table boxes, key Box.by_id box#{id} / box)", None)
 
 
 QUERIES = [
