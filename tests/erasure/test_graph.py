@@ -107,6 +107,14 @@ def test_a_node_that_cant_be_read_is_told_and_its_edges_go(db: Database, remaini
     assert items_of(db).keys() - remaining.keys() == {("USER-ada", "USER-ada")}
 
 
+def test_an_edge_to_it_that_cant_be_read_is_told_and_the_rest_goes(db: Database) -> None:
+    edit(db, Subscriber.between(Goal.by_id("g1"), User.by_id("ada")), at={"S": "never"})
+    receipt = Erasure(db, records).apply(User.by_id("ada"))
+    assert receipt.deleted == {"GoalMembership": LINKED, "Note": 1, "User": 1}
+    assert [(kept.kind, kept.count) for kept in receipt.kept] == [("Subscriber", 1)]
+    assert db.get(User.by_id("ada")) is None
+
+
 @strides(6)
 def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     """No edge is lost, none is counted twice, and a half-deleted node is found again."""

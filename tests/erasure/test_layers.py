@@ -22,7 +22,7 @@ from singletable.tasks import Tasks, TaskWorker
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw
 
 app = Table("workshop", indexes=["gsi1"], stream="new_and_old")
 tasks, changes = Tasks(app, index="gsi1"), Changes(app, name="copies")
@@ -161,6 +161,19 @@ def test_tasks_documents_dead_letters_and_bindings(db: Database, documents: Docu
     assert left.count("ada@") == 1, "the argument of a task that is declared to be nobody's"
     assert TaskWorker(db, tasks).check() == []
     assert [finding.code for finding in db.check(app, documents, tasks)] == []
+
+
+def test_what_cant_be_read_is_told_and_the_rest_goes(db: Database, documents: Documents[Project]) -> None:
+    """A task, which may be anybody's; the row by which a document is listed."""
+    fill(db, documents)
+    for item in db.run(all_items(db.port, "workshop")):
+        is_task, is_listing = "first-bob" in repr(item), item["sk"] == {"S": "Project#ada-one"}
+        if (is_task and "function" in item) or is_listing:
+            name = "function" if is_task else "created"
+            db.run(put_raw(db.port, User, item | {name: {"M": {}}}))
+    receipt = erasure(db, documents).apply(ADA)
+    assert receipt.deleted == {"User": 1, "Remark": 1, "task": 3, "Project": 1, "SyncGroup": 1, "SyncClient": 1}
+    assert {(kept.kind, kept.count) for kept in receipt.kept} == {("Listing", 1), ("TaskOrdered", 1)}
 
 
 def test_a_branch_of_somebody_else_keeps_what_it_shares(

@@ -25,6 +25,7 @@ from singletable.foundation import (
     Belonging,
     LayerBelongings,
     Model,
+    OnUnreadable,
     Query,
     Subject,
     entity_name,
@@ -47,7 +48,7 @@ class DocumentBelongings(LayerBelongings):
         if isinstance(context.store, NoBlobs):
             self.left_out = (f"documents of {context.kind.__name__}: it has no blob store here",)
 
-    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """The documents of parents: a query of each parent's list, and one of each document's partition."""
         said = self.model.belongs_to
         if said is None or self.left_out:
@@ -58,7 +59,7 @@ class DocumentBelongings(LayerBelongings):
             parent = subject.values.get(first_name(handle))
             if parent is not None and issubclass(subject.kind, owner_of(handle)):
                 query: Query[Any] = self.model.rows.listing.by_parent(str(parent), ANY)
-                async for page in pages(port, query):
+                async for page in pages(port, query, unreadable=unreadable):
                     found += [each for row in page if (each := await self._document(port, row.document_id)) is not None]
         return found
 

@@ -18,7 +18,7 @@ from singletable.documents.context import Context
 from singletable.documents.read import CollectionKey, any_epoch_row, newest
 from singletable.documents.rows import Branch, GcEpoch, Place, Version
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, prepare_query
+from singletable.foundation import ANY, OnUnreadable, Query, prepare_query, readable
 from singletable.operations import Key
 
 R = TypeVar("R")
@@ -88,13 +88,15 @@ async def relatives(port: Port, context: Context[Any], document_id: str) -> list
     return first + [Relative(row.branch, row.origin) for row in family.branches if not row.deleted]
 
 
-async def pages(port: Port, query: Query[R], limit: int | None = None) -> AsyncIterator[list[R]]:
+async def pages(
+    port: Port, query: Query[R], limit: int | None = None, unreadable: OnUnreadable = None
+) -> AsyncIterator[Sequence[R]]:
     """Everything of a query, consistently, a page at a time: of up to `limit` rows, and 1 MB."""
-    prepared = prepare_query(query.consistent(), port.now())
+    prepared = prepare_query(query.consistent(), port.now(), unreadable)
     position: Key | None = None
     while True:
         page = await port.send(prepared.operation(position, limit))
-        yield page.items
+        yield readable(page.items, unreadable, prepared.shown)
         position = page.after
         if position is None:
             return

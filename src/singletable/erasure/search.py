@@ -228,6 +228,13 @@ class Search:
         except SingletableError:
             return self._keep_unreadable(model)
 
+    def _tell(self, each: Unreadable) -> None:
+        """Once, though a layer may read it again for the subjects of each level."""
+        place = each.key.model.type, (each.key.partition, each.key.low)
+        if place not in self.taken:
+            self.taken.add(place)
+            self._keep_unreadable(each.key.model)
+
     def _keep_unreadable(self, model: Model[Any]) -> None:
         self._keep(model.kind.__name__, "its class can't read it: db.check(table) says why")
 
@@ -247,7 +254,7 @@ class Search:
         if scanned:
             await self._scan(scanned)
         for layer in self.layers:
-            for belonging in await layer.of(self.port, subjects):
+            for belonging in await layer.of(self.port, subjects, self._tell):
                 self._add(belonging)
 
     def _asked(

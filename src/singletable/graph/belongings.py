@@ -17,6 +17,7 @@ from singletable.foundation import (
     KeyOf,
     LayerBelongings,
     Model,
+    OnUnreadable,
     Query,
     Subject,
     Table,
@@ -52,14 +53,14 @@ class GraphBelongings(LayerBelongings):
     def __init__(self, table: Table) -> None:
         self.table, self.indexes = table, projected_in(table.definition)
 
-    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """The edges of nodes, in both directions. A query of the node's partition, and one for each type of edges that
         can point to it."""
         found: list[Belonging] = []
         for subject in subjects:
             if issubclass(subject.kind, Node):
                 edges = _EdgesOfNode(self.table, stored_key(subject.kind, subject.place[0]))
-                found += [self._edge(edge, edges) for edge in await self._all_edges(port, edges.node)]
+                found += [self._edge(edge, edges) for edge in await self._all_edges(port, edges.node, unreadable)]
         return found
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
@@ -85,12 +86,12 @@ class GraphBelongings(LayerBelongings):
             subject=subject_of(model, entity, (key.partition, key.low)),
         )
 
-    async def _all_edges(self, port: Port, node: KeyOf[Any]) -> list[Any]:
+    async def _all_edges(self, port: Port, node: KeyOf[Any], unreadable: OnUnreadable) -> list[Any]:
         edges: list[Any] = []
         async for items in partition_pages(port, self.table, node.partition):
             edges += [edge for item in items if is_edge(edge := entity_at(self.table, item))]
         for kind in incoming_types(node.model):
-            prepared, after = await open_query(port, incoming(kind, node)), None
+            prepared, after = await open_query(port, incoming(kind, node), unreadable), None
             while True:
                 page = await read_page(port, prepared, after)
                 edges += page.items

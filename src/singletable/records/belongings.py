@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from singletable.flow.port import Port
 from singletable.operations import Item
+from singletable.records.unreadable import OnUnreadable
 from singletable.schema.models import Model
 from singletable.schema.references import Reference
 from singletable.schema.table import Table
@@ -91,8 +92,8 @@ class LayerBelongings:
     def belongings(self) -> LayerBelongings:
         return self
 
-    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
-        """What belongs to subjects, besides the items of records."""
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
+        """What belongs to subjects, besides the items of records. `unreadable` is told of what can't be read."""
         return []
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:

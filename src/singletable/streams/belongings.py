@@ -10,7 +10,16 @@ from typing import Any
 
 from singletable.errors import NotConfigured, SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Belonging, LayerBelongings, Reference, Subject, Table, references_of, type_in
+from singletable.foundation import (
+    Belonging,
+    LayerBelongings,
+    OnUnreadable,
+    Reference,
+    Subject,
+    Table,
+    references_of,
+    type_in,
+)
 from singletable.operations import Item, read_item
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, all_dead_letters, forget, parts_of
@@ -24,7 +33,7 @@ class ChangeBelongings(LayerBelongings):
         self.consumer = consumer
         self.declared = references_of(consumer.table)
 
-    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """One query of the consumer's dead letters."""
         try:
             letters = await all_dead_letters(port, self.consumer.state, self.consumer.name)

@@ -15,7 +15,17 @@ from typing import Any
 from singletable.errors import InvalidValue, TransactionCancelled
 from singletable.expressions import first_name, owner_of
 from singletable.flow.port import Port
-from singletable.foundation import Belonging, LayerBelongings, Subject, Write, commit, get, model_for, target_of
+from singletable.foundation import (
+    Belonging,
+    LayerBelongings,
+    OnUnreadable,
+    Subject,
+    Write,
+    commit,
+    get,
+    model_for,
+    target_of,
+)
 from singletable.tables.write_units import projected_in, write_units
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import all_of
@@ -31,14 +41,14 @@ class TaskBelongings(LayerBelongings):
         self.tasks, self.functions = tasks, functions
         self.indexes = projected_in(tasks.table.definition)
 
-    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """Sixteen queries of the index, two round trips, and a read of each task that it shows."""
         wanted = self._wanted(subjects)
         if not wanted:
             return []
         found: dict[tuple[str, str], TaskItem] = {}
         for state in (State.DUE, State.DEAD):
-            for item in await all_of(port, self.tasks, state):
+            for item in await all_of(port, self.tasks, state, unreadable):
                 found[model_for(item).place_of(item)] = item
         return [self._task(item) for item in found.values() if _is_of(item, wanted)]
 

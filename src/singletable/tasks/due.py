@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Template, get_many, model_of, place_in, ready
+from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
 from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
@@ -58,10 +58,10 @@ async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime
     return candidates
 
 
-async def all_of(port: Port, tasks: TaskEntities, state: State) -> list[TaskItem]:
+async def all_of(port: Port, tasks: TaskEntities, state: State, unreadable: OnUnreadable = None) -> list[TaskItem]:
     """The tasks that the index shows in a state, as they are: some may have left it."""
     candidates = await keys_of(port, tasks, state)
-    return await get_many(port, [c.key for c in candidates], consistent=True)
+    return await get_many(port, [c.key for c in candidates], consistent=True, unreadable=unreadable)
 
 
 def wake_text(tasks: TaskEntities, wake: datetime) -> str:
