@@ -16,11 +16,9 @@ def suspicious(text: str) -> list[str]:
     found: list[str] = []
     if not any(word in text for word in (*FORBIDDEN, "shell")):
         return found
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names = [each.name for each in node.names if each.name.partition(".")[0] in FORBIDDEN]
-            found += [name for name in names if name != "pickle" or not _only_writes(tree)]
+            found += [each.name for each in node.names if each.name.partition(".")[0] in FORBIDDEN]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in FORBIDDEN:
             found.append(str(node.module))
         elif isinstance(node, ast.keyword) and node.arg == "shell":
@@ -28,29 +26,9 @@ def suspicious(text: str) -> list[str]:
     return found
 
 
-def _only_writes(tree: ast.AST) -> bool:
-    """Whether all that is taken of pickle is `dumps`, which reads nothing."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "pickle"]
-    uses = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.value in names]
-    return uses == ["dumps"] * len(names) != []
-
-
-SEEN = (
-    "import pickle",
-    "import pickle\npickle.dumps(x)\npickle.loads(y)",
-    "import pickle\npickle.dumps(x)\nread = pickle",
-    "from yaml import load",
-    "run(line, shell=True)",
-)
-
-
-@pytest.mark.parametrize("text", SEEN)
+@pytest.mark.parametrize("text", ["import pickle", "from yaml import load", "run(line, shell=True)"])
 def test_each_form_is_seen(text: str) -> None:
     assert suspicious(text)
-
-
-def test_what_only_writes_is_none() -> None:
-    assert suspicious("import pickle\npickle.dumps(x)") == []
 
 
 def test_nothing_that_is_read_can_run() -> None:
