@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.errors import Unavailable
-from singletable.failure_text import MOST_TEXT_CHARACTERS, error_text, is_of_function
+from singletable.failure_text import MOST_TEXT_CHARACTERS, Caught, error_text, is_of_function
 
 
 class Untellable(Exception):
@@ -120,3 +120,14 @@ def test_the_exit_of_a_signals_handler_is_not(handler: Any) -> None:
         assert not is_of_function(raised.value)
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_what_ends_the_process_is_not_caught() -> None:
+    with Caught() as caught:
+        raise ValueError("no")
+    assert isinstance(caught.error, ValueError)
+    with pytest.raises(KeyboardInterrupt), Caught():
+        raise KeyboardInterrupt
+    with Caught() as caught:
+        str(caught)
+    assert caught.error is None
