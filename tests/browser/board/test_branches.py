@@ -74,7 +74,7 @@ def test_a_tag_opens_its_version(server: Server, open_board: Open) -> None:
         click(board, "button", "Tag it")
     board.page.get_by_label("Name").fill("now")
     click(board, "button", "Tag it")
-    assert "there is a tag 'now' already" in board.page.get_by_role("alert").inner_text()
+    assert "There is a tag 'now' already" in board.page.get_by_role("alert").inner_text()
     click(board, "link", "before the fair")
     board.page.wait_for_selector("#history[data-shown='1']")
     until(lambda: board.seen["shapes"]["a"]["text"] == "first")

@@ -10,6 +10,7 @@ import pytest
 from examples.manhunt.errors import BadLink, Invalid
 from examples.manhunt.links import Links
 from examples.manhunt.model import Kind, Search, Status
+from examples.shared.guard import MOST_BODY_BYTES
 from tests.e2e.manhunt.http import Client
 from tests.e2e.manhunt.support import BASE, LINKS, SECRET, World
 
@@ -141,7 +142,7 @@ async def test_only_the_providers_signature_is_believed(world: World, search: Se
         not_text = await Client(world.app).ask("POST", path, form=form, headers={"X-Twilio-Signature": "x"})
         assert not_text.status_code == 403
         assert (await Client(world.app, telephone=None).phone(path, form, token="")).status_code == 404
-    large = {"From": NUMBER, "Body": "x" * 70_000}
+    large = {"From": NUMBER, "Body": "x" * MOST_BODY_BYTES}
     assert (await Client(world.app).phone("/telephone/text", large)).status_code == 413
     assert world.now(search).status is Status.ACTIVE
 

@@ -45,5 +45,5 @@ def test_a_function_is_called_by_its_stream_queue_or_clock() -> None:
     assert dead == {"Fn::GetAtt": ["ManhuntTasksDeadQueue", "Arn"]}
     assert resources["ManhuntSendDueRule"]["Properties"]["ScheduleExpression"] == "rate(1 minute)"
     alarms = {name for name, each in resources.items() if each["Type"] == "AWS::CloudWatch::Alarm"}
-    assert {"ManhuntOnChangeLateAlarm", "ManhuntOnChangeDeadLettersAlarm", "ManhuntTasksDeadLettersAlarm"} <= alarms
+    assert {"ManhuntOnChangeLateAlarm", "ManhuntOnChangeAsideAlarm", "ManhuntTasksDeadLettersAlarm"} <= alarms
     assert {"ManhuntThrottledReadsAlarm", "ManhuntThrottledWritesAlarm", "ManhuntErrorsAlarm"} <= alarms
