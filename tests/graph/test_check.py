@@ -160,6 +160,33 @@ def test_a_check_that_another_process_ends_finds_the_same(db: Database, faults: 
     assert told(f for made in rounds for f in made.findings) == faults
 
 
+@pytest.mark.parametrize("items", [7, 1000])
+def test_a_repair_deletes_edges_whose_target_is_gone(db: Database, items: int) -> None:
+    """What no page tells but only the end of all of them, `check --repair` mends too; and lists before."""
+    with_pages_of(db, items)
+    for gone in (User.by_id("u03"), User.by_id("u11")):
+        delete(db, gone)
+    found = {(each.code, each.key) for each in db.check(records)}
+    assert {code for code, _ in found} == {"edge.orphan"}
+    assert repaired(db, "list") == {(*each, "mendable") for each in found}
+    assert repaired(db, "mend") == {(*each, "mended") for each in found}
+    assert db.check(records) == []
+
+
+def repaired(db: Database, mode: Any) -> set[Any]:
+    """The findings of a run with repairs, each with what became of it. What is left of them is counted; the numbers of
+    rows and items, which the repairs of the same run change, are left aside."""
+    passes, _ = flows.check_passes(records, (), is_sample=False)
+    done: list[Any] = []
+    state = db.run(
+        flows.run_check(
+            db.port, passes, CheckOptions(1), lambda made: done.extend(made.repaired or ()), None, repairs=mode
+        )
+    )
+    assert state.left == sum(each.outcome != "mended" for each in done)
+    return {(each.finding.code, each.finding.key, each.outcome) for each in done if each.finding.code != "edge.index"}
+
+
 def test_a_sample_tells_of_targets_too(db: Database, faults: Any) -> None:
     found = told(db.check(records, sample=0.5))
     assert any(code == "edge.orphan" for code, *_ in found)

@@ -205,7 +205,8 @@ class _Run:
             mended["items"] += len({each.finding.key for each in made.repaired or () if each.outcome == "mended"})
 
         options = CheckOptions(segments=usual_segments(self.target))
-        await flows.run_check(self.target, passes[:1], options, count, None, repairs="mend")
+        writing = [each for each in passes if each.repairs]
+        await flows.run_check(self.target, writing, options, count, None, repairs="mend")
         self.state = replace(self.state, copied=replace(self.state.copied, mended=mended["items"]))
 
     # --- items --------------------------------------------------------------------------------------------------------

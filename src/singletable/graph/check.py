@@ -158,6 +158,7 @@ class EdgeTargets(Pass):
 
     name = "targets of edges"
     sampling = "none"
+    repairs = frozenset({"edge.orphan"})
 
     def __init__(self, check: GraphCheck) -> None:
         self.check, self.table = check, check.table

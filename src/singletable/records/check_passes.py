@@ -120,6 +120,8 @@ class Pass(ABC):
     is_sample: bool = False
     not_sampled: str = ""
     """What a sample can't tell, in words; empty where it tells everything."""
+    repairs: frozenset[str] = frozenset()
+    """The codes of its findings that the repairs of the table's items mend."""
 
     def lanes(self, segments: int) -> int:
         """The number of disjoint parts."""

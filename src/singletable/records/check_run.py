@@ -108,17 +108,18 @@ async def run_check(
     while state.over < len(passes):
         made = await patiently(port, partial(_round, port, passes, options, state))
         if repairs is not None:
-            made = await _repaired(port, passes[state.over], made, repairs)
+            made = await _repaired(port, passes, made, repairs)
         state = made.state
         on_round(made)
     return state
 
 
-async def _repaired(port: Port, current: Pass, made: CheckRound, mode: RepairMode) -> CheckRound:
-    """The round, with what became of its findings. What is mended is no longer left."""
+async def _repaired(port: Port, passes: Sequence[Pass], made: CheckRound, mode: RepairMode) -> CheckRound:
+    """The round, with what became of its findings, whichever pass told them. What is mended is no longer left."""
     done = [Repaired(finding, "kept") for finding in made.findings]
-    if isinstance(current, ItemPass):
-        done = await repair(port, current, made.findings, dry_run=mode == "list")
+    for items in passes:
+        if isinstance(items, ItemPass) and items.table is made.table:
+            done = await repair(port, items, made.findings, dry_run=mode == "list")
     mended = sum(each.outcome in ("mended", "gone") for each in done)
     return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
 
