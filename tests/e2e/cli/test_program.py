@@ -78,7 +78,9 @@ SHOWN = {
 """What the page of each application shows of the data that its tour made."""
 
 
-def test_the_demo_shows_three_calls_of_each_application(folder: Folder) -> None:
+@pytest.mark.parametrize("opening", [["manhunt"], pytest.param(list(SHOWN), marks=pytest.mark.soak)])
+def test_the_demo_shows_three_calls_of_each_application(folder: Folder, opening: list[str]) -> None:
+    """And prints lines that open what it kept."""
     kept = folder.path / "kept here"
     ran = replace(folder, path=ROOT).run_installed("demo", "--keep", str(kept))
     assert ran.code == 0, ran.err
@@ -91,8 +93,10 @@ def test_the_demo_shows_three_calls_of_each_application(folder: Folder) -> None:
     assert "12 calls, " in shown
     lines = [line.strip() for line in opened.splitlines() if line.startswith("  ")]
     assert len(lines) == 8
-    for line in lines:
-        check_opens(folder, shlex.split(line))
+    chosen = [words for words in map(shlex.split, lines) if words[2].split(".")[1] in opening]
+    assert len(chosen) == 2 * len(opening)
+    for words in chosen:
+        check_opens(folder, words)
 
 
 def check_opens(folder: Folder, line: list[str]) -> None:

@@ -86,7 +86,7 @@ async def test_who_was_deleted_since_stays_until_somebody_takes_them_out(world: 
 
 
 # --- many -------------------------------------------------------------------------------------------------------------
-@pytest.fixture(params=[101, 1_000])
+@pytest.fixture(params=[101, pytest.param(1_000, marks=pytest.mark.soak)])
 def crowd(world: World, request: pytest.FixtureRequest) -> World:
     """So many contacts, rotas and policies, the last of each called Zora."""
     began, names = world.app.now(), [f"Person {number:04}" for number in range(request.param - 1)] + ["Zora"]

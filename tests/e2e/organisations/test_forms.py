@@ -40,7 +40,7 @@ async def test_a_service_that_is_there_is_not_renamed_by_making_it(app: Service,
     assert "Other" not in (await ask("GET", page, "")).text
 
 
-@pytest.mark.parametrize("count", [101, 1_000])
+@pytest.mark.parametrize("count", [101, pytest.param(1_000, marks=pytest.mark.soak)])
 async def test_every_service_can_be_chosen(app: Service, org: str, count: int) -> None:
     for number in range(count):
         app.put_service(org, f"s{number:04}", f"Service {number:04}", by=OWNER)

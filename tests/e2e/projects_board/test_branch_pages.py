@@ -192,7 +192,7 @@ async def test_a_choice_counts_for_what_it_was_between(demo: Application) -> Non
     assert (shapes["m0000"]["x"], shapes["m0001"]["x"]) == (9, 5)
 
 
-@pytest.mark.parametrize("count", [101, 1_000])
+@pytest.mark.parametrize("count", [101, pytest.param(1_000, marks=pytest.mark.soak)])
 async def test_every_conflict_can_be_chosen(demo: Application, count: int) -> None:
     http = demo.anybody
     id, new = await conflicting(http, count)
