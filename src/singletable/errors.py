@@ -107,9 +107,8 @@ def carried(value: Any) -> Any:
     if value.__class__ is tuple:
         return tuple(map(carried, value))
     kinds: Any = getattr(value, "kinds", None)  # of a query or a key; an entity may have an attribute of this name
-    if not (isinstance(kinds, tuple) and kinds):
-        kinds = (value.__class__,)
-    return value if all(map(_is_named, kinds)) else Shown(getattr(value, "shown", None))
+    named = kinds if kinds.__class__ is tuple and kinds else (value.__class__,)
+    return value if all(map(_is_named, named)) else Shown(getattr(value, "shown", None))
 
 
 def _is_named(kind: type[Any]) -> bool:

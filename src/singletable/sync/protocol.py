@@ -197,7 +197,7 @@ def _mutation(fields: Any, limits: Limits) -> Pushed:
     if not _is_id(number):
         raise _malformed("mutations[].id", "a whole number from 1")
     client, name, args = read_id(fields, "clientID"), fields.get("name"), fields.get("args")
-    args = {} if args is None else args
+    args = dict[str, Any]() if args is None else args
     if not isinstance(name, str) or flaw_in(name, 0) or not 0 < len(name.encode()) <= MOST_NAME_BYTES:
         return Pushed(client, number, "", None, f"its name is not a text of 1 to {MOST_NAME_BYTES} bytes")
     flaw = flaw_in(args, limits.depth)
