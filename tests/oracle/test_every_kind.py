@@ -11,7 +11,7 @@ from tests.oracle import planting, test_documents, test_graph, test_records, tes
 SRC = Path(__file__).parents[2] / "src" / "singletable"
 CHECKERS = sorted(SRC.glob("*/check.py"))
 _KIND = re.compile(r"[a-z]+(-[a-z]+)*\.[a-z]+(-[a-z]+)*")
-_CALLS = ("Finding", "_finding")
+_CALLS = ("Finding", "_finding", "finding_in")
 PLANTED = {
     code
     for planted in (

@@ -240,7 +240,9 @@ def blocking(db: Database) -> None:
     assert_type(db.update(User.by_email("ada@example.org"), attr(User.age).add(1), where=attr(User.age) < 40), User)
     assert_type(db.upsert(user, attr(User.age).add(1)), User)
     assert_type(db.delete(User.by_email("e")), User | None)
-    db.write_many(puts=[user, Membership(email="e", org_id="o")], deletes=[User.by_email("f"), user])
+    db.write_many(
+        puts=[user, Membership(email="e", org_id="o")], deletes=[User.by_email("f"), Membership(email="e", org_id="p")]
+    )
     for item in db.iter(User.by_email("e").also(Membership)):
         assert_type(item, User | Membership)
         match item:
