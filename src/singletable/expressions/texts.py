@@ -160,8 +160,11 @@ class Expressions:
         value = self._given(operands[1], plan, operands[0])
         if how == "begins_with":
             check_prefix(value, shown(operands[0]))
-        if plan is holder and not isinstance(plan, FreePlan) and value == {"S": ""}:
-            return self._is_present(left)  # engines differ in whether they take an empty text there
+        if plan is holder and value == {"S": ""}:  # engines differ in whether they take an empty text there
+            if not isinstance(plan, FreePlan):
+                return self._is_present(left)
+            if how == "begins_with":
+                return f"attribute_type({left}, {self.value({'S': 'S'})})"
         return f"{how}({left}, {self.value(value)})"
 
     def _left(self, operand: Any) -> tuple[str, Plan, bool]:
