@@ -99,20 +99,28 @@ class Filter(Isolation):
 
     def isolate(self, pid: int, host: str, port: int) -> bool:
         super().isolate(pid, host, port)
-        if self._listener is not None:
-            self._listener.close()
-            os.close(self._process)
+        self._let_go()
         self._process = _libc("syscall", _PIDFD_OPEN, pid, 0)  # a Python built on an old Linux lacks os.pidfd_open
         self._listener = _listener_of(pid, self._process, host, port)
         _attach(self._listener, _DROP_ALL)
         return not _has_connections(host, port)
+
+    def _let_go(self) -> None:
+        """Close what is held of the engine before: once, as its numbers go to others."""
+        process, self._process = self._process, -1
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
+        if process >= 0:
+            os.close(process)
 
     def connect(self) -> sockets.socket:
         """From a fresh address, which the filter lets pass until the connection is established.
 
         A request is sent before the filter closes again: its answer proves that the connection was accepted.
         """
-        assert self._listener is not None
+        if self._listener is None:
+            raise ConnectionRefusedError("the engine is not isolated")  # so it is started again
         connection = sockets.socket()
         try:
             connection.settimeout(_ANSWER_SECONDS)
