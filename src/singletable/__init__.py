@@ -3,6 +3,7 @@
 The packages, from the ground up; each imports only from those before it:
 
     errors                one tree
+    extensions            what a tool loads by entry points
     flow                  what a flow may await: the port, the two shells, the meter
     values  wire  local   attribute values and codecs · signed requests and transports · the embedded engine
     expressions           conditions and updates as values

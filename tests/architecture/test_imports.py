@@ -40,6 +40,17 @@ def test_the_package_itself_loads_nothing() -> None:
     assert output_of("-c", code) == "singletable.late_names singletable.version"
 
 
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    """So that a command is listed by the docstring in its source: see `singletable.cli.app`."""
+    layers = ("erasure", "exchange", "migrations", "reports", "studio", "sync")
+    names = tuple(name for name in LAYERS_ABOVE if name != "singletable.cli")
+    shown = (
+        f"print('loaded:', *[n for n in {(*names, *(f'singletable.{name}' for name in layers))!r} if n in sys.modules])"
+    )
+    listed = f"import sys; from singletable.cli.app import app; app(['--help'], standalone_mode=False); {shown}"
+    assert output_of("-c", listed).splitlines()[-1] == "loaded:"
+
+
 def test_the_front_door_gives_all_that_it_names() -> None:
     code = "import singletable; print(*[n for n in singletable.__all__ if getattr(singletable, n, None) is None])"
     assert output_of("-c", code) == ""

@@ -3,12 +3,30 @@
 Begin with `app`, the group of commands, and `session`, which they share. `lookup` finds your tables and patterns,
 `arguments` parses their arguments, `output` prints results. Click and rich come with the extra `singletable[cli]`; a
 program that only uses the library imports neither.
+
+A command of another distribution is a click command with an entry point in the group `singletable.commands`. The names
+here are for such commands.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
+
+from singletable.late_names import late_names
+
+if TYPE_CHECKING:
+    from singletable.cli.lookup import module_of, pattern_of, tables_of
+    from singletable.cli.session import Session, options_anywhere, session_of
+
+__all__ = ["Session", "main", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"]
+
+__getattr__ = late_names(
+    __name__,
+    lookup="module_of pattern_of tables_of",
+    session="Session options_anywhere session_of",
+)
 
 _NEEDED = ("click", "rich")
 

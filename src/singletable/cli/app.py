@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+import ast
+from contextlib import suppress
+from importlib.abc import InspectLoader
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
 
 from singletable import __version__
 from singletable.cli import output
-from singletable.cli.apply import apply
-from singletable.cli.backup import backup
-from singletable.cli.check_command import check
-from singletable.cli.copy import copy_command
-from singletable.cli.demo import demo
-from singletable.cli.deploy import deploy
-from singletable.cli.erase import erase
-from singletable.cli.export import export
-from singletable.cli.fill import fill
-from singletable.cli.import_command import import_command
-from singletable.cli.local import local
-from singletable.cli.mcp_command import mcp_command
-from singletable.cli.pattern_commands import explain, get, query
-from singletable.cli.patterns import patterns
-from singletable.cli.plan import plan
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
-from singletable.cli.sql import sql
-from singletable.cli.stats import stats
-from singletable.cli.stream import stream
-from singletable.cli.studio import studio
-from singletable.cli.table import table
 from singletable.errors import SingletableError
+from singletable.extensions import ExtensionGroup
+
+COMMANDS = ExtensionGroup(
+    "singletable.commands",
+    click.Command,
+    {
+        "apply": "singletable.cli.apply:apply",
+        "backup": "singletable.cli.backup:backup",
+        "check": "singletable.cli.check_command:check",
+        "copy": "singletable.cli.copy:copy_command",
+        "demo": "singletable.cli.demo:demo",
+        "deploy": "singletable.cli.deploy:deploy",
+        "erase": "singletable.cli.erase:erase",
+        "explain": "singletable.cli.pattern_commands:explain",
+        "export": "singletable.cli.export:export",
+        "fill": "singletable.cli.fill:fill",
+        "get": "singletable.cli.pattern_commands:get",
+        "import": "singletable.cli.import_command:import_command",
+        "local": "singletable.cli.local:local",
+        "mcp": "singletable.cli.mcp_command:mcp_command",
+        "patterns": "singletable.cli.patterns:patterns",
+        "plan": "singletable.cli.plan:plan",
+        "query": "singletable.cli.pattern_commands:query",
+        "sql": "singletable.cli.sql:sql",
+        "stats": "singletable.cli.stats:stats",
+        "stream": "singletable.cli.stream:stream",
+        "studio": "singletable.cli.studio:studio",
+        "table": "singletable.cli.table:table",
+    },
+)
 
 
 class Failed(click.ClickException):
@@ -40,11 +55,48 @@ class Failed(click.ClickException):
 
 
 class Program(click.Group):
+    """The commands of a group of entry points. One is imported when it is run; their list imports none."""
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SingletableError as error:
             _fail(error)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS.entries())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.entry(cmd_name)
+        return None if entry is None else COMMANDS.load(entry)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        entries = dict(sorted(COMMANDS.entries().items()))
+        width = formatter.width - 6 - max(map(len, entries))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(entry, width)) for name, entry in entries.items()])
+
+
+def _summary(entry: EntryPoint, width: int) -> str:
+    """The first sentence of a command's help; why there is none where the command can't be loaded."""
+    try:
+        text = _docstring(entry)
+        command = COMMANDS.load(entry) if text is None else click.Command(entry.name, help=text)
+    except SingletableError as error:
+        return error.what
+    return command.get_short_help_str(width)
+
+
+def _docstring(entry: EntryPoint) -> str | None:
+    """The docstring of an entry's function, from the source of its module: to import 22 modules would import every
+    layer. None where the source has none."""
+    with suppress(ImportError, SyntaxError):
+        loader = getattr(find_spec(entry.module), "loader", None)
+        source = loader.get_source(entry.module) if isinstance(loader, InspectLoader) else None
+        for node in ast.parse(source or "").body:
+            if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
+                return ast.get_docstring(node)
+    return None
 
 
 def _fail(error: SingletableError) -> NoReturn:
@@ -67,28 +119,3 @@ def app() -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (
-    demo,
-    local,
-    table,
-    plan,
-    apply,
-    check,
-    fill,
-    erase,
-    backup,
-    copy_command,
-    import_command,
-    export,
-    patterns,
-    get,
-    query,
-    explain,
-    stats,
-    sql,
-    stream,
-    studio,
-    deploy,
-    mcp_command,
-):
-    app.add_command(command)

@@ -53,7 +53,7 @@ Page = Any
 def studio_of(module: str, target: str, *options: str) -> Generator[str]:
     """The address of `singletable studio`, from when it is printed: the first line of its output."""
     arguments = ["studio", module, "--db", target, *options]
-    warm = ["singletable.cli.app", "singletable.studio", *SERVING, module]
+    warm = ["singletable.cli.app", "singletable.cli.studio", "singletable.studio", *SERVING, module]
     with (
         TemporaryFile() as err,
         start_program("singletable.cli", *arguments, warm=warm, stdout=subprocess.PIPE, stderr=err) as process,

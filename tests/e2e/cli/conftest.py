@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
+from singletable.cli.app import COMMANDS
 from singletable.local import ENGINE_VARIABLE, control, find_engine
 from tests.support.nursery import NURSERY, Nursery, run_program
 
@@ -22,7 +23,7 @@ SHOP = Path(__file__).parent / "shop"
 _SECONDS = 60.0
 _OF_FILES = ("copy", "export", "import", "sql")
 """The commands that import the libraries of file formats, for more than a second."""
-_WARM = ("singletable.cli.app",)
+_WARM = tuple(sorted({"singletable.cli.app", *(value.partition(":")[0] for value in COMMANDS.own.values())}))
 # Not duckdb: frozen, it says at the end of each process that it was not collected.
 _WARM_FOR_FILES = (*_WARM, "pyarrow.dataset", "singletable.exchange.exports", "singletable.exchange.imports")
 _NURSERY_OF_FILES = Nursery()

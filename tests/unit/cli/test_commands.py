@@ -1,0 +1,50 @@
+"""The list of the program's commands, which imports none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from singletable.cli.app import COMMANDS, app
+from tests.support.distributions import distribution
+
+_BROKEN = "the entry point audit = 'nowhere:audit' of shop-audit 0.3 (singletable.commands) can't be loaded"
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A distribution with a command whose module is missing."""
+    monkeypatch.syspath_prepend(tmp_path)
+    distribution(tmp_path, "shop-audit", "0.3", {COMMANDS.name: {"audit": "nowhere:audit"}})
+    return tmp_path
+
+
+def ran(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "300"}, terminal_width=300)
+
+
+def test_the_list_says_what_each_command_says() -> None:
+    listed = [line.split(maxsplit=1) for line in ran("--help").output.splitlines()]
+    for name, entry in COMMANDS.entries().items():
+        assert [name, COMMANDS.load(entry).get_short_help_str(300)] in listed
+
+
+def test_an_unknown_command_is_refused() -> None:
+    assert "No such command 'copies'" in ran("copies").output
+
+
+def test_a_broken_command_is_listed_with_the_reason(broken: Path) -> None:
+    listed = ran("--help")
+    assert listed.exit_code == 0
+    text = " ".join(listed.output.split())
+    assert f"audit {_BROKEN}: ModuleNotFoundError: No module named 'nowhere'" in text
+    assert "check Find what is wrong in the tables" in text
+
+
+def test_a_broken_command_fails_alone(broken: Path) -> None:
+    assert ran("check", "--help").exit_code == 0
+    failed = ran("audit")
+    assert (failed.exit_code, failed.output.startswith(f"Error: {_BROKEN}")) == (1, True), failed.output
+    assert "[mistake.not-configured]" in failed.output
