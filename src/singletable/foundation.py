@@ -46,6 +46,7 @@ from singletable.records.check_passes import (
     WholePass,
     check_sample,
     commit_repair,
+    entity_at,
     items_at,
     partition_items,
     row_query,
@@ -83,7 +84,7 @@ from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import copies_in
-from singletable.schema.docstrings import attribute_docs, class_doc
+from singletable.schema.docstrings import attribute_docs, class_doc, class_summary
 from singletable.schema.entities import Entity, Special, field, names_around
 from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type, models_of
 from singletable.schema.key_relations import named_in_keys
@@ -197,6 +198,7 @@ __all__ = [
     "check_if",
     "check_sample",
     "class_doc",
+    "class_summary",
     "cleared",
     "collections_of",
     "commit",
@@ -208,6 +210,7 @@ __all__ = [
     "delete_if",
     "delete_rows",
     "empty",
+    "entity_at",
     "entity_name",
     "enum_text",
     "erasures_of",

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from singletable.documents.belongings import DocumentBelongings
-from singletable.documents.blobs import BlobStore, NoBlobs
-from singletable.documents.check import document_checks
-from singletable.documents.context import Context, context_of
-from singletable.documents.document import document_model, documents_of
+from singletable.documents import BlobStore, Context
+from singletable.documents.inspect import (
+    DocumentBelongings,
+    NoBlobs,
+    context_of,
+    document_checks,
+    document_model,
+    documents_of,
+)
 from singletable.foundation import HasBelongings, LayerChecks, Table
 from singletable.records import CursorSeal
-from singletable.streams.changes import changes_of
-from singletable.sync.belongings import SyncBelongings
-from singletable.sync.check import sync_checks
-from singletable.sync.client_groups import has_items
-from singletable.tasks.tasks import tasks_of
+from singletable.streams.inspect import changes_of
+from singletable.sync.inspect import SyncBelongings, has_items, sync_checks
+from singletable.tasks.inspect import tasks_of
 
 
 def checks_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) -> list[LayerChecks]:

@@ -18,21 +18,16 @@ FACADE_OF = {"singletable.foundation": ("singletable.records", "singletable.sche
 
 PAST_THE_FACADE: dict[str, int] = {
     "deploy": 5,
-    "documents": 93,
     "exchange": 8,
     "flow": 392,
-    "graph": 28,
     "local": 1,
     "migrations": 9,
     "operations": 91,
     "records": 1,
     "reports": 23,
     "schema": 107,
-    "streams": 29,
     "studio": 2,
-    "sync": 4,
     "tables": 67,
-    "tasks": 15,
     "values": 76,
     "wire": 15,
 }

@@ -16,9 +16,7 @@ from singletable.flow.instants import instant
 from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
-    from singletable.streams.consumer import Start
-    from singletable.streams.record_tail import TailedGap
-    from singletable.streams.tail import Tail, TailedChange
+    from singletable.streams.inspect import Start, Tail, TailedChange, TailedGap
 
 _PAUSE_SECONDS = 0.25
 _TIMEOUT_SECONDS = 1.0
@@ -55,7 +53,7 @@ def tail(
     changes are missing: they expired from the stream before they were read.
     """
     from singletable.flow.stop import stopping
-    from singletable.streams.tail import Tail, TailedChange
+    from singletable.streams.inspect import Tail, TailedChange
 
     table = _table_with_stream(module)
     with session_of(ctx).connect_to_read() as db, stopping() as should_stop:

@@ -17,13 +17,12 @@ from singletable.deploy.key_patterns import ANY_KEY, literal
 from singletable.deploy.resources import BlobBucket, MessageQueue
 from singletable.deploy.verbs import ITEM_READS, creates
 from singletable.documents import Document
-from singletable.documents.document import document_model
-from singletable.documents.rows import Rows
+from singletable.documents.inspect import Rows, document_model
 from singletable.foundation import Entity, Table, Template, entity_name, model_of
 from singletable.graph import Edge, Node
-from singletable.graph.edges import edge_types, inverse_of
+from singletable.graph.inspect import edge_types, inverse_of
 from singletable.streams import Changes
-from singletable.sync.client_groups import group_keys
+from singletable.sync.inspect import group_keys
 from singletable.tasks import Tasks
 
 _READS = ("GetItem", "BatchGetItem", "Query")

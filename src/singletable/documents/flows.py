@@ -15,6 +15,7 @@ from singletable.documents.read import (
     at,
     client_rows,
     hashes_of,
+    hashes_of_all,
     head,
     history,
     items_of,
@@ -22,6 +23,8 @@ from singletable.documents.read import (
     load,
     mutations_after,
     newest,
+    newest_of,
+    newest_operation,
     outcomes,
     page_of_documents,
     parent_of,
@@ -30,7 +33,7 @@ from singletable.documents.read import (
     versions_since,
 )
 from singletable.documents.replay import replay, restore
-from singletable.documents.submission import store, submit, submit_in_order, submit_next
+from singletable.documents.submission import refs_in, store, submit, submit_in_order, submit_next
 from singletable.documents.tags import tag, tags, untag
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "diff_hashes",
     "diff_of",
     "hashes_of",
+    "hashes_of_all",
     "head",
     "history",
     "item_history",
@@ -55,6 +59,8 @@ __all__ = [
     "merge",
     "mutations_after",
     "newest",
+    "newest_of",
+    "newest_operation",
     "next_version",
     "outcomes",
     "page_of_documents",
@@ -62,6 +68,7 @@ __all__ = [
     "process",
     "read_head_state",
     "record_rows",
+    "refs_in",
     "relatives",
     "replay",
     "restore",

@@ -22,6 +22,7 @@ from singletable.foundation import (
     Subject,
     Table,
     Together,
+    entity_at,
     entity_name,
     items_at,
     model_for,
@@ -32,7 +33,6 @@ from singletable.foundation import (
 from singletable.graph.deletion import delete_node, incoming_types
 from singletable.graph.edge_removal import partition_pages, remove_edges
 from singletable.graph.edges import Edge, is_edge
-from singletable.graph.full_scan import entity_at
 from singletable.graph.link import unlink
 from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, node_key, stored_key
 from singletable.graph.read import incoming

@@ -31,6 +31,7 @@ from singletable.foundation import (
     Pass,
     Repair,
     Table,
+    entity_at,
     flows,
     items_at,
     model_of,
@@ -40,7 +41,7 @@ from singletable.foundation import (
 )
 from singletable.graph.edge_items import counter_of
 from singletable.graph.edges import edge_types
-from singletable.graph.full_scan import Place, ends_of, entity_at, pages, place_of
+from singletable.graph.full_scan import Place, ends_of, pages, place_of
 from singletable.graph.members import texts_of
 from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Model, Table, type_in
+from singletable.foundation import Table
 from singletable.graph.edges import is_edge
 from singletable.operations import Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
@@ -33,20 +32,6 @@ async def pages(port: Port, table: Table, index: str | None = None, having: str 
 
 def place_of(item: Item) -> Place:
     return item["source"]["S"], item["target"]["S"]
-
-
-def model_at(table: Table, item: Item) -> Model[Any] | None:
-    """The model of an item; None if this program doesn't know its type."""
-    return table.model_of_type(type_in(table, item))
-
-
-def entity_at(table: Table, item: Item) -> Any:
-    """The entity of an item; None if it is being deleted or can't be read. The check of records reports the latter."""
-    model = model_at(table, item)
-    try:
-        return None if model is None else model.load(item)
-    except SingletableError:
-        return None
 
 
 def ends_of(entity: Any) -> list[Place]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from singletable.flow.port import FAN_OUT, Port
-from singletable.foundation import Table, model_for
+from singletable.foundation import Table, entity_at, model_for
 from singletable.graph.edge_items import counter_of, listing_of
 from singletable.graph.edge_removal import others_in, partition_query
 from singletable.graph.edges import is_edge
-from singletable.graph.full_scan import entity_at
 from singletable.graph.nodes import EDGE_SETS
 from singletable.operations import Item, Key
 

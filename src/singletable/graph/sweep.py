@@ -17,11 +17,11 @@ from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Table, Write, commit, items_at, ready
+from singletable.foundation import Table, Write, commit, entity_at, items_at, ready, type_in
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import hold_absence, remove_edges, without_source
 from singletable.graph.edges import Edge, is_edge
-from singletable.graph.full_scan import Place, ends_of, entity_at, model_at, pages, place_of
+from singletable.graph.full_scan import Place, ends_of, pages, place_of
 from singletable.graph.link_writes import Unlink
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, is_ended
@@ -69,7 +69,7 @@ class _Deletion:
 async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
     async for items in pages(port, table, having=TOMBSTONE):
         for item in items:
-            model = model_at(table, item)
+            model = table.model_of_type(type_in(table, item))
             if model is None or not issubclass(model.kind, Node):
                 continue
             node = HoldTombstone(stored_key(model.kind, item["source"]["S"]), item[TOMBSTONE]["N"])

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, TransactionCancelled
+from singletable.errors import InvalidRequest, SingletableError, TransactionCancelled
 from singletable.flow.port import FAN_OUT, Port
 from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
@@ -251,6 +251,15 @@ def row_query(table: Table, index: str, item: Item) -> Query[Item]:
 def type_in(table: Table, item: Item) -> str:
     """The stored type of an item; empty where it has none."""
     return str(item.get(table.definition.type_attribute, {}).get("S", ""))
+
+
+def entity_at(table: Table, item: Item) -> Any:
+    """The entity of an item; None if it is being deleted, or no class here can read it: the check reports that."""
+    model = table.model_of_type(type_in(table, item))
+    try:
+        return None if model is None else model.load(item)
+    except SingletableError:
+        return None
 
 
 class ItemPass(Pass):

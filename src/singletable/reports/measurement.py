@@ -12,7 +12,7 @@ from singletable.flow.port import Port
 from singletable.foundation import Lane, Table, check_sample, ready, sample_lanes, scan_pages
 from singletable.records import MOST_SEGMENTS, usual_segments
 from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
-from singletable.streams.tail import Tail, TailedChange
+from singletable.streams.inspect import Tail, TailedChange
 from singletable.tables import describe
 from singletable.tables.read_units import READ_BYTES
 

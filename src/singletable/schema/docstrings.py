@@ -17,6 +17,11 @@ def class_doc(kind: type[Any]) -> str:
     return "" if said.startswith(f"{kind.__name__}(") else inspect.cleandoc(said)
 
 
+def class_summary(kind: type[Any]) -> str:
+    """The first line of a class's docstring."""
+    return class_doc(kind).partition("\n")[0]
+
+
 def attribute_docs(kind: type[Any]) -> Mapping[str, str]:
     """The texts under a class's attributes, by name; those of its bases too. None where a class has no file, as one
     that was made in a console."""

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Sequence
 
 from singletable.database_async import AsyncDatabase
-from singletable.documents.blobs import BlobStore
+from singletable.documents import BlobStore
 from singletable.errors import InvalidRequest
 from singletable.flow.shells import is_of_shell
 from singletable.foundation import Table

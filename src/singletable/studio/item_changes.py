@@ -12,7 +12,7 @@ from singletable.errors import SingletableError
 from singletable.flow.instants import instant
 from singletable.foundation import COVERED, Table, place_in, type_in
 from singletable.operations import Item
-from singletable.streams.tail import Tail, TailedChange
+from singletable.streams.inspect import Tail, TailedChange
 from singletable.studio.edits import Difference
 from singletable.studio.items import attributes_of
 from singletable.studio.visit import Visit

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from singletable.documents.document import document_model, documents_of
-from singletable.documents.rows import Row
+from singletable.documents.inspect import Row, document_model, documents_of
 from singletable.foundation import COVERED, Model, Table
-from singletable.graph.ends import Ends
-from singletable.graph.nodes import Node
+from singletable.graph import Edge, Node
 from singletable.studio.addresses import Place
 from singletable.studio.view import Crumb
 from singletable.studio.visit import Visit
-from singletable.tasks.items import PlainTask
+from singletable.tasks import PlainTask
 
 
 def layer_link(visit: Visit, table: Table, model: Model[Any] | None, place: Place) -> Crumb | None:
@@ -20,7 +18,7 @@ def layer_link(visit: Visit, table: Table, model: Model[Any] | None, place: Plac
     if model is None or COVERED in "".join(visit.shown_place(table, model.type, place)):
         return None
     kind: type[Any] = model.kind
-    if issubclass(kind, (Node, Ends)):
+    if issubclass(kind, (Node, Edge)):
         return Crumb("In the graph", visit.links.node(table.name, place[0]))
     values = model.key_values(model.key_at(place))
     if issubclass(kind, PlainTask):

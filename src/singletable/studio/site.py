@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.database_async import AsyncDatabase
-from singletable.documents.blobs import BlobStore
-from singletable.documents.rows import Row
+from singletable.documents import BlobStore
+from singletable.documents.inspect import Row
 from singletable.flow import unmetered
 from singletable.flow.instants import instant
-from singletable.foundation import Model, Table, class_doc, entity_name, models_of
+from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import Cost
 from singletable.wire import is_aws_host
 
@@ -143,8 +143,3 @@ def name_of_type(table: Table, type_name: str) -> str:
     """The class of a type, by its name in its module; the type itself where no class of the table has it."""
     model = model_of_type(table, type_name)
     return entity_name(model.kind) if model is not None else type_name
-
-
-def about(kind: type[Any]) -> str:
-    """The first line of a class's docstring."""
-    return class_doc(kind).partition("\n")[0]

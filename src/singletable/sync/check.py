@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from singletable.documents import Context
-from singletable.documents.document import DocumentModel
+from singletable.documents.inspect import DocumentModel
 from singletable.errors import SingletableError
 from singletable.flow import Port
 from singletable.foundation import (

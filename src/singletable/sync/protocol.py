@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeGuard
 
 import msgspec
 
-from singletable.documents.mutations import MAX_ID
+from singletable.documents.inspect import MAX_ID
 from singletable.errors import InvalidRequest
 from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.limits import Limits

@@ -22,11 +22,8 @@ from typing import Any
 
 import msgspec
 
-from singletable.documents.canonical_json import canonical
-from singletable.documents.contents import Content, Contents
-from singletable.documents.context import Context
-from singletable.documents.document import CollectionModel
-from singletable.documents.read import (
+from singletable.documents import Context, InboxRow, Version
+from singletable.documents.flows import (
     client_rows,
     hashes_of,
     hashes_of_all,
@@ -35,8 +32,15 @@ from singletable.documents.read import (
     newest_of,
     newest_operation,
 )
-from singletable.documents.rows import ClientRecord, InboxRow, Version
-from singletable.documents.snapshots import scalar_values, scalars_of
+from singletable.documents.inspect import (
+    ClientRecord,
+    CollectionModel,
+    Content,
+    Contents,
+    canonical,
+    scalar_values,
+    scalars_of,
+)
 from singletable.errors import Unavailable
 from singletable.flow import Port
 from singletable.foundation import ANY, Query, flows, prepare_query, ready

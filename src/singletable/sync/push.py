@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from singletable.documents.context import Context
-from singletable.documents.flows import client_rows
-from singletable.documents.mutations import Mutation, Submission
-from singletable.documents.submission import refs_in, submit_in_order
+from singletable.documents import Context, Mutation, Submission
+from singletable.documents.flows import client_rows, refs_in, submit_in_order
 from singletable.flow import Port
 from singletable.sync.client_groups import Bindings, GroupKeys, Owner, bind_clients, bind_group
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal

@@ -19,8 +19,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from singletable.documents import Document
-from singletable.documents.canonical_json import canonical
-from singletable.documents.document import document_model
+from singletable.documents.inspect import canonical, document_model
 from singletable.errors import InvalidValue
 
 

@@ -19,8 +19,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from singletable.documents.document import Document, DocumentModel, Items, document_model
-from singletable.documents.mutations import Ref
+from singletable.documents import Document, Items, Ref
+from singletable.documents.inspect import DocumentModel, document_model
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.failure_text import error_text
 

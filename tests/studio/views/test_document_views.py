@@ -10,17 +10,18 @@ from examples.projects.model import Project, projects, put_shape, rename
 from singletable import InvalidCursor, InvalidRequest, InvalidValue, NotFound
 from singletable.documents import Mutation
 from singletable.documents.blobs import NoBlobs
-from singletable.foundation import COVERED
-from singletable.studio.views.document_history import history_seen
-from singletable.studio.views.document_inbox import blobs_seen, inbox_seen
-from singletable.studio.views.document_seen import (
+from singletable.documents.inspect.history import history_seen
+from singletable.documents.inspect.inbox import blobs_seen, inbox_seen
+from singletable.documents.inspect.lists import AnyContext, contexts_of, documents_seen
+from singletable.documents.inspect.versions import (
     MOST_ITEMS,
     MOST_VERSIONS,
     DocumentSeen,
     collection_seen,
     document_seen,
 )
-from singletable.studio.views.documents_list import AnyContext, context_named, contexts_of, documents_seen
+from singletable.foundation import COVERED
+from singletable.studio.pages.documents import context_named
 from tests.studio.views.bulk import fill
 from tests.studio.views.conftest import BOARD, BRANCH, NASTY, ORGANISATION, Boards
 

@@ -21,10 +21,10 @@ from examples.goals.model import (
 from singletable import Database, InvalidCursor, InvalidRequest
 from singletable.foundation import COVERED
 from singletable.graph import Graph
+from singletable.graph.inspect.lists import graph_seen, graphs_of
+from singletable.graph.inspect.node import MOST_INCOMING, MOST_OUTGOING, NodeSeen, node_seen
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
-from singletable.studio.views.graph_list import graph_seen, graphs_of
-from singletable.studio.views.graph_node import MOST_INCOMING, MOST_OUTGOING, NodeSeen, node_seen
 from tests.studio.views.conftest import NASTY
 from tests.support.models import app
 from tests.support.raw import put_raw, stored

@@ -16,10 +16,10 @@ from singletable import InvalidCursor, NotFound
 from singletable.foundation import COVERED
 from singletable.operations import TableCall
 from singletable.streams import ChangeWorker
-from singletable.studio.views.consumers import ConsumerName, ConsumerSeen, consumer_seen, consumers_of
-from singletable.studio.views.dead_letters import LettersSeen, letter_seen, letters_seen
-from singletable.studio.views.tasks_seen import MOST_TASKS, TasksSeen, order_seen, task_seen, tasks_seen
+from singletable.streams.inspect.consumers import ConsumerName, ConsumerSeen, consumer_seen, consumers_of
+from singletable.streams.inspect.letters import LettersSeen, letter_seen, letters_seen
 from singletable.tasks import TaskWorker
+from singletable.tasks.inspect import MOST_TASKS, TasksSeen, order_seen, task_seen, tasks_seen
 from singletable.tasks.tasks import tasks_of
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.work import NASTY, Shop, open_shop

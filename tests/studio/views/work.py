@@ -11,7 +11,7 @@ from typing import Any
 from singletable import Database, Entity, Key, Table
 from singletable import field as attribute
 from singletable.streams import Changes, ChangeWorker
-from singletable.studio.views.consumers import ConsumerName, consumers_of
+from singletable.streams.inspect.consumers import ConsumerName, consumers_of
 from singletable.tasks import Tasks, TaskWorker
 from tests.support.engines import fresh
 

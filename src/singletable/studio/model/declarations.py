@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from singletable.documents.document import documents_of
+from singletable.documents.inspect import documents_of
 from singletable.foundation import (
     AccessPattern,
     Captured,

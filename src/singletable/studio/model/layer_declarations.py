@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from singletable.documents.document import Document, document_model
+from singletable.documents import Document
+from singletable.documents.inspect import document_model
 from singletable.foundation import Model, Table, attribute_docs, class_doc, entity_name, type_text
-from singletable.streams.changes import changes_of
-from singletable.streams.router import Handler
+from singletable.streams.inspect import Handler, changes_of
 from singletable.studio.model.type_texts import signature_text, value_text
 from singletable.studio.model.views import (
     AttributeView,
@@ -19,7 +19,7 @@ from singletable.studio.model.views import (
     KeyView,
     RelationView,
 )
-from singletable.tasks.tasks import tasks_of
+from singletable.tasks.inspect import tasks_of
 
 
 def document_class(kind: type[Document], page: str, place: int, related: Sequence[RelationView]) -> ClassView:

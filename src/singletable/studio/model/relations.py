@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
-from singletable.documents.document import Document, document_model
+from singletable.documents import Document
+from singletable.documents.inspect import document_model
 from singletable.expressions import Handle, first_name, owner_of
 from singletable.foundation import Model, Table, entity_name, named_in_keys, references_of
 from singletable.graph import Edge

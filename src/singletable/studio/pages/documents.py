@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from singletable.documents.document import documents_of
+from singletable.documents import AsyncDocuments
 from singletable.documents.flows import newest as read_newest
-from singletable.documents.service_async import AsyncDocuments
+from singletable.documents.inspect import (
+    AnyContext,
+    BlobsSeen,
+    CollectionSeen,
+    DocumentClass,
+    DocumentSeen,
+    DocumentsSeen,
+    HistorySeen,
+    InboxSeen,
+    blobs_seen,
+    collection_seen,
+    contexts_of,
+    document_class,
+    document_seen,
+    documents_of,
+    documents_seen,
+    history_seen,
+    inbox_seen,
+)
 from singletable.errors import InvalidRequest, NotFound
+from singletable.studio.addresses import segment
 from singletable.studio.page import Action, Page, PageAnswer
 from singletable.studio.site import Site
 from singletable.studio.view import View
-from singletable.studio.views.document_history import HistorySeen, history_seen
-from singletable.studio.views.document_inbox import BlobsSeen, InboxSeen, blobs_seen, inbox_seen
-from singletable.studio.views.document_seen import CollectionSeen, DocumentSeen, collection_seen, document_seen
-from singletable.studio.views.documents_list import (
-    AnyContext,
-    DocumentClass,
-    DocumentsSeen,
-    context_named,
-    contexts_of,
-    document_class,
-    documents_seen,
-)
 from singletable.studio.visit import Visit, whole_number
 
 _LARGEST = 10**12 - 1
@@ -219,6 +227,15 @@ async def _restoring(visit: Visit, context: AnyContext, version: int) -> Version
 def _context(visit: Visit) -> AnyContext:
     visit.must_read_all()
     return context_named(contexts_of([visit.table], visit.links.seal, visit.site.blobs), visit.path["kind"])
+
+
+def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
+    """The class of a name, as addresses have it. NotFound for a class that is not declared here."""
+    found = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
+    if found is None:
+        named = ", ".join(contexts) or "none"
+        raise NotFound("there is no class of documents of this name", hint=f"These are declared: {named}.")
+    return found
 
 
 def _common(visit: Visit, tab: str, newest: int) -> dict[str, Any]:

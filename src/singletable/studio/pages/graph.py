@@ -8,13 +8,19 @@ from msgspec.structs import replace
 
 from singletable.errors import NotFound
 from singletable.foundation import Table
-from singletable.graph.edges import edge_types
+from singletable.graph.inspect import (
+    GraphSeen,
+    NodeSeen,
+    edge_types,
+    graph_seen,
+    graphs_of,
+    kind_at,
+    node_kinds,
+    node_seen,
+)
 from singletable.studio.page import Page
 from singletable.studio.site import Site, colour_of
 from singletable.studio.view import View
-from singletable.studio.views.graph_list import GraphSeen, graph_seen, graphs_of
-from singletable.studio.views.graph_node import NodeSeen, node_seen
-from singletable.studio.views.node_ends import kind_at, node_kinds
 from singletable.studio.visit import Visit
 
 _INCOMING = "from-"

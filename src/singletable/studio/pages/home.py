@@ -6,12 +6,20 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from singletable.foundation import Finding, Model, Table, captured_of, collections_of, entity_name
+from singletable.foundation import (
+    Finding,
+    Model,
+    Table,
+    captured_of,
+    class_summary,
+    collections_of,
+    entity_name,
+)
 from singletable.reports.shape import ClassShape
 from singletable.studio.health import check_health, health_of
 from singletable.studio.page import Action, Page
 from singletable.studio.samples import Sample, sample_of
-from singletable.studio.site import about, colour_of
+from singletable.studio.site import colour_of
 from singletable.studio.view import Cost, View
 from singletable.studio.visit import Visit
 
@@ -204,7 +212,7 @@ def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | N
         model.type,
         colour_of(table, model.type),
         "" if model.is_system else visit.links.entity(table.name, name),
-        visit.told(about(model.kind)),
+        visit.told(class_summary(model.kind)),
         not model.is_system,
         shape.items if shape is not None else none,
         shape.bytes if shape is not None else none,
@@ -230,7 +238,9 @@ def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
         if all(visit.may_read(place.kind) for place in kind.__collection_fields__.values()):
             partition = bound.pattern.captured.templates[0].shown
             address = visit.links.pattern(table.name, entity_name(kind), name)
-            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", visit.told(about(kind)), partition, address))
+            rows.append(
+                CollectionRow(f"{entity_name(kind)}.{name}", visit.told(class_summary(kind)), partition, address)
+            )
     return tuple(rows)
 
 

@@ -15,6 +15,7 @@ from singletable.foundation import (
     COVERED,
     Model,
     Table,
+    class_summary,
     copies_in,
     guard_key,
     items_of,
@@ -30,7 +31,7 @@ from singletable.studio.items import KeyCell, attributes_of, is_covered, is_told
 from singletable.studio.layer_links import layer_link
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Page
-from singletable.studio.site import about, model_of_type
+from singletable.studio.site import model_of_type
 from singletable.studio.text import escaped
 from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
@@ -136,7 +137,7 @@ def _shown(
         type=shown.type,
         colour=shown.colour,
         class_address=visit.links.entity(table.name, shown.kind) if model is not None and not model.is_system else "",
-        about=visit.told(about(model.kind)) if model is not None else "",
+        about=visit.told(class_summary(model.kind)) if model is not None else "",
         cells=shown.cells,
         attributes=rows[:MOST_ATTRIBUTES],
         more=max(0, len(rows) - MOST_ATTRIBUTES),

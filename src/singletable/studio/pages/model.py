@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from singletable.documents.document import documents_of
+from singletable.documents.inspect import documents_of
 from singletable.errors import NotFound
 from singletable.foundation import Table, entity_name
 from singletable.migrations import PlanRefused, Step

@@ -11,33 +11,29 @@ from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableEr
 from singletable.failure_text import error_text
 from singletable.flow import Meter
 from singletable.foundation import COVERED, Table
-from singletable.streams.change_worker_async import AsyncChangeWorker
-from singletable.streams.changes import changes_of
+from singletable.queues.inspect import QueueSeen, queues_seen
+from singletable.streams import AsyncChangeWorker
+from singletable.streams.inspect import (
+    ConsumerName,
+    ConsumerSeen,
+    LetterSeen,
+    LettersSeen,
+    changes_named,
+    changes_of,
+    consumer_seen,
+    consumers_of,
+    letter_seen,
+    letters_seen,
+    read_letter,
+    state_at,
+)
 from singletable.studio.html import environment, render
 from singletable.studio.page import Action, Feed, Page, PageAnswer
 from singletable.studio.site import Site
 from singletable.studio.view import Cost, View
-from singletable.studio.views.consumers import (
-    ConsumerName,
-    ConsumerSeen,
-    changes_named,
-    consumer_seen,
-    consumers_of,
-    state_at,
-)
-from singletable.studio.views.dead_letters import LetterSeen, LettersSeen, letter_seen, letters_seen, read_letter
-from singletable.studio.views.queues import QueueSeen, queues_seen
-from singletable.studio.views.tasks_seen import (
-    OrderSeen,
-    TaskSeen,
-    TasksSeen,
-    order_seen,
-    task_seen,
-    tasks_seen,
-)
 from singletable.studio.visit import Visit
-from singletable.tasks.task_worker_async import AsyncTaskWorker
-from singletable.tasks.tasks import Tasks, tasks_of
+from singletable.tasks import AsyncTaskWorker, Tasks
+from singletable.tasks.inspect import OrderSeen, TaskSeen, TasksSeen, order_seen, task_seen, tasks_of, tasks_seen
 
 MOST_CONSUMERS = 5
 """Consumers on one page."""

@@ -11,14 +11,14 @@ from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import Content, Contents
 from singletable.documents.flows import client_rows, newest
 from singletable.documents.head_state import awaits_mutator
+from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.read import CollectionKey, any_epoch_row, collection_key, not_found
 from singletable.documents.rows import ClientRecord, CollectionVersion, Condemned, InboxRow
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, page
 from singletable.foundation import get as get_row
-from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
-from singletable.studio.views.values import Shown, covered, shown
+from singletable.shown_values import Shown, covered, shown
 
 MOST_WAITING = 25
 MOST_CLIENTS = 25

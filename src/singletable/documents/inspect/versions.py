@@ -12,15 +12,15 @@ from msgspec import Struct
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import Content
 from singletable.documents.diff import CollectionDiff, diff_hashes
+from singletable.documents.inspect.lines import Line, compared
+from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.read import CollectionKey, collection_key, newest, parts_of, record_rows, version_rows
 from singletable.documents.rows import CollectionVersion, MutationRecord, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, SingletableError
 from singletable.flow.port import Port
 from singletable.foundation import get_many
-from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
-from singletable.studio.views.lines import Line, compared
-from singletable.studio.views.values import MOST_CHARACTERS, Shown, covered, json_lines, shown
+from singletable.shown_values import MOST_CHARACTERS, Shown, covered, json_lines, shown
 
 MOST_VERSIONS = 20
 """Versions whose mutations are shown, the newest of those that were asked for."""

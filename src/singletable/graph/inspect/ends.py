@@ -10,14 +10,13 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import COVERED, Table, get_at, model_of, personal_names, place_in, type_in
+from singletable.foundation import COVERED, Table, entity_at, get_at, model_of, personal_names, place_in, type_in
 from singletable.graph.edges import is_edge
-from singletable.graph.full_scan import entity_at
+from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, Kept
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.operations import Item
 from singletable.operations.answers import RAW
-from singletable.studio.views.edge_sets import AnyEdge, Disagreement, Kept
-from singletable.studio.views.values import Shown, attributes_of, shown, stored_attributes
+from singletable.shown_values import Shown, attributes_of, shown, stored_attributes
 
 State = Literal["there", "missing", "deleting", "unreadable", "hidden"]
 """`hidden`: of a class that the user may not read."""
@@ -70,7 +69,7 @@ def kind_at(table: Table, key: str, reads: Reads = all_classes) -> type[Node]:
     return kind
 
 
-class Ends:
+class NodeEnds:
     """The nodes at the ends of edges, read together, and what the user may see of them."""
 
     def __init__(self, table: Table, personal: bool, reads: Reads) -> None:
@@ -190,6 +189,6 @@ def as_node(table: Table, item: Item, *, personal: bool) -> NodeEnd | None:
     """An item as a node; None where it is none of the table's node classes."""
     try:
         key = place_in(table, item)[0]
-        return Ends(table, personal, all_classes).end_of(key, kind_at(table, key), item)
+        return NodeEnds(table, personal, all_classes).end_of(key, kind_at(table, key), item)
     except SingletableError:
         return None

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from singletable.flow.port import Port
 from singletable.foundation import CursorSeal, Table, place_in, prepare_query, ready
 from singletable.graph.edges import edge_types
+from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, EdgeSet, Reading, compare, kept_in, sets_of
+from singletable.graph.inspect.ends import EdgeSeen, NodeEnd, NodeEnds, Reads, all_classes, kind_at, node_kinds
 from singletable.graph.nodes import Node, stored_key
 from singletable.graph.read import incoming
 from singletable.operations import GetItem, Item, Key, Query, Selection
 from singletable.operations.answers import RAW
-from singletable.studio.views.edge_sets import AnyEdge, Disagreement, EdgeSet, Reading, compare, kept_in, sets_of
-from singletable.studio.views.node_ends import EdgeSeen, Ends, NodeEnd, Reads, all_classes, kind_at, node_kinds
-from singletable.studio.views.values import Shown
+from singletable.shown_values import Shown
 
 MOST_OUTGOING = 40
 """Edges from the node, of all types together."""
@@ -73,7 +73,7 @@ async def node_seen(
     answers: list[Any] = await port.send_all([*first, *(around.incoming(edge, at) for edge, at in starts.items())])
     item, page, *coming = answers
     reading = _reading(table, item, page, start)
-    ends = Ends(table, personal, reads)
+    ends = NodeEnds(table, personal, reads)
     await ends.read(port, item, key, [*reading.edges, *(each for found in coming for each in found.items)])
     return NodeSeen(
         table.name,

@@ -12,6 +12,8 @@ from singletable.flow import SQS
 from singletable.flow.port import Port
 from singletable.operations.queue import Depth, GetQueueAttributes
 
+__all__ = ["QueueSeen", "queues_seen"]
+
 MOST_QUEUES = 16
 
 

@@ -8,14 +8,13 @@ from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt, NotFound
 from singletable.flow.port import Port
-from singletable.foundation import CursorSeal, Table, covered_place, page, personal_names
-from singletable.graph.full_scan import entity_at
+from singletable.foundation import CursorSeal, Table, covered_place, entity_at, page, personal_names
 from singletable.operations import Item, read_item
 from singletable.operations.stream import StreamRecord
+from singletable.shown_values import Shown, attributes_of, covered, shown, stored_attributes
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at
+from singletable.streams.inspect.consumers import ConsumerName, is_there, state_at
 from singletable.streams.state import DeadLetterItem
-from singletable.studio.views.consumers import ConsumerName, is_there, state_at
-from singletable.studio.views.values import Shown, attributes_of, covered, shown, stored_attributes
 
 MOST_LETTERS = 25
 

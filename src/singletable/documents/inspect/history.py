@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from singletable.documents.families import root_of
 from singletable.documents.flows import history, newest, tags
+from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.rows import Branch, Tag, Version
 from singletable.flow.port import Port
 from singletable.foundation import ANY, OnUnreadable, Query, page
-from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
 
 MOST_VERSIONS = 25
 MOST_TAGS = 25

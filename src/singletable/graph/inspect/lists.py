@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from singletable.bounded_scan import sampled
 from singletable.flow.port import Port
-from singletable.foundation import CursorSeal, Table
+from singletable.foundation import CursorSeal, Table, class_summary
 from singletable.graph.edges import edge_types
+from singletable.graph.inspect.ends import NodeEnd, Reads, all_classes, as_node, node_kinds
+from singletable.graph.inspect.node import expansion
 from singletable.graph.table import GraphTable
-from singletable.studio.site import about
-from singletable.studio.views.graph_node import expansion
-from singletable.studio.views.node_ends import NodeEnd, Reads, all_classes, as_node, node_kinds
-from singletable.studio.views.scans import sampled
 
 MOST_NODES = 25
 
@@ -74,11 +73,11 @@ async def graph_seen(
     nodes = [as_node(table, item, personal=personal) for item in found.items]
     return GraphSeen(
         table.name,
-        tuple(NodeClass(kind.__name__, kind.__word__, about(kind), expansion(table, kind)) for kind in kinds),
+        tuple(NodeClass(kind.__name__, kind.__word__, class_summary(kind), expansion(table, kind)) for kind in kinds),
         tuple(
             EdgeClass(
                 edge.__name__,
-                about(edge),
+                class_summary(edge),
                 tuple(kind.__name__ for kind in edge.__sources__ if reads(kind)),
                 tuple(kind.__name__ for kind in edge.__targets__ if reads(kind)),
                 edge.__mirrors__,

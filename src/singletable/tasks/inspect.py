@@ -13,10 +13,12 @@ from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import ANY, CursorSeal, Query, get, page, place_in, ready, type_in
 from singletable.operations import Item, Key
-from singletable.studio.views.values import Shown, covered, shown
+from singletable.shown_values import Shown, covered, shown
 from singletable.tasks.due import rows_query, wake_text
 from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, State, TaskEntities, TaskItem
-from singletable.tasks.tasks import Tasks
+from singletable.tasks.tasks import Tasks, tasks_of
+
+__all__ = ["OrderSeen", "TaskSeen", "TasksSeen", "order_seen", "task_seen", "tasks_of", "tasks_seen"]
 
 MOST_TASKS = 25
 MOST_IN_ORDER = 50

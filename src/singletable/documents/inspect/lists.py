@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from singletable.bounded_scan import sampled
 from singletable.documents.blobs import BlobStore, NoBlobs
 from singletable.documents.context import Context, context_of
 from singletable.documents.document import document_model, documents_of
 from singletable.documents.rows import Listing
-from singletable.errors import NotFound
 from singletable.flow.port import Port
 from singletable.foundation import ANY, CursorSeal, OnUnreadable, Query, Table, load_or_tell, model_of, page
-from singletable.studio.addresses import segment
-from singletable.studio.views.scans import sampled
 
 MOST_LISTED = 25
 
@@ -61,15 +59,6 @@ def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | No
         for kind in documents_of(table):
             store = document_model(kind).blobs or blobs or NoBlobs()
             found[kind.__name__] = context_of(kind, store, seal, is_direct=False)
-    return found
-
-
-def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
-    """NotFound for a class that is not declared here."""
-    found = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
-    if found is None:
-        named = ", ".join(contexts) or "none"
-        raise NotFound("there is no class of documents of this name", hint=f"These are declared: {named}.")
     return found
 
 

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from singletable.foundation import Table, model_for, model_of, place_in
+from singletable.foundation import Table, entity_at, model_for, model_of, place_in
 from singletable.graph.edge_items import listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
-from singletable.graph.full_scan import entity_at
 from singletable.graph.members import form_of
 from singletable.graph.node_edges import count_in
 from singletable.graph.node_items import CAP
