@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.operations.answers import encode
 from singletable.operations.stream import StreamRecord
 from singletable.streams.state import LeaseItem
@@ -88,9 +89,8 @@ class HeldShard:
     tried: dict[str, int] = field(default_factory=dict[str, int])
     """The failed tries of records when the shard was taken."""
     queues: dict[bytes, ItemQueue] = field(default_factory=dict[bytes, ItemQueue])
-    begun: set[str] = field(default_factory=set[str])
-    """The sequence numbers of this round's records that have begun, and the last one of the rounds before. A set: it is
-    added to from several threads."""
+    last_allowed: str = ""
+    """The highest sequence number of a record that a handler was allowed to begin with."""
     position: str = ""
     """The last sequence number before which all is done."""
     read_to: str = ""
@@ -101,6 +101,7 @@ class HeldShard:
     size: int = 0
     """Of the records that are not done, in bytes."""
     _order: deque[Place] = field(default_factory=deque[Place])
+    _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
     def __post_init__(self) -> None:
         self.position = self.read_to = self.lease.position
@@ -145,6 +146,17 @@ class HeldShard:
     def next_try_at(self) -> float | None:
         """When the first of the waiting queues may be handled."""
         return min((queue[0].wait_until for queue in self.queues.values()), default=None)
+
+    def allows(self, sequence: str, goes_on: Callable[[], bool]) -> bool:
+        """Whether a handler may begin with a record. Once `goes_on` returns False, only with one before a record that
+        was allowed: the position stands before the first that is left, and the next worker would handle again what
+        comes after it. Queues ask from several threads: the answer and its note are one step, so that no later record
+        is allowed after an earlier one was refused."""
+        with self._guard.lock:
+            if goes_on():
+                self.last_allowed = max(self.last_allowed, sequence)
+                return True
+            return sequence < self.last_allowed
 
     def advance(self) -> None:
         """Drop what is done, and move the position up to the first record that is not done."""

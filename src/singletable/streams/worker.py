@@ -141,8 +141,6 @@ class Worker:
 
     async def _handle(self) -> bool:
         now = self.port.monotonic()
-        for shard in self.held.values():
-            shard.begun = {max(shard.begun)} if shard.begun else set()
         calls: list[Callable[[], Awaitable[None] | None]] = [
             partial(handle_queue, self.port, self.consumer.router, queue, partial(self._may_go_on, shard))
             for shard in self.held.values()
@@ -156,13 +154,9 @@ class Worker:
         return bool(calls)
 
     def _may_go_on(self, shard: HeldShard, entry: Entry) -> bool:
-        """Whether a record may be handled. At a stop, those before one that has begun are: the position stands before
-        the first that is left, and the next worker would handle again what comes after it."""
-        shard.begun.add(entry.sequence)
+        """Whether a record may be handled. At a stop, those before one that was allowed are."""
         late = self.port.monotonic() - shard.renewed_at >= self.options.lease_seconds
-        if late or shard.is_lost:
-            return False
-        return self.kernel.goes_on() or entry.sequence < max(shard.begun)
+        return not late and not shard.is_lost and shard.allows(entry.sequence, self.kernel.goes_on)
 
     # --- after it -----------------------------------------------------------------------------------------------------
     async def _settle(self) -> None:
