@@ -93,7 +93,7 @@ class Recorder:
         target = found[1] if found else b""
         if self._records:
             if self._asked.setdefault(target, _body_of(request)) != _body_of(request):
-                raise RuntimeError(f"another {target.decode()} in one operation: it is no single round trip")
+                raise RuntimeError(f"another {target.decode()} in one operation: it is not a single round trip")
             self._current[target] = self._ask_engine(request)
         return self._current[target]
 

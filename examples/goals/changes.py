@@ -20,7 +20,7 @@ TRIES = 50
 def change_node(db: Database, key: KeyOf[N], changes: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> N:
     """Set attributes of a node; its edge set stays as it is. 1 request, 2 more where the base is outdated.
 
-    `base` holds the attributes as the caller read them: what equals them is no change, and what somebody else has
+    `base` holds the attributes as the caller read them: what equals them is not a change, and what somebody else has
     changed since is not overwritten: Changed, with both values. Attributes that only one of the two changed come
     together. Without a base the last one wins. Missing.
     """

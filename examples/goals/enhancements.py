@@ -116,7 +116,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str], unknown: Unknown) -> Enhancement:
@@ -146,7 +146,7 @@ def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str], unknow
 def _text(line: dict[str, Any], name: str, most_characters: int = MOST_NAME_CHARACTERS) -> str:
     value = line.get(name)
     if not isinstance(value, str) or not value:
-        raise TypeError(f"{name} is no text")
+        raise TypeError(f"{name} is not a text")
     if len(value) > most_characters:
         raise ValueError(f"{name} has more than {most_characters} characters")
     try:
@@ -182,10 +182,10 @@ def _texts(line: dict[str, Any], name: str) -> Sequence[str]:
     if values is None:
         return []
     if not isinstance(values, list):
-        raise TypeError(f"{name} is no list")
+        raise TypeError(f"{name} is not a list")
     for value in cast(list[object], values):
         if not isinstance(value, str) or not value:
-            raise TypeError(f"{name} holds what is no text")
+            raise TypeError(f"{name} holds what is not a text")
     if len(cast(list[str], values)) > MOST_NAMES:
         raise ValueError(f"{name} has more than {MOST_NAMES} entries")
     return cast(list[str], values)
@@ -196,7 +196,7 @@ def _date(said: object) -> date | None:
     if said is None:
         return None
     if not isinstance(said, str):
-        raise TypeError("created is no text")
+        raise TypeError("created is not a text")
     parts = said.split("-")
     if len(parts) != 3 or not all(part.isdecimal() for part in parts):
         return None
@@ -204,7 +204,7 @@ def _date(said: object) -> date | None:
         year, month, day = map(int, parts)
         return date(year, month, day)
     except ValueError as error:
-        raise ValueError(f"created is {shown(said)}, which is no day: {error}") from error
+        raise ValueError(f"created is {shown(said)}, which is not a day: {error}") from error
 
 
 def _linked(paths: Iterable[str], others: frozenset[str]) -> frozenset[str]:
@@ -216,7 +216,7 @@ def _milestones(place: Place, line: dict[str, Any], unknown: Unknown) -> Iterabl
     """A stage before the line's own is reached; its own is, once the line is done. One that is not known comes last."""
     said: object = line.get("milestone")
     if said is not None and not isinstance(said, dict):
-        raise TypeError("milestone is no object")
+        raise TypeError("milestone is not an object")
     releases = cast(dict[str, Any], said or {})
     others = [
         name
@@ -229,7 +229,7 @@ def _milestones(place: Place, line: dict[str, Any], unknown: Unknown) -> Iterabl
         _check_name("milestone", name)
     stage: object = line.get("stage")
     if stage is not None and not isinstance(stage, str):
-        raise TypeError("stage is no text")
+        raise TypeError("stage is not a text")
     done = line["status"] == DONE
     at = STAGES.index(stage) if stage in STAGES else len(STAGES) if done else -1
     for number, name in enumerate((*STAGES, *others)):

@@ -154,7 +154,7 @@ def create_sub_goal(app: App, form: Form, manager: Manager, goal_id: str) -> Res
 
 @routes.post("/change-goal/{goal_id:path}", dependencies=form_on("/goals/{goal_id}?show=edit"))
 def change_goal(app: App, page: Shown, form: Form, manager: Manager, goal_id: str) -> Response:
-    """What the form leaves as the page showed it is no change. Where somebody else changed the same, both are shown,
+    """What the form leaves as the page showed it is not a change. Where somebody else changed the same, both are shown,
     and the form holds the caller's: sent again, it overwrites."""
     wanted = {"title": _title(form), "progress": _progress(form)}
     wanted |= {name: _short(form, name) for name in ("status", "due")}

@@ -152,7 +152,7 @@ def _checked(text: str, check: Callable[[str], None], what: str) -> str:
     try:
         check(text)
     except ValueError as error:
-        raise Invalid(f"{shown(text)} is no {what}: {error}", what) from error
+        raise Invalid(f"{shown(text)} is not a valid {what}: {error}", what) from error
     return text
 
 

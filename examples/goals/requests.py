@@ -62,7 +62,7 @@ def _on_goal(capability: Capability) -> Callable[[Service, str, str], OnGoal]:
     def allowed(app: App, caller: Caller, goal_id: str) -> OnGoal:
         rights = app.rights_on_goal(goal_id, caller)
         rights.check(capability)
-        assert rights.user is not None, "who is no user here has no capability"
+        assert rights.user is not None, "who is not a user here has no capability"
         assert isinstance(rights.node, Goal)
         return OnGoal(rights.user, rights.node)
 

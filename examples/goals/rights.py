@@ -98,7 +98,7 @@ class RightsQueries(Context):
         """Who is a user here makes teams, and adds users. NotAllowed for a token's user without a node. 1 request."""
         found = self.db.get(User.by_id(user_id))
         if found is None:
-            raise NotAllowed(f"{user_id!r} is no user here yet: create that user first")
+            raise NotAllowed(f"{user_id!r} is not a user here yet: create that user first")
         return found
 
     def check_self(self, user_id: str, who_id: str) -> None:

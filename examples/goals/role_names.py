@@ -18,4 +18,4 @@ def role_of(kind: type[R], word: str) -> R:
     for role in kind:
         if role.word == word:
             return role
-    raise Invalid(f"{word!r} is no role: it is one of {', '.join(role.word for role in kind)}", "role")
+    raise Invalid(f"{word!r} is not a role: it is one of {', '.join(role.word for role in kind)}", "role")

@@ -45,7 +45,7 @@ def stage(text: str) -> Stage:
     """`rota:ID,contact:ID@300`: who is looked for, and how many seconds before the next stage."""
     targets, _, seconds = text.rpartition("@")
     if not targets or not seconds.isdecimal():
-        raise Invalid(f"{text!r} is no stage: say whom and for how many seconds, as in rota:ID,contact:ID@300")
+        raise Invalid(f"{text!r} is not a stage: say whom and for how many seconds, as in rota:ID,contact:ID@300")
     return Stage([target(part) for part in targets.split(",")], int(seconds))
 
 
@@ -53,7 +53,7 @@ def link(text: str) -> Link:
     """`TITLE=URL`."""
     title, equals, url = text.partition("=")
     if not equals:
-        raise Invalid(f"{text!r} is no link: say TITLE=URL")
+        raise Invalid(f"{text!r} is not a link: say TITLE=URL")
     return Link(title.strip(), url.strip())
 
 
@@ -70,5 +70,5 @@ def seconds_of(text: str) -> int:
     units = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
     number, unit = (text[:-1], text[-1:]) if text[-1:] in units else (text, "s")
     if not number.isdecimal() or len(number) > 9:
-        raise Invalid(f"{text!r} is no length of time: say one as in 90, 15m, 8h or 7d")
+        raise Invalid(f"{text!r} is not a length of time: say one as in 90, 15m, 8h or 7d")
     return int(number) * units[unit]

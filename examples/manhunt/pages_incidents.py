@@ -26,7 +26,7 @@ routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 
 def window_of(since: str, until: str) -> Window:
-    """The part of the time that a form asks for; an empty field is no bound."""
+    """The part of the time that a form asks for; an empty field is not a bound."""
     return Window(_bound("since", since), _bound("until", until))
 
 

@@ -54,7 +54,7 @@ def receiving(random: Random) -> Generator[Receiver, None, None]:
         request_queue_size = 128
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """A worker that was killed in the middle of a request is no error here."""
+            """A worker that was killed in the middle of a request is not an error here."""
 
     with Server(("127.0.0.1", 0), Handler) as server, ThreadPoolExecutor(1, "receiver") as beside:
         receiver.port = server.server_address[1]

@@ -185,7 +185,7 @@ class Storm:
         return [self.people.submit(plan.act) for plan in due]
 
     def _act(self, act: Callable[[Incident], None], incident: Incident) -> None:
-        """Somebody does something; what is refused, as others were faster, is no fault."""
+        """Somebody does something; what is refused, as others were faster, is not a fault."""
         try:
             act(incident)
         except (AlreadyEnded, NotNow, NoSuchAttempt):

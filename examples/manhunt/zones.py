@@ -39,7 +39,7 @@ def time_of_day(text: str) -> time:
             raise ValueError
         return time.fromisoformat(text)
     except ValueError as error:
-        raise Invalid(f"{text!r} is no time of the day: say one as in 22:00") from error
+        raise Invalid(f"{text!r} is not a time of the day: say one as in 22:00") from error
 
 
 def at_local(moment: datetime, zone: ZoneInfo) -> datetime:

@@ -222,7 +222,7 @@ class _Found:
         found: dict[str, str] = {}
         for item in node.items:
             if not isinstance(item, Scalar) or item.text in ("", "~"):
-                raise self._at(item.line, f"a login of {_of(name, what)} is no text")
+                raise self._at(item.line, f"a login of {_of(name, what)} is not a text")
             self._check(item.line, f"login {shown(item.text)} of {what}", address, item.text)
             found.setdefault(address(item.text), item.text)
         return found
@@ -238,7 +238,7 @@ class _Found:
 
     def _text(self, node: Node, what: str) -> str:
         if not isinstance(node, Scalar):
-            raise self._at(node.line, f"{what} is no text")
+            raise self._at(node.line, f"{what} is not a text")
         return node.text
 
     def _check(self, line: int, what: str, check: Callable[[str], object], text: str) -> None:

@@ -60,7 +60,9 @@ def parse(text: str) -> Group:
     service, _, name = rest.partition("/")
     if kind == _OF_SERVICE and service and name and _is_escaped(service):
         return Group(name, _unescape(service))
-    raise Invalid(f"{text!r} is no group: a group is {_OF_ORGANISATION}/<group> or {_OF_SERVICE}/<service id>/<group>")
+    raise Invalid(
+        f"{text!r} is not a group: a group is {_OF_ORGANISATION}/<group> or {_OF_SERVICE}/<service id>/<group>"
+    )
 
 
 def texts_of(groups: Iterable[Group]) -> set[str]:

@@ -94,9 +94,9 @@ def _mail(post: Post, to: str, text: str) -> EmailMessage:
     try:
         address = Address(addr_spec=to)
     except (ValueError, IndexError, MessageError) as error:
-        raise Rejected(f"{to!r} is no mail address") from error
+        raise Rejected(f"{to!r} is not a mail address") from error
     if not address.domain:
-        raise Rejected(f"{to!r} is no mail address")
+        raise Rejected(f"{to!r} is not a mail address")
     return new_mail(post.sender, str(address), text, tasks.running().key)
 
 

@@ -206,7 +206,7 @@ def check_services(tx: Transaction, organisation_id: str, services: Collection[s
 
 
 def another_owner_stays(email: str) -> Condition:
-    """That the owners' set is not emptied by their going; a member who is no owner is in nobody's way."""
+    """That the owners' set is not emptied by their going; a member who is not an owner is in nobody's way."""
     owners = attr(Organisation.owners)
     return (owners.size() > 1) | ~owners.contains(email)
 

@@ -138,7 +138,7 @@ class Permissions(Actions):
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def _member(self, user: str, organisation_id: str, by: str | None) -> OrganisationMember | None:
-        """Their record; NoSuchOrganisation for a caller who is no member."""
+        """Their record; NoSuchOrganisation for a caller who is not a member."""
         email = address(user)
         people = dict.fromkeys([email] if by is None else [email, by])
         keys = [OrganisationMember.of_organisation(organisation_id, person) for person in people]

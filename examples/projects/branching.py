@@ -144,7 +144,7 @@ def item_history(app: Service, project: str, item: str, limit: int, before: int 
     name, _, id = item.partition("/")
     collection = documents.context.model.collections.get(name)
     if collection is None or not id:
-        raise Missing(f"{item!r} is no item: it is like {' or '.join(_examples(documents))}")
+        raise Missing(f"{item!r} is not an item: it is like {' or '.join(_examples(documents))}")
     return documents.item_history(project, cast("Items[Any]", collection), id, limit=limit, before=before)
 
 

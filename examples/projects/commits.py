@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """`author` is `Name <address>`; `time` is ISO 8601 in that one's zone, or git's text where it is no time."""
+    """`author` is `Name <address>`; `time` is ISO 8601 in that one's zone, or git's text where it is not a time."""
 
     author: str
     time: str

@@ -1,7 +1,7 @@
 """What the application refuses, by what a caller can do about it.
 
 ApplicationError
-├── Invalid          the input: an item id that is no path, a folder that holds something already
+├── Invalid          the input: an item id that is not a path, a folder that holds something already
 │   └── NoHistory    a folder whose git history can't be read
 ├── Missing          there is no such project, version or item
 └── Refused          the data as it stands says no

@@ -61,7 +61,7 @@ class Git:
                 raise NoHistory(self.folder, _last_line(said) or f"git rev-list ended with {process.returncode}")
             ids = out.decode("ascii").split()
             if not ids:
-                raise NoHistory(self.folder, "its HEAD is no commit")
+                raise NoHistory(self.folder, "its HEAD is not a commit")
             return ids
 
     def changes(self, ids: Sequence[str], after: str | None = None) -> Iterator[tuple[str, list[Change]]]:

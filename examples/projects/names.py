@@ -31,7 +31,7 @@ def path_of(id: str) -> bytes:
     """The path that `item_id` was given; Invalid for an id that it never makes."""
     path = unquote_to_bytes(id)
     if item_id(path) != id:
-        raise Invalid(f"item {id!r} is no file: its id is not the escaped form of a path")
+        raise Invalid(f"item {id!r} is not a file: its id is not the escaped form of a path")
     return path
 
 

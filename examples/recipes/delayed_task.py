@@ -58,7 +58,7 @@ def issue(number: str) -> None:
 
 
 def pay(number: str) -> None:
-    """Paid, and nobody is reminded. It is no error where the reminder is out already."""
+    """Paid, and nobody is reminded. It is not an error where the reminder is out already."""
     with db.transaction() as tx:
         tx.update(Invoice.by_number(number), attr(Invoice.is_paid).set(True))
         tx.add(tasks.cancel(f"remind-{number}"))

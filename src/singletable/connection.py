@@ -149,7 +149,7 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     except ValueError as error:
         if isinstance(error, SingletableError):
             raise
-        raise InvalidRequest("the target is no address", hint='As in "http://127.0.0.1:8000".') from error
+        raise InvalidRequest("the target is not an address", hint='As in "http://127.0.0.1:8000".') from error
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
     locate = locator(target, environ=environ, region=options.region)
     seal = _seal(options, environ)

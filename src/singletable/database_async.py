@@ -317,8 +317,8 @@ class AsyncDatabase:
         with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which `seed` decides; what
         a part can't tell is left out. `progress` is called after each round of pages.
 
-        InvalidRequest for segments that are not 1 to 16, and for a sample that is no part; Throttled from a table that
-        refuses for minutes on end.
+        InvalidRequest for segments that are not 1 to 16, and for a sample that is not a part; Throttled from a table
+        that refuses for minutes on end.
         """
         port = at_rate(self.port, rate)
         return await flows.check(port, table, layers, segments=segments, sample=sample, seed=seed, progress=progress)

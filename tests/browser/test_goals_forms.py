@@ -90,7 +90,7 @@ def heading(page: Page) -> str:
 
 def test_from_nothing_to_a_team_at_work(as_user: Callable[..., Page]) -> None:
     mary = as_user("mary")
-    assert "no user here yet" in mary.locator("main").inner_text()
+    assert "not a user here yet" in mary.locator("main").inner_text()
     fill(mary, name="Mary Somerville")
     press(mary, "Begin")
 
@@ -273,7 +273,7 @@ def test_a_team_and_a_user_go(as_user: Callable[..., Page], site: Site) -> None:
     tove.get_by_text("You", exact=True).click()
     tove.get_by_role("checkbox").check()
     press(tove, "Delete me")
-    assert "no user here yet" in tove.locator("main").inner_text()
+    assert "not a user here yet" in tove.locator("main").inner_text()
     assert app.goal("stays").leads == ()
     assert app.db.check(records) == []
 

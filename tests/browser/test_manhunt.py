@@ -193,7 +193,7 @@ def test_from_a_new_policy_to_a_resolved_incident_by_keyboard_and_mouse(page: Pa
         page.get_by_role("button", name="Snooze").click()
     for _ in range(2):  # the script looks again, and takes nothing away
         page.wait_for_event("requestfinished", lambda request: request.url == f"{incident}?live=1")
-    assert "'a while' is no length of time" in page.get_by_role("alert").inner_text()
+    assert "'a while' is not a length of time" in page.get_by_role("alert").inner_text()
     assert [page.get_by_label(label).input_value() for label in ("Your name", "For 30m, 8h")] == ["Grace", "a while"]
     picture(page, "incident-refused")
     page.goto(incident)

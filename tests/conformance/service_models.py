@@ -34,7 +34,7 @@ def breaches_of_model(prefix: str, operation: str, body: dict[str, Any]) -> Iter
     """What in a request the service's model does not allow."""
     model = model_of(prefix)
     if operation not in model.operation_names:
-        yield f"{operation} is no operation of {MODELS[prefix]}"
+        yield f"{operation} is not an operation of {MODELS[prefix]}"
         return
     shape: Any = model.operation_model(operation).input_shape
     body = {**body, **{name: text for name, text in SAID_BY_THE_SERVICE.items() if name in body}}

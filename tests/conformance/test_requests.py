@@ -318,7 +318,7 @@ def test_a_planted_breach_is_found(operation: str, change: Change, wanted: str) 
 
 
 def test_an_unknown_operation_and_a_huge_request() -> None:
-    assert breaches(DYNAMODB, "GetItems", b"{}") == ["GetItems is no operation of dynamodb"]
+    assert breaches(DYNAMODB, "GetItems", b"{}") == ["GetItems is not an operation of dynamodb"]
     assert breaches(DYNAMODB, "GetItem", b" " * ((16 << 20) + 1)) == ["GetItem: a request of 16,777,217 bytes"]
 
 

@@ -58,7 +58,7 @@ def test_an_old_template_of_another_format_is_refused_by_name(tmp_path: Path) ->
         (tmp_path / name).write_text(text)
         result = run(MODULE, "--diff", str(tmp_path / name))
         assert result.exit_code == 2
-        assert f"{name} is no cloudformation template that `singletable deploy` wrote" in result.stderr.replace(
+        assert f"{name} is not a cloudformation template that `singletable deploy` wrote" in result.stderr.replace(
             "\n", " "
         )
 

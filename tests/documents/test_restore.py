@@ -21,7 +21,7 @@ def test_a_part_of_a_commit_is_told(light: Documents[Project]) -> None:
     waiting = {place: item for place, item in items_in(db, app).items() if place[1].startswith("Inbox")}
 
     def commit() -> None:
-        docs.process("p1")  # and puts back what it cleared after the commit, which is no part of it
+        docs.process("p1")  # and puts back what it cleared after the commit, which is not a part of it
         restore(db, app, {**items_in(db, app), **waiting})
 
     found, missed = unnoticed(db, app, commit, lambda: _told(docs))

@@ -119,7 +119,7 @@ def test_known_targets_take_no_traits() -> None:
 
 async def test_wrong_names_are_refused(open_at: Callable[..., Any]) -> None:
     db = open_at("http://127.0.0.1:9")
-    with pytest.raises(InvalidRequest, match=r"'transaction' is no capability.*'transactions', 'streams'"):
+    with pytest.raises(InvalidRequest, match=r"'transaction' is not a capability.*'transactions', 'streams'"):
         await db.require("transaction")
     with pytest.raises(InvalidRequest, match="without a table"):
         await db.require("isolated writes")

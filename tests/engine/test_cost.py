@@ -244,7 +244,7 @@ async def test_explain_says_what_an_update_reads_first(filled: Shell, case: int)
 async def test_explain_of_an_update_takes_a_whole_key(filled: Shell) -> None:
     with pytest.raises(InvalidRequest, match="does not name one item"):
         filled.explain(Membership.of_user("a"), attr(Membership.role).set("x"))
-    with pytest.raises(InvalidRequest, match="no attribute of Membership"):
+    with pytest.raises(InvalidRequest, match="not an attribute of Membership"):
         filled.explain(MEMBER, attr(User.age).add(1))
 
 

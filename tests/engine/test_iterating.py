@@ -86,5 +86,5 @@ async def test_a_segment_that_is_none_is_refused(shell: Shell) -> None:
 
 
 async def test_a_condition_of_another_class_is_refused(shell: Shell) -> None:
-    with pytest.raises(InvalidRequest, match="no attribute of Note"):
+    with pytest.raises(InvalidRequest, match="not an attribute of Note"):
         await shell.all(Note.of_user(ADA).where(attr(User.name) == "x"))

@@ -215,7 +215,7 @@ def change_list(place: Path) -> None:
 
 
 def garble(place: Path) -> None:
-    """A line that is no record, in a file whose checksum is right."""
+    """A line that is not a record, in a file whose checksum is right."""
     file = next(place.glob("data/*.gz"))
     file.write_bytes(gzip.compress(b'{"Item": {"pk": {"S": "secret"}\n'))
     files = place / "manifest-files.json"
@@ -239,7 +239,7 @@ DAMAGES: Sequence[tuple[Callable[[Path], None], str]] = (
     (lose_file, "lacks 01693685827463-2d8752fd/data/.*which its manifest names"),
     (lose_line, "the summary says 51 items, the list of files 34"),
     (change_list, "is not that of the .checksum"),
-    (garble, "record 1: it is no record"),
+    (garble, "record 1: it is not a record"),
     (lead_out, "names files outside of it"),
 )
 
@@ -292,7 +292,7 @@ def test_an_engine_without_exports_says_so() -> None:
         db.create_table(shop)
         with pytest.raises(NotSupported):
             TableExports(db, shop).start("s3://exports/shop")
-        with pytest.raises(InvalidRequest, match="no place in S3"):
+        with pytest.raises(InvalidRequest, match="not a place in S3"):
             TableExports(db, shop).start("exports")
 
 

@@ -65,7 +65,7 @@ class Reading:
 def test_a_rate_that_is_too_high_slows_it_and_loses_nothing(
     engine: Database, operation: str, count: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """LimitExceededException is no limit of the account here: more than two processes read a shard at once."""
+    """LimitExceededException is not a limit of the account here: more than two processes read a shard at once."""
     reading = Reading(engine)
     written = reading.write("k1", "k2", "k3")
     reading.script.refusals[operation] = ["LimitExceededException"] * count

@@ -96,7 +96,7 @@ async def test_what_handlers_write_is_handled_in_the_same_drain(shell: Shell) ->
 
 
 async def test_a_handler_of_its_own_writes_ends_where_nothing_changes(shell: Shell) -> None:
-    """It sets what should be there: the second time that is no change, and its drain ends."""
+    """It sets what should be there: the second time that is not a change, and its drain ends."""
     changes, seen = Changes(noted), Seen()
     db: Any = getattr(shell, "db", None)
 

@@ -153,7 +153,7 @@ def start_program(
     stderr: File = None,
 ) -> Process:
     """Its `stdin` is empty, if none is given. A program that is `strict` makes errors of its warnings, as
-    `-W error` does. One that `starts_python` is no fork: it has nothing in common with another one.
+    `-W error` does. One that `starts_python` is not a fork: it has nothing in common with another one.
     """
     own = dict(os.environ if environ is None else environ)
     if starts_python or not _HAS_DESCRIPTORS:

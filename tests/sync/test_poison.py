@@ -16,7 +16,7 @@ NESTED = b'{"id": ' + b"[" * 200 + b"]" * 200 + b"}"
 POISON = {
     "a name that no mutation can have": b'"name": "$nonsense", "args": {}',
     "no name": b'"args": {}',
-    "a name that is no text": b'"name": 7, "args": {}',
+    "a name that is not a text": b'"name": 7, "args": {}',
     "half a character in the name": b'"name": "\\ud800", "args": {}',
     "a name of the library's own": b'"name": "$nameless", "args": {}',
     "too long a name": b'"name": "' + b"n" * 5000 + b'", "args": {}',

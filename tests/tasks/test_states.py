@@ -38,7 +38,7 @@ WAY_TO: dict[Phase, Sequence[Event]] = {
 NEW_TASK = {(phase, Event.SCHEDULE) for phase in (Phase.DONE, Phase.CANCELLED)}
 """Another task of the same key, which the table of one task doesn't have."""
 NOTHING_TO_DO = {(phase, Event.CANCEL) for phase in (Phase.NEW, Phase.DONE, Phase.CANCELLED)}
-"""A cancellation of a task that is gone changes nothing, and is no error."""
+"""A cancellation of a task that is gone changes nothing, and is not an error."""
 ENDED_AS_WANTED = {(phase, Event.FINISH) for phase in (Phase.NEW, Phase.DONE, Phase.CANCELLED)}
 """An end of what has ended changes nothing: the worker may have lost the answer of its first request."""
 

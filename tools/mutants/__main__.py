@@ -44,7 +44,7 @@ def all_mutants(paths: Sequence[Path]) -> list[Mutant]:
 
 
 def verdicts() -> dict[tuple[str, str], str]:
-    """The reason why each of these is no defect, by the mutant's name and its line of code."""
+    """The reason why each of these is not a defect, by the mutant's name and its line of code."""
     entries = tomllib.loads(VERDICTS.read_text()).get("equivalent", [])
     return {(entry["mutant"], entry["line"]): entry["why"] for entry in entries}
 

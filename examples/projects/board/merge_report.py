@@ -53,7 +53,7 @@ def seen_in(conflicts: Sequence[ConflictOut]) -> dict[str, str]:
 
 
 def choices_in(fields: Sequence[tuple[str, str]]) -> Choices:
-    """The sides that a form chose, by collection and id. Another value is no choice."""
+    """The sides that a form chose, by collection and id. Another value is not a choice."""
     found: dict[tuple[str, str], Side] = {}
     for name, value in fields:
         side = side_of(value)

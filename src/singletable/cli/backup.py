@@ -161,7 +161,7 @@ def _time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise click.UsageError(f"--at {text}: it is no time, as 2026-11-20T09:30:00Z is") from None
+        raise click.UsageError(f"--at {text}: it is not a time, as 2026-11-20T09:30:00Z is") from None
 
 
 def _print(found: list[Backup], as_json: bool) -> None:

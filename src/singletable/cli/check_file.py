@@ -86,7 +86,7 @@ class CheckFile:
         try:
             known = msgspec.json.decode(first, type=_HeadLine).check
         except msgspec.DecodeError:
-            raise click.UsageError(f"{self.path} is no file of a check. Name another, or delete it.") from None
+            raise click.UsageError(f"{self.path} is not a file of a check. Name another, or delete it.") from None
         pairs = ((name, getattr(known, name), getattr(head, name)) for name in Head.__struct_fields__)
         others = [f"{name} was {was}, and is {now}" for name, was, now in pairs if was != now]
         if others:

@@ -69,7 +69,7 @@ def _newly_allowed(old: Path, format: str, new: Any) -> list[Right]:
     try:
         return newly_allowed(template_of(old.read_text(encoding="utf-8"), format), new)
     except ValueError:
-        raise click.UsageError(f"{old} is no {format} template that `singletable deploy` wrote.") from None
+        raise click.UsageError(f"{old} is not a {format} template that `singletable deploy` wrote.") from None
 
 
 def _tell(found: list[Right], *, as_json: bool) -> None:

@@ -155,7 +155,7 @@ def _counted(model: Model[Any]) -> str:
 
 
 def _as_declared(types: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of attributes by the rule of every argument: null is left out where it is no value of the type."""
+    """Values of attributes by the rule of every argument: null is left out where it is not a value of the type."""
     takes_none = {name for name, type in types.items() if type is Any or NoneType in get_args(type)}
     kept = {name: value for name, value in given.items() if name in takes_none} | without_nulls(given)
     return {name: value if value is None else _scalar(name, types[name], value) for name, value in kept.items()}

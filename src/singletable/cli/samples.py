@@ -19,7 +19,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every r
         except ValueError:
             part = 0.0
         if not 0 < part < 1:
-            self.fail(f"{text} is no part of a table: say 1%, or 0.01", param, ctx)
+            self.fail(f"{text} is not a part of a table: say 1%, or 0.01", param, ctx)
         return part
 
 

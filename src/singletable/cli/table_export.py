@@ -66,4 +66,4 @@ def _time(text: str | None) -> datetime | None:
     try:
         return None if text is None else datetime.fromisoformat(text)
     except ValueError:
-        raise click.UsageError(f"--at {text}: it is no time, as 2026-11-20T09:30:00Z is") from None
+        raise click.UsageError(f"--at {text}: it is not a time, as 2026-11-20T09:30:00Z is") from None

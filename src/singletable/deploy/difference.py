@@ -42,7 +42,7 @@ def newly_allowed(old: Json, new: Json) -> list[Right]:
 
 
 def rights_of(template: Json) -> Iterator[Right]:
-    """The rights that the policies of a template give; ValueError for what is no template that singletable wrote."""
+    """The rights that the policies of a template give; ValueError for what is not a template that singletable wrote."""
     for role, statements in _policies(template):
         for statement in statements:
             yield from _rights(role, statement)

@@ -58,7 +58,7 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
     """Read through patterns: one item, several by their keys, or pages of a query.
 
     With `only` the role must ask for these attributes, as in `db.get(User.by_email(x).only(User.name))`: a read of the
-    whole item is refused. DeclarationError for what is no pattern.
+    whole item is refused. DeclarationError for what is not a pattern.
     """
     found = [_captured(pattern) for pattern in patterns]
     shown = ", ".join(f"{entity_name(model.kind)}.{captured.name}" for model, captured, _ in found)
@@ -200,7 +200,7 @@ def _captured(pattern: Any) -> tuple[Model[Any], Captured, bool]:
             if captured.name == name:
                 return model, captured, False
     raise DeclarationError(
-        f"{pattern!r} is no access pattern", hint="Name one without calling it, as in reads(User.by_email)."
+        f"{pattern!r} is not an access pattern", hint="Name one without calling it, as in reads(User.by_email)."
     )
 
 

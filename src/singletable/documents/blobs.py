@@ -44,7 +44,7 @@ class BlobStore(Protocol):
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a content. A missing one is no error."""
+        """Delete a content. A missing one is not an error."""
         ...
 
 

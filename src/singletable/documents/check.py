@@ -74,7 +74,7 @@ class DocumentCheck(ItemCheck):
         found: list[Finding] = []
         for document_id in await self._documents_of(port, items):
             told = await _findings(port, self.context, document_id)
-            if told:  # read again: a commit in between is no finding
+            if told:  # read again: a commit in between is not a finding
                 still = {(each.code, each.key) for each in await _findings(port, self.context, document_id)}
                 found += [each for each in told if (each.code, each.key) in still]
         return found

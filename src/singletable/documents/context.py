@@ -93,7 +93,7 @@ def _check_store(kind: type[Any], store: Any) -> None:
         hint = "Make one: LocalBlobs(directory)."
     else:
         return
-    raise InvalidRequest(f"{name} is no blob store of {kind.__name__}", hint=hint)
+    raise InvalidRequest(f"{name} is not a blob store of {kind.__name__}", hint=hint)
 
 
 def _named(given: object) -> str:

@@ -68,7 +68,7 @@ class Column:
     load: Callable[[AttributeValue], Any]
     """The cell of an attribute value, as `pyarrow.array` takes it. Raises ValueError where it has none."""
     dump: Callable[[Any], AttributeValue | None]
-    """The attribute value of a cell, as `to_pylist` gives it; None where that is no attribute, as an empty set."""
+    """The attribute value of a cell, as `to_pylist` gives it; None where that is not an attribute, as an empty set."""
     is_json: bool = False
     choices: tuple[Any, ...] = ()
     """Of a dictionary, all of its values."""

@@ -44,7 +44,7 @@ def exact_json(text: str | bytes) -> Any:
     said = text.decode() if isinstance(text, bytes) else text
     if _SURROGATE.search(said):
         try:
-            msgspec.json.decode(said)  # Python's own parser takes half a pair, which is no character
+            msgspec.json.decode(said)  # Python's own parser takes half a pair, which is not a character
         except msgspec.MsgspecError as error:
             raise ValueError(str(error)) from None
     return json.loads(said, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_refuse)

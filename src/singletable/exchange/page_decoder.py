@@ -115,7 +115,7 @@ class _KeyCheck:
     ) -> None:
         self.attribute = key.attribute
         self.is_own = column is None
-        """Whether it is no attribute of the class besides."""
+        """Whether it is not an attribute of the class besides."""
         self.name = f"k{number}" if column is None else column.name
         by_name = {c.field.name: c for c in columns}
         pieces, self._end = key.template.pieces

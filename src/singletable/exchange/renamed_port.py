@@ -75,7 +75,7 @@ def _with_names(body: bytes, old: str, new: str) -> bytes:
 
 
 def _in(said: Any, rename: Callable[[str], str]) -> Any:
-    """The same with the values of every `TableName` renamed: in an item, an attribute of that name is no text."""
+    """The same with the values of every `TableName` renamed: in an item, an attribute of that name is not a text."""
     if isinstance(said, list):
         return [_in(each, rename) for each in said]
     if not isinstance(said, dict):

@@ -63,7 +63,7 @@ class Store(Protocol):
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file. A missing one is no error."""
+        """Delete a file. A missing one is not an error."""
         ...
 
     def delete_drafts(self, folder: str, before: float) -> None:
@@ -83,7 +83,7 @@ def store_at(to: str | os.PathLike[str] | Store) -> Store:
         return DirectoryStore(text)
     bucket, _, prefix = rest.partition("/")
     if scheme != "s3" or not bucket:
-        raise InvalidRequest(f"{text!r} is no place of an export", hint="Name a directory, or s3://BUCKET/PREFIX.")
+        raise InvalidRequest(f"{text!r} is not a place of an export", hint="Name a directory, or s3://BUCKET/PREFIX.")
     return s3_store(bucket, prefix.strip("/"), text.rstrip("/"))
 
 

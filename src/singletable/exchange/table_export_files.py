@@ -103,13 +103,13 @@ class TableExportFiles:
         return f"{self.store.url}/{self.name}"
 
     def data_files(self) -> list[DataFile]:
-        """The data files of the export; Corrupt where their list is no list of files, or not all of it."""
+        """The data files of the export; Corrupt where their list is not a list of files, or not all of it."""
         path = self._path(self.summary.manifest_files_s3_key)
         text = self._checked(path)
         try:
             found = [msgspec.json.decode(line, type=DataFile) for line in text.splitlines() if line.strip()]
         except msgspec.MsgspecError as error:
-            raise Corrupt(f"{self.where}: {_FILES} is no list of data files: {error}") from None
+            raise Corrupt(f"{self.where}: {_FILES} is not a list of data files: {error}") from None
         said = sum(file.item_count for file in found)
         if said != self.summary.item_count:
             raise Corrupt(
@@ -168,7 +168,7 @@ class TableExportFiles:
         try:
             found = msgspec.json.decode(self._checked(path), type=Summary)
         except msgspec.MsgspecError as error:
-            raise Corrupt(f"{self.where}: {SUMMARY} is no summary of an export: {error}") from None
+            raise Corrupt(f"{self.where}: {SUMMARY} is not a summary of an export: {error}") from None
         if found.output_format != "DYNAMODB_JSON":
             raise InvalidRequest(
                 f"{self.where} is an export in {found.output_format[:40]!r}, which is not read",
@@ -270,4 +270,4 @@ def _cause(error: Exception) -> str:
         return "the file ends too early"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return "it is no gzip, or damaged"
-    return "it is no record of an export"
+    return "it is not a record of an export"

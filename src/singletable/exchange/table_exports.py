@@ -54,5 +54,7 @@ class TableExports:
 def _place(to: str) -> tuple[str, str]:
     bucket, _, prefix = to.removeprefix("s3://").partition("/")
     if not to.startswith("s3://") or not bucket:
-        raise InvalidRequest(f"{to} is no place in S3", hint="As in s3://bucket/prefix: DynamoDB writes there itself.")
+        raise InvalidRequest(
+            f"{to} is not a place in S3", hint="As in s3://bucket/prefix: DynamoDB writes there itself."
+        )
     return bucket, prefix

@@ -124,7 +124,7 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     if kinds and owner not in kinds and not any(issubclass(kind, owner) for kind in kinds):
         named = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequest(
-            f"{handle} is no attribute of {named}", hint="Use an attribute of the class that is asked for."
+            f"{handle} is not an attribute of {named}", hint="Use an attribute of the class that is asked for."
         )
     field = owner.__field__(name)
     stored: list[str | int] = [field.stored]

@@ -155,7 +155,7 @@ class GraphCheck(ItemCheck):
 
 
 class EdgeTargets(Pass):
-    """The targets of all edges. Where one is no node that the pass over all items met, the table is read again."""
+    """The targets of all edges. Where one is not a node that the pass over all items met, the table is read again."""
 
     name = "targets of edges"
     sampling = "none"

@@ -224,7 +224,7 @@ def _check_declared(edge: type[Any]) -> None:
 def _end_plan(end: type[Verbatim], prefix: str) -> Scalar:
     def parse(text: Any) -> Any:
         if not text.startswith(prefix):
-            raise ValueError("the stored text is no key of this edge")
+            raise ValueError("the stored text is not a key of this edge")
         return end.from_text(text[len(prefix) :])
 
     return Scalar("S", str, parse, lambda value: prefix + end.to_text(value), "", reader=parse)

@@ -66,7 +66,7 @@ def mirrors_of(edge: type[Any]) -> Mapping[str, Mirror]:
     for name in names:
         if name not in model.types or model.by_name[name].optional:
             raise DeclarationError(
-                f"{edge.__name__} mirrors {name!r}, which is no attribute of it that always has a value",
+                f"{edge.__name__} mirrors {name!r}, which is not an attribute of it that always has a value",
                 hint='As in mirrors=("role",), each declared without None.',
             )
     return {name: Mirror(edge, name) for name in names}

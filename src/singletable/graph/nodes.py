@@ -99,7 +99,7 @@ def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
     found: tuple[Any, ...] = get_args(kinds) or (kinds,)
     for kind in found:
         if not (inspect.isclass(kind) and issubclass(kind, Node)):
-            raise DeclarationError(f"{kind!r} is no node: an edge joins nodes")
+            raise DeclarationError(f"{kind!r} is not a node: an edge joins nodes")
         model_of(kind)
     return found
 
@@ -124,7 +124,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
             word, dash, _ = text.partition("-")
             kind = by_word.get(word) if dash else None
             if kind is None:
-                raise ValueError("the stored text is no key of the declared nodes")
+                raise ValueError("the stored text is not a key of the declared nodes")
             return stored_key(kind, text)
 
         @classmethod
@@ -183,9 +183,11 @@ def _named(kinds: Sequence[type[Node]]) -> str:
 def check_word(word: str, table: Table) -> None:
     """A type is a word in keys: it has no separator, and a node and an edge never share one."""
     if table.separator != "-":
-        raise DeclarationError(f"{table.name} is no table of a graph", hint="Declare it as GraphTable(...).")
+        raise DeclarationError(f"{table.name} is not a table of a graph", hint="Declare it as GraphTable(...).")
     if not word or "-" in word or "%" in word or not word.isprintable():
-        raise DeclarationError(f"{word!r} is no type of a graph: it is one word of keys, without '-'", table=table.name)
+        raise DeclarationError(
+            f"{word!r} is not a type of a graph: it is one word of keys, without '-'", table=table.name
+        )
 
 
 def check_roles(cls: type[Any], refused: Mapping[str, str]) -> None:
@@ -210,7 +212,7 @@ def _check_no_index(cls: type[Any], table: Table) -> None:
 def _id_plan(prefix: str) -> Scalar:
     def parse(text: Any) -> str:
         if not text.startswith(prefix):
-            raise ValueError("the stored text is no key of this node")
+            raise ValueError("the stored text is not a key of this node")
         return str(text[len(prefix) :])
 
     return Scalar("S", str, parse, lambda value: prefix + str(value), "", reader=parse)

@@ -9,7 +9,7 @@ connection that the supervisor is opening. Linux 5.6 and later, where a process 
 `hidden`: only an address that is hard to guess: any of 127.0.0.0/8 and any port on Linux, a random port of 127.0.0.1
 elsewhere. A program of the same machine that scans for it finds it.
 
-`exposed` is no isolation, and must be asked for: 127.0.0.1 and a port, for tools that can't use a Unix socket.
+`exposed` is not isolated, and must be asked for: 127.0.0.1 and a port, for tools that can't use a Unix socket.
 """
 
 from __future__ import annotations

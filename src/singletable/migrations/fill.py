@@ -262,7 +262,7 @@ class _Run:
 
 
 class _Try(Struct, frozen=True):
-    """A write of which it is no error that its condition fails: that is an outcome."""
+    """A write of which it is not an error that its condition fails: that is an outcome."""
 
     write: UpdateItem[Any] | DeleteItem[Any]
 

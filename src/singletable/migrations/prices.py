@@ -66,7 +66,8 @@ def read_prices(path: Path, region: str) -> Prices:
         table = msgspec.json.decode(path.read_bytes(), type=_PriceTable)
     except (OSError, msgspec.MsgspecError) as error:
         raise InvalidRequest(
-            f"{path} is no table of prices: {error}", hint="Its form is that of migrations/prices.json in the package."
+            f"{path} is not a table of prices: {error}",
+            hint="Its form is that of migrations/prices.json in the package.",
         ) from error
     found = _find(table, region)
     if found is None:

@@ -55,7 +55,7 @@ class Queue(Generic[T]):
             return cast("T", self._decoder.decode(text))
         except (msgspec.DecodeError, msgspec.ValidationError):
             raise Corrupt(
-                f"a message of queue {self.name} is no {getattr(self.type, '__name__', self.type)}",
+                f"a message of queue {self.name} is not of type {getattr(self.type, '__name__', self.type)}",
                 hint="Look at who sends to the queue.",
             ) from None
 

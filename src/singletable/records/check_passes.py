@@ -168,7 +168,7 @@ class LayerChecks(Struct, frozen=True):
 
 
 def check_sample(sample: float | None) -> None:
-    """InvalidRequest for a sample that is no part of a table."""
+    """InvalidRequest for a sample that is not a part of a table."""
     if sample is not None and not 0 < sample < 1:
         raise InvalidRequest(
             f"a sample of {sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
@@ -282,7 +282,7 @@ class ItemPass(Pass):
         return list(dict.fromkeys(told))
 
     async def _twice(self, port: Port, check: ItemCheck, items: Sequence[Item]) -> list[Finding]:
-        """What is found twice: an item with findings is read again, so that a write in between is no finding."""
+        """What is found twice: an item with findings is read again, so that a write in between is not a finding."""
         found = await (check.findings if self.is_sample else check.page_findings)(port, items)
         if not found or check.looks_twice:
             return found

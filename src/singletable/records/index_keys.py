@@ -66,7 +66,7 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
         check_update(update)
         owner = owner_of(update.path)
         if owner is not model.kind and not issubclass(model.kind, owner):
-            raise InvalidRequest(f"{update.path} is no attribute of {model.kind.__name__}")
+            raise InvalidRequest(f"{update.path} is not an attribute of {model.kind.__name__}")
         if first_name(update.path) in model.identity:
             raise InvalidRequest(
                 f"{update.path} is part of the primary key, which never changes",

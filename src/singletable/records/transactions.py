@@ -108,7 +108,7 @@ class Transaction:
     def delete(
         self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
     ) -> None:
-        """Delete an item. Without `where` and `expected`, a missing item is no error."""
+        """Delete an item. Without `where` and `expected`, a missing item is not an error."""
         key, expected = target_of(target, expected)
         self._collect(DeleteWrite(key, where, expected))
 

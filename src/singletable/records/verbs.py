@@ -341,7 +341,7 @@ class UpdateWrite(Write):
 
 @dataclass(eq=False)
 class DeleteWrite(Write):
-    """Delete an item. Alone and without a condition, a missing item is no error."""
+    """Delete an item. Alone and without a condition, a missing item is not an error."""
 
     key: KeyOf[Any]
     where: Condition | None = None

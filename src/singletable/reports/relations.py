@@ -41,7 +41,7 @@ class Relation:
 def relations_of(datasets: Sequence[Dataset]) -> tuple[Relation, ...]:
     """The relations between datasets of entity classes, each with a name of its own.
 
-    `member_user` where there is one way from member to user, or one that is no mention; the other ways are named by
+    `member_user` where there is one way from member to user, or one that is not a mention; the other ways are named by
     their attributes, `member_user_by_changed_by`.
     """
     own = [dataset for dataset in datasets if not dataset.is_system]

@@ -103,7 +103,7 @@ def _check_parameters(parameters: Mapping[str, inspect.Parameter], types: Mappin
     for name, parameter in parameters.items():
         if name not in types:
             raise DeclarationError(
-                f"{where}: parameter {name!r} is no attribute ({', '.join(types)})",
+                f"{where}: parameter {name!r} is not an attribute ({', '.join(types)})",
                 hint="Name it after the attribute whose value it is.",
             )
         if parameter.default is not ANY and parameter.default is not parameter.empty:

@@ -235,7 +235,7 @@ def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Rang
         if range.how == "before" and top == head:
             return head + TOP, head + TOP  # nothing is less than the empty text, and no key is this one
         high = below(top) if range.how == "before" else top + ("" if last else s + TOP)
-    return (low, high) if high else (TOP, TOP)  # an empty text is no key, and DynamoDB refuses it as a bound
+    return (low, high) if high else (TOP, TOP)  # an empty text is not a key, and DynamoDB refuses it as a bound
 
 
 def below(text: str) -> str:

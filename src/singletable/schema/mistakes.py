@@ -29,7 +29,7 @@ def not_one_item(query: Query[Any], why: str) -> InvalidRequest:
 
 
 def check_update(given: object) -> None:
-    """Raises InvalidRequest for what is no change of an attribute."""
+    """Raises InvalidRequest for what is not a change of an attribute."""
     if not isinstance(given, Update):
         raise InvalidRequest(
             f"a change of an attribute is expected, not {_named(given)}",
@@ -57,13 +57,13 @@ def check_keys(given: object) -> None:
 
 
 def check_class(given: object) -> None:
-    """Raises InvalidRequest for what is no class of entities."""
+    """Raises InvalidRequest for what is not a class of entities."""
     if not inspect.isclass(given):
         raise InvalidRequest(f"a class of entities is expected, not {_named(given)}", hint="As in db.scan(User).")
 
 
 def check_table(given: object) -> None:
-    """Raises InvalidRequest for what is no table."""
+    """Raises InvalidRequest for what is not a table."""
     if not isinstance(given, Table):
         raise InvalidRequest(
             f"a table is expected, not {_named(given)}", hint='Give the value that Table("...") made, not its name.'
@@ -80,7 +80,7 @@ def positional(kind: type[Any], given: int) -> TypeError:
 
 
 def not_an_entity(given: object, *, or_key: bool) -> InvalidRequest:
-    """For an argument that is no entity, nor a key where a key would do as well."""
+    """For an argument that is not an entity, nor a key where a key would do as well."""
     expected, hint = ("a key or an entity", _call(given)) if or_key else ("an entity", _MAKE)
     return InvalidRequest(f"{expected} is expected, not {_named(given)}", hint=hint)
 

@@ -194,7 +194,7 @@ def _is_by_ttl(record: StreamRecord) -> bool:
 
 
 def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
-    """Some engines record writes that changed nothing; DynamoDB doesn't. A new write id alone is no change."""
+    """Some engines record writes that changed nothing; DynamoDB doesn't. A new write id alone is not a change."""
     if not bytes(old) or not bytes(new):
         return False
     return _comparable(read_item(old), table) == _comparable(read_item(new), table)

@@ -39,7 +39,7 @@ def studio(
     directory or `s3://bucket/prefix`; it is for those who may read every class. `blobs` is the store of those documents
     whose class has none, `queues` are addresses of SQS whose depth is shown. The database is not closed with it.
 
-    InvalidRequest without a table, without an AsyncDatabase, or where one of the two is no function.
+    InvalidRequest without a table, without an AsyncDatabase, or where one of the two is not a function.
     """
     gate = MountedGate(authenticate, authorise, frozenset(origins))
     return Studio(_site(db, tables, write, title, module, export, blobs, queues), gate, secret=secret)

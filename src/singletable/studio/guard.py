@@ -89,7 +89,7 @@ def _request_of(scope: Scope) -> HttpRequest:
 
 
 def _refused(request: HttpRequest, status: int, text: str) -> Response:
-    """Logged by method and path, never by query, which may hold a token. Not to be signed in is no warning."""
+    """Logged by method and path, never by query, which may hold a token. Not to be signed in is not a warning."""
     level = logging.INFO if status == HTTPStatus.UNAUTHORIZED else logging.WARNING
     _log.log(level, "%s %r was refused: %d %s", request.method, request.path, status, text)
     phrase = HTTPStatus(status).phrase

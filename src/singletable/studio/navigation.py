@@ -38,7 +38,7 @@ class Chrome(Struct, frozen=True):
 
 
 async def chrome_of(visit: Visit, every: Sequence[Page], page: Page | None) -> Chrome:
-    """What stands around a page; None for what is no page, as an error."""
+    """What stands around a page; None for what is not a page, as an error."""
     links, site = visit.links, visit.site
     named = site.table_named(visit.path.get("table", "")) or site.tables[0]
     path = page.path.format_map(dict(visit.path)) if page is not None else ""

@@ -51,7 +51,7 @@ def _revise(draft: Any, edit: Edit) -> bool:
     if not slash and name == model.words.document.lower():
         return _revise_scalars(draft, edit)
     if not slash or name not in model.collections:
-        raise InvalidValue(f"{edit.key!r} is no key of a {type(draft).__name__}", attribute="key")
+        raise InvalidValue(f"{edit.key!r} is not a key of a {type(draft).__name__}", attribute="key")
     items, codec = getattr(draft, name), model.collections[name].codec
     now = msgspec.json.decode(codec.json_of(codec.encode(items[id]))) if id in items else None
     becomes, is_whole = revised(now, edit)

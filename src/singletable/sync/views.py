@@ -75,7 +75,7 @@ class Sight:
 
     @classmethod
     def of(cls, model: DocumentModel, view: View | None) -> Sight:
-        """Raises DeclarationError where the view lists what is no collection of the class."""
+        """Raises DeclarationError where the view lists what is not a collection of the class."""
         if view is None:
             return cls(None, dict.fromkeys(model.collections))
         return cls(view, {_name_of(model, each.collection): each.where for each in view.shown})
@@ -110,7 +110,7 @@ def _name_of(model: DocumentModel, collection: object) -> str:
         if each is collection:
             return name
     raise DeclarationError(
-        f"a view of {model.kind.__name__} shows {collection!r}, which is no collection of it",
+        f"a view of {model.kind.__name__} shows {collection!r}, which is not a collection of it",
         hint="Name it on the class, as in Shown(Project.shapes).",
     )
 

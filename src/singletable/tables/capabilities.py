@@ -91,7 +91,9 @@ async def check_capabilities(port: Port, wanted: Sequence[Capability], table: Ta
 def _check_names(wanted: Sequence[Capability], table: TableDefinition | None) -> None:
     for capability in wanted:
         if capability not in CAPABILITIES:
-            raise InvalidRequest(f"{capability!r} is no capability", hint=f"Use {', '.join(map(repr, CAPABILITIES))}.")
+            raise InvalidRequest(
+                f"{capability!r} is not a capability", hint=f"Use {', '.join(map(repr, CAPABILITIES))}."
+            )
         if table is None and capability in ("refused items", "isolated writes", "whole indexes"):
             raise InvalidRequest(
                 f"require({capability!r}) without a table", hint="Pass table=, which is where they are looked for."

@@ -66,23 +66,23 @@ class TableDefinition:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise DeclarationError(
-                f"{self.name!r} is no name of a table",
+                f"{self.name!r} is not a name of a table",
                 hint="A table's name has 3 to 255 of letters, digits, '_', '-' and '.'.",
             )
         for name in self.indexes:
             if not _NAME.fullmatch(name):
-                raise DeclarationError(f"{name!r} is no name of an index", table=self.name)
+                raise DeclarationError(f"{name!r} is not a name of an index", table=self.name)
         if len(self.indexes) > MAX_INDEXES:
             raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB allows {MAX_INDEXES}", table=self.name)
         if self.stream is not None and self.stream not in STREAM_VIEWS:
             raise DeclarationError(
-                f"{self.stream!r} is no view of a stream",
+                f"{self.stream!r} is not a view of a stream",
                 table=self.name,
                 hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
         if self.encryption_key is not None and not _ENCRYPTION_KEY.fullmatch(self.encryption_key):
             raise DeclarationError(
-                f"{self.encryption_key!r} is no id or ARN of an encryption key",
+                f"{self.encryption_key!r} is not an id or ARN of an encryption key",
                 table=self.name,
                 hint="Of an alias, aws kms describe-key --key-id alias/NAME prints both.",
             )

@@ -52,7 +52,7 @@ class TableSettings(Struct, frozen=True):
         """DeclarationError for a setting that DynamoDB doesn't have."""
         if self.table_class is not None and self.table_class not in TABLE_CLASSES:
             raise DeclarationError(
-                f"{self.table_class!r} is no class of a table",
+                f"{self.table_class!r} is not a class of a table",
                 table=table,
                 hint=f"Say one of {', '.join(map(repr, TABLE_CLASSES))}.",
             )
@@ -61,7 +61,7 @@ class TableSettings(Struct, frozen=True):
                 raise DeclarationError("provisioned capacity is at least one unit of each", table=table)
         elif self.billing not in (None, "on_demand"):
             raise DeclarationError(
-                f"{self.billing!r} is no way to pay for a table",
+                f"{self.billing!r} is not a way to pay for a table",
                 table=table,
                 hint='Say "on_demand", or Provisioned(read_units=..., write_units=...).',
             )

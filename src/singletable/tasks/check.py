@@ -6,8 +6,8 @@
 * a task's arguments fit the function of its name, and a task that was returned for lack of a function has one here
 * no task is dead, and none could have been claimed for over an hour
 
-An ordered item without its task is no finding: the task was cancelled, and the item is deleted when it is first. What
-may be a lag of the index is looked at again after it.
+An ordered item without its task is not a finding: the task was cancelled, and the item is deleted when it is first.
+What may be a lag of the index is read again after it.
 """
 
 from __future__ import annotations

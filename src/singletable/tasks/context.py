@@ -102,7 +102,7 @@ def claimed_now() -> Claimed:
 class NothingToDo(Exception):
     """Raised by a task's function: what it was scheduled for is done, or not needed any more. The task ends as done.
 
-    It is not tried again, and is no dead letter. An exception of your own may be a subclass of it.
+    It is not tried again, and is not a dead letter. An exception of your own may be a subclass of it.
     """
 
 

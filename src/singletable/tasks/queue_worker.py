@@ -94,11 +94,11 @@ class QueueWorker:
 
 
 async def handle(worker: Worker, message: Message[Any], counts: Counts) -> None:
-    """Run what a message points to. A message that is no pointer is logged and deleted."""
+    """Run what a message points to. A message that is not a pointer is logged and deleted."""
     try:
         pointer = msgspec.convert(message.body, Pointer)
     except msgspec.ValidationError:
-        log.error("a message of the tasks' queue is no pointer to a task")
+        log.error("a message of the tasks' queue is not a pointer to a task")
         return
     early = await run_pointer(worker, pointer, counts)
     if early is not None:

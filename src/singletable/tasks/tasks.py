@@ -164,7 +164,7 @@ class Tasks:
         return Scheduled(self.entities, call, due, _key_or_random(key), order)
 
     def cancel(self, key: str) -> Cancelled:
-        """Cancel the task of that key; a missing one is no error. If it runs, it goes on, but its end is refused."""
+        """Cancel the task of a key; a missing one is not an error. If it runs, it goes on, and its end is refused."""
         _check_key(key)
         return Cancelled(self.entities, key)
 

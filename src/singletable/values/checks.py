@@ -49,7 +49,9 @@ def instant_text(value: object) -> str:
     if not isinstance(value, datetime):
         raise _wanted("a datetime", value)
     if value.tzinfo is None:
-        raise InvalidValue("a datetime without a time zone is no point in time", hint="Use datetime.now(timezone.utc).")
+        raise InvalidValue(
+            "a datetime without a time zone is not a point in time", hint="Use datetime.now(timezone.utc)."
+        )
     try:
         utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
     except OverflowError:

@@ -372,4 +372,4 @@ def _reason(error: Exception) -> str:
     """Why a value can't be read, without the value: our own words, or the kind of the standard library's error."""
     said = str(error)
     ours = ("stored as", "the stored", "it is not there", "an attribute value")
-    return said if said.startswith(ours) else f"the stored text is no value of its type ({type(error).__name__})"
+    return said if said.startswith(ours) else f"the stored text is not a value of its type ({type(error).__name__})"

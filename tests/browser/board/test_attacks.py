@@ -58,7 +58,7 @@ def test_values_are_text_and_nothing_else(server: Server, open_board: Open) -> N
 
 
 def test_any_json_is_drawn_somehow(server: Server, open_board: Open) -> None:
-    """What is no object is refused, and in nobody's way; any object is drawn."""
+    """What is not an object is refused, and in nobody's way; any object is drawn."""
     values: list[Any] = [
         None,
         7,

@@ -84,7 +84,7 @@ def test_a_hostile_name_is_text(signed: Server, open_board: Open) -> None:
 
 
 def test_any_state_is_drawn_somehow(server: Server, open_board: Open) -> None:
-    """Programs may say what they like: what is no place is no cursor."""
+    """Programs may say what they like: what is not a place is no cursor."""
     board = open_board(server, "odd-states")
     until(lambda: len(people(board)) == 1)
     states: list[Any] = [{}, {"cursor": 7}, {"cursor": {"x": "1", "y": None}}, {"cursor": {"x": 1e308, "y": 5}}]

@@ -118,15 +118,15 @@ def test_a_file_of_another_check_is_refused_by_name(folder: Folder) -> None:
     assert (folder.path / "f.jsonl").read_bytes() == before
     (folder.path / "mine.txt").write_text("a shopping list\n")
     ran = folder.run("check", "shop.model", "--to", "mine.txt")
-    assert (ran.code, "mine.txt is no file of a check" in ran.err) == (2, True)
+    assert (ran.code, "mine.txt is not a file of a check" in ran.err) == (2, True)
     assert (folder.path / "mine.txt").read_text() == "a shopping list\n"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--sample", "0%"), "0% is no part of a table"),
-        (("--sample", "2"), "2 is no part of a table"),
+        (("--sample", "0%"), "0% is not a part of a table"),
+        (("--sample", "2"), "2 is not a part of a table"),
         (("--yes",), "--yes writes the repairs of --repair"),
         (("--to", "missing/f.jsonl"), "missing/f.jsonl can't be written"),
         (("--segments", "17"), "17 is not in the range"),

@@ -62,7 +62,7 @@ def test_options_that_exclude_each_other(shop: Folder) -> None:
         (["--from-export", "s3://a/b", "--through", "s3://a"], "say one of them"),
         (["--at", "2026-11-20T00:00:00Z"], "--at needs --through"),
         (["--through", "s3://a", "--segments", "2"], "--segments: no table is read"),
-        (["--through", "s3://a/b", "--at", "noon"], "it is no time"),
+        (["--through", "s3://a/b", "--at", "noon"], "it is not a time"),
     ):
         ran = shop.run("export", "shop.model", "--to", "exports", *given)
         assert (ran.code, said in ran.err) == (2, True), ran.err

@@ -64,7 +64,7 @@ def test_a_sample(applied: Folder) -> None:
     (plan,) = json.loads(applied.run("plan", "shop.model", "--sample", "50%", "--json").out)
     assert [step["kind"] for step in plan["steps"]] == ["add index", "fill", "record"]
     for wrong in ("some", "0", "100%"):
-        assert f"{wrong} is no part of a table" in applied.run("plan", "shop.model", "--sample", wrong).err
+        assert f"{wrong} is not a part of a table" in applied.run("plan", "shop.model", "--sample", wrong).err
 
 
 def test_the_file_of_a_review(folder: Folder) -> None:

@@ -39,7 +39,7 @@ def test_what_a_terminal_shows_meanwhile_is_no_output(folder: Folder) -> None:
     except OSError:
         os.close(ours)  # the other end is closed, and all is read
     assert json.loads(said) == [{"table": "shop", "created": True}]
-    assert ran.stderr == b"", "it is no terminal"
+    assert ran.stderr == b"", "it is not a terminal"
 
 
 def test_diff_names_what_is_not_as_declared(folder: Folder) -> None:

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 """What each may do on the goal and in its team: said again here, as the table could be wrong."""
 PEOPLE = [*ALLOWED, "nobody"]
-"""`nobody` has a token, and is no user here."""
+"""`nobody` has a token, and is not a user here."""
 
 Ask = tuple[str, str, Any]
 REQUESTS: dict[str, list[Ask]] = {

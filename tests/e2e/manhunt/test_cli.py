@@ -268,7 +268,7 @@ def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
         (("policy", "add", "x", "--stage", "ada@300"), "say contact:ID or rota:ID"),
         (("policy", "add", "x", "--stage", "contact:x"), "as in rota:ID,contact:ID@300"),
         (("incident", "open", "nobody", "x"), "there is no policy 'nobody'"),
-        (("incident", "snooze", "x", "soon", "--by", "ada"), "'soon' is no length of time"),
+        (("incident", "snooze", "x", "soon", "--by", "ada"), "'soon' is not a length of time"),
         (("incident", "list", "--since", "yesterday"), "'yesterday' is not a moment: say one as in 2026-01-31T09:30"),
         (("contact", "quiet", "x", "22:00"), "say both times"),
     ],

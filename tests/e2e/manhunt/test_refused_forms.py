@@ -62,7 +62,7 @@ async def test_each_form_of_all_pages_keeps_what_was_typed(world: World) -> None
             "wait_seconds",
             "A wait is 0 to",
         ),
-        ("quiet-hours", {"starts": "22:00", "ends": "7", "zone": "UTC"}, "ends", "'7' is no time of the day"),
+        ("quiet-hours", {"starts": "22:00", "ends": "7", "zone": "UTC"}, "ends", "'7' is not a time of the day"),
         ("quiet-hours", {"starts": "22:00", "ends": "07:00", "zone": "Mars"}, "zone", "There is no time zone 'Mars'"),
         ("name", {"name": "  "}, "name", "A name has 1 to 200"),
     ],

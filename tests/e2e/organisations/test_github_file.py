@@ -155,7 +155,7 @@ def test_an_alias_is_what_it_names() -> None:
             "admins: [ada]\nteams:\n  crew:\n    members:\n    - grace\n    - 'a b'",
             "x.yaml:6: login 'a b' of team 'crew'",
         ),
-        ("admins: [ada]\nmembers: [[x]]", "x.yaml:2: a login of members is no text"),
+        ("admins: [ada]\nmembers: [[x]]", "x.yaml:2: a login of members is not a text"),
         ("admins: [ada]\nteams: {t: {members: x}}", "x.yaml:2: members of team 't' is a list of logins"),
         ("admins: [ada]\nteams: {t: {repos: {'e\u0301': read}}}", "x.yaml:2: repository 'e\u0301' of team 't'"),
         ("admins: [ada]\nteams: {t: {repos: {r: }}}", "x.yaml:2: the permission of repository 'r' of team 't'"),

@@ -91,7 +91,7 @@ def a_missing_content(repository: Path) -> None:
 
 @broken("file 'folder/b.txt'")
 def a_corrupt_content(repository: Path) -> None:
-    overwrite(object_file(repository, "HEAD~1:folder/b.txt"), b"this is no object")
+    overwrite(object_file(repository, "HEAD~1:folder/b.txt"), b"this is not an object")
 
 
 @broken("file 'folder/b.txt'")

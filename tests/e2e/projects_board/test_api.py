@@ -118,7 +118,7 @@ async def test_a_restore_of_what_is_not_there(demo: Application) -> None:
 
 @pytest.mark.parametrize("id", ["a/b", "ä ö", "..", "p?q#r", "%2F", "-" * 100])
 async def test_any_id_works_in_a_path(demo: Application, id: str) -> None:
-    """Or is no id anywhere."""
+    """Or is not an id anywhere."""
     pushed = await Client(demo.anybody, id).push(("rename", {"name": "P"}))
     found = await demo.anybody.get("/api/projects/" + "".join(f"%{byte:02X}" for byte in id.encode()))
     assert (pushed.status_code, found.status_code) in {(200, 200), (404, 404)}

@@ -240,7 +240,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def tables_at(at: tuple[str, int]) -> bytes:
-    """What is answered there to who asks for tables; nothing by what is no engine."""
+    """What is answered there to who asks for tables; nothing by what is not an engine."""
     try:
         with socket.create_connection(at, 0.5) as connection:
             connection.settimeout(1.0)

@@ -262,7 +262,7 @@ def test_an_engine_that_keeps_silent_is_an_error_and_ended(tmp_path: Path) -> No
 
 def test_a_file_that_is_no_database_is_an_error_with_what_the_engine_said(tmp_path: Path) -> None:
     path = tmp_path / "app.db"
-    path.write_bytes(b"this is no database" * 100)
+    path.write_bytes(b"this is not a database" * 100)
     with pytest.raises(Unavailable, match="not a valid SQLite database"):
         Engine.start(path)
     assert path.read_bytes().startswith(b"this is")

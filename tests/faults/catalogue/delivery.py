@@ -60,7 +60,7 @@ _QUEUES = (
     ),
     Entry(
         "F-G7",
-        "An id of a project or client is no legal id of a message or group.",
+        "An id of a project or client is not a legal id of a message or group.",
         "It is encoded, and different ids stay different.",
         (
             "queues/test_queues.py::test_ids_are_legal_and_no_two_the_same",
@@ -163,8 +163,8 @@ _STREAMS = (
     Entry(
         "F-H11",
         "A handler writes the item whose changes it handles.",
-        "A write that changes nothing is no change, so that a handler which sets what should be there ends. One that "
-        "does not end delays no other item, and its worker still stops when told to.",
+        "A write that changes nothing is not a change, so that a handler which sets what should be there ends. One "
+        "that does not end delays no other item, and its worker still stops when told to.",
         (
             "streams/test_worker.py::test_a_handler_of_its_own_writes_ends_where_nothing_changes",
             "streams/test_worker.py::test_a_handler_that_feeds_itself_delays_no_other_item_and_stops",

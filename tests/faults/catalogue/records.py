@@ -51,7 +51,7 @@ _TRANSACTIONS = (
     Entry(
         "F-C6",
         "A query reads between two parts of a transaction.",
-        "A query is no snapshot, and says so. Document versions are snapshots, as nothing that they name changes.",
+        "A query is not a snapshot, and says so. Document versions are snapshots, as nothing that they name changes.",
         ("sync/test_sync.py::test_whatever_is_committed_during_a_pull",),
         "What else has to fit together is checked by a transaction (F-C7) or carries a version.",
     ),

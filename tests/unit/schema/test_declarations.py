@@ -243,13 +243,13 @@ def test_upcasters_belong_to_versions_before() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"name": "x"}, "no name of a table"),
+        ({"name": "x"}, "not a name of a table"),
         ({"name": "table", "separator": ":"}, "separate the parts"),
         ({"name": "table", "separator": ""}, "separate the parts"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),
         ({"name": "table", "stream": "both"}, "'keys', 'new', 'old', 'new_and_old'"),
-        ({"name": "table", "indexes": ["g 1"]}, "no name of an index"),
+        ({"name": "table", "indexes": ["g 1"]}, "not a name of an index"),
         ({"name": "table", "indexes": [f"gsi{n}" for n in range(21)]}, "21 indexes"),
     ],
 )
@@ -281,7 +281,7 @@ def test_a_condition_of_another_class_is_refused_where_it_is_used() -> None:
     other = entity(table, "Other", "other", "f'other#{id}', 'x'", fields="price: int = 0")
     from singletable.records.flows import explain
 
-    with pytest.raises(InvalidRequest, match=r"Other\.price is no attribute of One"):
+    with pytest.raises(InvalidRequest, match=r"Other\.price is not an attribute of One"):
         explain(one.by("1").also(one).where(attr(other.price) == 1))
     assert Decimal(1) == 1
 

@@ -72,7 +72,7 @@ class Bad(Entity, table=table, type="bad"):
 @pytest.mark.parametrize(
     ("parameters", "body", "said"),
     [
-        ("nope: str", "f'user#{nope}', 'x'", "parameter 'nope' is no attribute.*Name it after"),
+        ("nope: str", "f'user#{nope}', 'x'", "parameter 'nope' is not an attribute.*Name it after"),
         ("id: str", "f'user#{id.lower()}', 'x'", r"Bad\.by: id\.lower can't be part of a key function.*Write \{id\}"),
         ("id: str, name: str", "f'user#{id}{name}', 'x'", r"'\{id\}\{name\}' a value is followed by more text.*End it"),
         ("id: str, name: str", "f'{id}-{name}', 'x'", r"in '\{id\}-\{name\}' a value is followed by more text"),

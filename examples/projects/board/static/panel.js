@@ -95,7 +95,7 @@ export function makePanel(user, does) {
   };
 }
 
-/** "20 Nov, 14:27", as the reader's language has it; nothing for what is no time. */
+/** "20 Nov, 14:27", as the reader's language has it; nothing for what is not a time. */
 export function moment(time, more = {}) {
   const date = new Date(typeof time === 'number' || typeof time === 'string' ? time : NaN);
   if (Number.isNaN(date.getTime())) return '';

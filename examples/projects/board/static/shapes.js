@@ -44,7 +44,7 @@ export function place(value) {
   return { x: within(value.x, -FAR, FAR, 0), y: within(value.y, -FAR, FAR, 0) };
 }
 
-/** One of our colours: the one that is named, or the nearest to it; the first for what is no name of a colour. */
+/** One of our colours: the one that is named, or the nearest to it; the first for what is not a name of a colour. */
 function colourOf(said) {
   const name = typeof said === 'string' ? said.trim().toLowerCase() : '';
   if (COLOURS.includes(name)) return name;

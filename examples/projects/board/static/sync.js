@@ -47,7 +47,7 @@ export function openProject({ project, user, client, presence, changed, told, un
     },
     requestOptions: { maxDelayMs: LONGEST_WAIT_MS },
     pullInterval: SLOW_PULL_MS,
-    logSinks: [{ log: () => undefined }], // a server that is away is no error: the page says so itself
+    logSinks: [{ log: () => undefined }], // a server that is away is not an error: the page says so itself
   });
   let isEnding = false;
   /** Without what this browser keeps: a new group would begin with the same cookie, and the page reload for ever. */

@@ -197,7 +197,7 @@ async def collection_seen(
         return CollectionSeen(name, None, 0, 0, 0, (), None)
     number, _, id = (after or "0:").partition(":")
     if not number.isdecimal():
-        raise InvalidRequest("this is no place in a collection", hint="Begin with its first page.")
+        raise InvalidRequest("this is not a place in a collection", hint="Begin with its first page.")
     rows, first = context.model.rows.collections[name], int(number)
     found: list[CollectionVersion] = await get_many(port, [rows.by_number(key.document_id, key.number, first)])
     is_short = found and sum(each > id for each in found[0].items) < MOST_ITEMS

@@ -65,7 +65,7 @@ def kind_at(table: Table, key: str, reads: Reads = all_classes) -> type[Node]:
     kind = next((each for each in kinds if each.__word__ == word), None)
     if kind is None or not dash or not id:
         words = ", ".join(f"{each.__word__}-<id>" for each in kinds) or "none"
-        raise InvalidRequest("this is no key of a node", table=table.name, hint=f"The table has nodes {words}.")
+        raise InvalidRequest("this is not a key of a node", table=table.name, hint=f"The table has nodes {words}.")
     return kind
 
 
@@ -120,7 +120,7 @@ class NodeEnds:
         return EdgeSeen(type(edge).__name__, direction, end, values, kept)
 
     def _other_item(self, item: Item, direction: Literal["out", "in"]) -> EdgeSeen:
-        """An item of the partition that is no edge, or that its class can't read."""
+        """An item of the partition that is not an edge, or that its class can't read."""
         place, word = place_in(self.table, item), type_in(self.table, item)
         text = place[1] if self.personal or not has_personal(self.table) else COVERED
         end = NodeEnd("", word or "no type", "", text, "unreadable")

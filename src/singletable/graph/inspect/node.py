@@ -62,7 +62,7 @@ async def node_seen(
 
     Two round trips: a request for the node, one for its edges, one for each type of edges that may come to it; then
     the nodes at the other ends, up to 100 a request. Where something disagrees, two more requests say whether it still
-    does. Half a unit for each 4 KB that is read. InvalidRequest for a key that is no node's, InvalidCursor.
+    does. Half a unit for each 4 KB that is read. InvalidRequest for a key that is not a node's, InvalidCursor.
     """
     around = _Around(port, seal, table, key, kind_at(table, key), reads)
     await ready(port, table)

@@ -25,7 +25,7 @@ from singletable.studio.visit import Visit
 
 _OF_BLOBS = "blob."
 _OF_CONSUMERS = ("change.", "dead-letter.", "lease.", "try.")
-"""The codes of findings whose key is no item's: a shard and a position in it."""
+"""The codes of findings whose key is not an item's: a shard and a position in it."""
 
 
 class KeyCell(Struct, frozen=True):
