@@ -231,7 +231,7 @@ def test_a_role_has_a_name(name: str) -> None:
 
 def test_what_is_no_pattern_is_refused() -> None:
     query: Any = User.by_email("ada")
-    with pytest.raises(DeclarationError, match="is no access pattern"):
+    with pytest.raises(DeclarationError, match="is not an access pattern"):
         reads(query)
     text: Any = "user"
     with pytest.raises(DeclarationError, match="takes classes of entities"):

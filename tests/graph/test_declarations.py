@@ -57,7 +57,7 @@ def test_a_node_and_an_edge_share_no_word() -> None:
 
 def test_a_graph_lies_in_a_table_of_a_graph() -> None:
     plain = Table("plain")
-    with pytest.raises(DeclarationError, match="is no table of a graph"):
+    with pytest.raises(DeclarationError, match="is not a table of a graph"):
 
         class Wrong(Node, table=plain, type="WRONG"):
             pass
@@ -119,7 +119,7 @@ def test_an_edge_has_two_ends_and_they_are_nodes_of_its_table() -> None:
         class Endless(Edge, table=table, type="ENDLESS"):  # type: ignore[type-arg]
             pass
 
-    with pytest.raises(DeclarationError, match="is no node"):
+    with pytest.raises(DeclarationError, match="is not a node"):
 
         class ToText(Edge[Place, str], table=table, type="TOTEXT"):  # type: ignore[type-var]
             pass

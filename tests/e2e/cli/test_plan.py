@@ -93,7 +93,7 @@ def test_prices_of_your_own(applied: Folder) -> None:
     for step in plan["steps"]:
         assert step["takes"]["dollars"] == step["takes"]["read_units"] + 10 * step["takes"]["write_units"]
     (applied.path / "prices.json").write_text("{}")
-    assert "is no table of prices" in applied.run("plan", "shop.model", "--price", "prices.json").err
+    assert "is not a table of prices" in applied.run("plan", "shop.model", "--price", "prices.json").err
 
 
 def test_a_refusal(applied: Folder) -> None:

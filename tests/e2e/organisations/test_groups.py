@@ -46,7 +46,7 @@ def test_slashes_stay_with_what_they_belong_to() -> None:
     ],
 )
 def test_what_is_no_group_is_refused_by_name(text: str) -> None:
-    with pytest.raises(Invalid, match="is no group"):
+    with pytest.raises(Invalid, match="is not a group"):
         parse(text)
 
 
