@@ -18,15 +18,12 @@ FACADE_OF = {"singletable.foundation": ("singletable.records", "singletable.sche
 
 PAST_THE_FACADE: dict[str, int] = {
     "deploy": 5,
-    "exchange": 8,
     "flow": 392,
     "local": 1,
-    "migrations": 9,
+    "migrations": 5,
     "operations": 91,
     "records": 1,
-    "reports": 23,
     "schema": 107,
-    "studio": 2,
     "tables": 67,
     "values": 76,
     "wire": 15,

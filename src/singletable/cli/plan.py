@@ -18,7 +18,7 @@ from singletable.flow import Rate
 from singletable.foundation import Table
 from singletable.migrations import Estimate, Migrations, Plan, Prices, SharedRate, prices_of, read_prices
 from singletable.migrations.fill import MOST_SEGMENTS
-from singletable.migrations.model_document import document_of
+from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
 

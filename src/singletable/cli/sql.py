@@ -15,12 +15,10 @@ from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.plan import rate_of
 from singletable.cli.session import options_anywhere, session_of
-from singletable.cli.stats import INSTALL, confirm_cost, tell_cost
-from singletable.errors import NotConfigured
+from singletable.cli.stats import confirm_cost, tell_cost
 
 if TYPE_CHECKING:
-    from singletable.reports.answers import Answer
-    from singletable.reports.sql import SqlSession
+    from singletable.reports import Answer, SqlSession
 
 EXPORT_VARIABLE = "SINGLETABLE_EXPORT"
 
@@ -83,10 +81,8 @@ def _asked(query: str | None, file: Path | None) -> str | None:
 
 def _opened(ctx: click.Context, module: str, options: Mapping[str, Any]) -> SqlSession:
     """The export that is named, or one of the tables as they are."""
-    try:
-        from singletable.reports.sql import open_export, open_live
-    except ModuleNotFoundError as error:
-        raise NotConfigured(f"SQL needs {error.name}", hint=f"Install it: {INSTALL}.") from error
+    from singletable.reports import open_export, open_live
+
     tables = tables_of(module)
     if options["place"] is not None:
         session = open_export(
@@ -126,11 +122,11 @@ def draw(answer: Answer, text: str, options: Mapping[str, Any]) -> None:
         return
     chart = answer.chart(options["title"] or _first_line(text))
     if options["chart"]:
-        from singletable.reports.terminal_charts import drawing_of
+        from singletable.reports import drawing_of
 
         console = output.console()
         click.echo(drawing_of(chart, min(console.width, 100), coloured=console.is_terminal))
-    from singletable.reports.charts import page_of, svg_of, table_of
+    from singletable.reports import page_of, svg_of, table_of
 
     written: Sequence[tuple[Path | None, str]] = (
         (options["svg"], svg_of(chart)),

@@ -12,11 +12,10 @@ import click
 
 from singletable.cli import output
 from singletable.errors import SingletableError
-from singletable.exchange.private_state import state_home
+from singletable.exchange.inspect import state_home
 
 if TYPE_CHECKING:
-    from singletable.reports.answers import Answer
-    from singletable.reports.sql import SqlSession
+    from singletable.reports import Answer, SqlSession
 
 _WORDS = re.findall(
     r"\w+",

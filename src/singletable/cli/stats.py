@@ -17,17 +17,14 @@ from singletable.cli.plan import rate_of
 from singletable.cli.samples import sample_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.errors import NotConfigured
 from singletable.foundation import Table, covered_place, model_of
 from singletable.records import MOST_SEGMENTS
 
 if TYPE_CHECKING:
-    from singletable.reports import Prediction, TableShape
-    from singletable.reports.charts import Chart
+    from singletable.reports import Chart, Prediction, TableShape
 
 ASKED_ABOVE = 10_000
 """Read units above which a scan of a table elsewhere than on this machine is asked about."""
-INSTALL = "pip install 'singletable[reports]'"
 
 
 @click.command()
@@ -212,7 +209,7 @@ def _number(cell: Any) -> Any:
 
 # --- charts -----------------------------------------------------------------------------------------------------------
 def _charts(shape: TableShape) -> Iterator[Chart]:
-    from singletable.reports.charts import Chart, Series
+    from singletable.reports import Chart, Series
 
     if not shape.items:
         return
@@ -234,10 +231,8 @@ def _in_bytes(size: int) -> str:
 
 
 def _draw(shapes: Sequence[TableShape]) -> None:
-    try:
-        from singletable.reports.terminal_charts import drawing_of
-    except ModuleNotFoundError as error:
-        raise NotConfigured(f"charts in a terminal need {error.name}", hint=f"Install it: {INSTALL}.") from error
+    from singletable.reports import drawing_of
+
     console = output.console()
     for shape in shapes:
         for chart in _charts(shape):
@@ -245,7 +240,8 @@ def _draw(shapes: Sequence[TableShape]) -> None:
 
 
 def _page(module: str, shown: Sequence[Mapping[str, Any]], shapes: Sequence[TableShape]) -> str:
-    from singletable.reports.charts import page_of, svg_of, table_of, text_of
+    from singletable.reports import page_of, svg_of, table_of
+    from singletable.reports.inspect import text_of
 
     parts: list[str] = []
     for said, shape in zip(shown, shapes, strict=True):

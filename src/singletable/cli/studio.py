@@ -88,7 +88,7 @@ def studio(
 
 def _write(tables: list[Table], module: str, folder: Path) -> None:
     """The model as pages of a folder."""
-    from singletable.studio.model import model_view, write_site
+    from singletable.studio.inspect import model_view, write_site
 
     done = write_site(model_view(tables, module), folder)
     removed = f", {done.removed} removed" if done.removed else ""

@@ -19,10 +19,7 @@ import pyarrow.parquet as pq
 
 from singletable.errors import Corrupt
 from singletable.exchange import DatasetFiles, DirectoryStore, Manifest, Store
-from singletable.exchange.column_types import schema_of
-from singletable.exchange.columns import value_type
-from singletable.exchange.import_files import rows_of_columns
-from singletable.exchange.store_faults import faults
+from singletable.exchange.inspect import faults, rows_of_columns, schema_of, value_type
 
 _ROWS: Final = 10_000
 """Rows that are made Parquet of together."""

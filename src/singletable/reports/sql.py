@@ -28,8 +28,7 @@ from singletable.exchange import (
     read_manifest,
     store_at,
 )
-from singletable.exchange.manifest import dataset_files
-from singletable.exchange.personal_columns import personal_columns
+from singletable.exchange.inspect import dataset_files, personal_columns
 from singletable.flow.rate import Rate
 from singletable.foundation import BlockingDatabase, Table
 from singletable.reports.answers import Answer

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from singletable.exchange import DatasetFiles
-from singletable.exchange.datasets import REST
+from singletable.exchange.inspect import REST
 from singletable.foundation import COVERED
 from singletable.reports.names import quoted, text
 from singletable.reports.relations import Relation

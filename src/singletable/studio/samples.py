@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from singletable.flow.instants import instant
 from singletable.foundation import Lane, Table, ready, scan_pages
-from singletable.reports.shape import TableShape, Tally
+from singletable.reports import TableShape
+from singletable.reports.inspect import Tally
 from singletable.studio.site import Site
 from singletable.tables import Description
 

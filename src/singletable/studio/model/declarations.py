@@ -24,7 +24,7 @@ from singletable.foundation import (
     type_text,
 )
 from singletable.graph import Edge, Node
-from singletable.migrations.model_document import EntityForm, document_of
+from singletable.migrations.inspect import EntityForm, document_of
 from singletable.studio.model.layer_declarations import (
     consumers_in,
     document_class,

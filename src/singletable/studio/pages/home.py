@@ -15,7 +15,7 @@ from singletable.foundation import (
     collections_of,
     entity_name,
 )
-from singletable.reports.shape import ClassShape
+from singletable.reports import ClassShape
 from singletable.studio.health import check_health, health_of
 from singletable.studio.page import Action, Page
 from singletable.studio.samples import Sample, sample_of

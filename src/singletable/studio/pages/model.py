@@ -8,7 +8,7 @@ from singletable.documents.inspect import documents_of
 from singletable.errors import NotFound
 from singletable.foundation import Table, entity_name
 from singletable.migrations import PlanRefused, Step
-from singletable.migrations.plans import compared_with_live
+from singletable.migrations.inspect import compared_with_live
 from singletable.studio.addresses import segment
 from singletable.studio.model import ClassView, Diagram, ModelView, TableView, diagram_of, model_view
 from singletable.studio.model.declarations import own_models

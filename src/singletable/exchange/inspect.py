@@ -1,0 +1,21 @@
+"""What datasets are, column by column, and where runs keep what they know: for reports, and for tools."""
+
+from singletable.exchange.column_types import schema_of
+from singletable.exchange.columns import value_type
+from singletable.exchange.datasets import REST
+from singletable.exchange.import_files import rows_of_columns
+from singletable.exchange.manifest import dataset_files
+from singletable.exchange.personal_columns import personal_columns
+from singletable.exchange.private_state import state_home
+from singletable.exchange.store_faults import faults
+
+__all__ = [
+    "REST",
+    "dataset_files",
+    "faults",
+    "personal_columns",
+    "rows_of_columns",
+    "schema_of",
+    "state_home",
+    "value_type",
+]
