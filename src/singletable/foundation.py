@@ -57,10 +57,12 @@ from singletable.records.check_passes import (
 from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
 from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
+from singletable.records.entity_writes import CreateWrite
 from singletable.records.findings import Finding, Repaired, finding_in
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
+from singletable.records.item_writes import DeleteWrite, UpdateWrite
 from singletable.records.moves import Move, Outcome, TryMove, move_of
 from singletable.records.page import Page, Position
 from singletable.records.query_request import PreparedQuery, prepare_query
@@ -79,7 +81,6 @@ from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, Unreadable, load_or_tell, readable
 from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
-from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name

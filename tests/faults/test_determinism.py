@@ -12,7 +12,8 @@ PROGRAM = """
 from singletable import attr
 from singletable.operations import PutItem, TransactWriteItems
 from singletable.records.write import Moment
-from singletable.records.verbs import UpdateWrite, UpsertWrite
+from singletable.records.entity_writes import UpsertWrite
+from singletable.records.item_writes import UpdateWrite
 from tests.rules.models import Plain
 
 entity = Plain(id="1", groups={"a", "b", "c", "\\u00e9"}, tags=["x"])

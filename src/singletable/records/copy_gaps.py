@@ -20,9 +20,9 @@ from singletable.flow.request import Request, Response
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from
+from singletable.records.item_writes import UpdateWrite
 from singletable.records.readers import Place, place_in
-from singletable.records.verbs import UpdateWrite
-from singletable.records.write import Moment, Needs
+from singletable.records.write import Moment
 from singletable.schema.models import Model, model_of
 from singletable.schema.table import Table
 
@@ -74,7 +74,7 @@ def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any]
         key, where = copy.model.key_of(copy.holder), copy.writer.condition_as_read(copy.holder, source)
         write = UpdateWrite(key, copy.writer.updates(source), where, caller_copy=copy.holder)
         part = write.main(copy.holder, moment)
-        if isinstance(part, Needs) or any(True for _ in write.claims(copy.holder)):
+        if part is None or any(True for _ in write.claims(copy.holder)):
             return None
     except SingletableError:
         return None

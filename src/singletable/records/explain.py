@@ -14,11 +14,11 @@ from singletable.expressions import Update
 from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.index_keys import check_updates
+from singletable.records.item_writes import UpdateWrite
 from singletable.records.old_keys import both_keys
 from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
-from singletable.records.verbs import UpdateWrite
-from singletable.records.write import UNREAD, Moment, Part
+from singletable.records.write import UNREAD, Moment
 from singletable.schema.collections import Whole
 from singletable.schema.patterns import KeyOf, Query
 
@@ -86,7 +86,7 @@ def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
     write = UpdateWrite(key, updates)
     needed = write.needed_names
     part = write.main(UNREAD, Moment(time.time()))
-    if isinstance(part, Part):
+    if part is not None:
         action: Any = part.action
         return [_explained(action.request(), None, _WRITE_COST)]
     first = f"sent first, for {', '.join(sorted(needed))}: {_read_cost(True, 'the item')}"

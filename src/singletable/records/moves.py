@@ -45,8 +45,7 @@ from singletable.records.guarded_write import check_if, delete_if, put_if
 from singletable.records.old_keys import NEEDED_BY, own
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import as_read
-from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite
-from singletable.records.write import UNREAD, Part, Write
+from singletable.records.write import UNREAD, Part, Presence, Write
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
 
@@ -207,7 +206,7 @@ async def remove_old(port: Port, key: KeyOf[Any]) -> None:
 def companion(write: Write, stored: Any) -> Part | None:
     """The action under the old key that goes with a write. `stored` is what is known to lie there, or UNREAD."""
     model = write.model
-    if model.key.was is None or not isinstance(write, (EntityWrite, DeleteWrite)):
+    if model.key.was is None or write.presence in (Presence.PRESENT, Presence.OWN):
         return None
     old = model.old_key(write.key)
     action: CheckItem | DeleteItem[Any]
@@ -230,15 +229,6 @@ async def known_after_refusal(port: Port, write: Write, stored: Item | None, now
     entity = None if stored is None else own(model.before, write.key, stored)
     if stored is None or entity is None or model.is_expired(entity, now):
         return stored
-    if isinstance(write, CreateWrite):
+    if write.presence is Presence.ABSENT:
         raise already_exists(model, write.key, stored)
-    return stored if _replaces_all(write) else await settle(port, write.key, stored)
-
-
-def _replaces_all(write: Write) -> bool:
-    """Whether a write does the same whatever the item was."""
-    if write.model.uniques or write.where is not None:
-        return False
-    if isinstance(write, PutWrite):
-        return write.count is None
-    return isinstance(write, DeleteWrite) and not write.needs_item
+    return stored if write.ignores_item else await settle(port, write.key, stored)

@@ -20,10 +20,12 @@ from singletable.expressions import Condition, Update
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused
 from singletable.operations.answers import applied
-from singletable.records.conditions import TRIES, contended, is_there, outcome_unknown
+from singletable.records.conditions import TRIES, contended, outcome_unknown
+from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
+from singletable.records.item_writes import DeleteWrite, UpdateWrite
 from singletable.records.moves import remove_old, settle
 from singletable.records.old_keys import NEEDED_BY
 from singletable.records.proof import found, is_outdated, stored_read
@@ -32,8 +34,7 @@ from singletable.records.target import caller_copy_of, target_of
 from singletable.records.transactions import commit
 from singletable.records.two_forms import update_both_forms
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite, UpdateWrite, UpsertWrite
-from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
+from singletable.records.write import Answer, Moment, Part, Presence, Write, settles_nothing
 from singletable.schema.models import model_for
 
 
@@ -132,29 +133,29 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
 
 async def _send_moving(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
     """Send one write of a class whose key was another: the rules are at the top of `moves`."""
-    if isinstance(write, EntityWrite):
-        return await _transacted(port, write)
-    if isinstance(write, DeleteWrite):
+    if write.answer is Answer.BEFORE:
         await remove_old(port, write.key)
+    elif write.presence in (Presence.ABSENT, Presence.EITHER):
+        return await _transacted(port, write)
     try:
         return await _send_at_its_key(port, write, exactly_once, prove_absence)
     except NotFound:
-        if not prove_absence or not isinstance(write, UpdateWrite):
+        if not prove_absence or write.presence is not Presence.PRESENT:
             raise
     await settle(port, write.key)
     return await _send_at_its_key(port, write, exactly_once, prove_absence)
 
 
 async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
-    if write.model.is_in_two_forms and isinstance(write, UpdateWrite):
+    if write.model.is_in_two_forms and type(write) is UpdateWrite:
         return await update_both_forms(port, write)
-    if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
+    if exactly_once or (write.model.uniques and write.always_guards):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())
     current: Any = write.caller_copy
     for _ in range(TRIES):
         part = write.main(current, moment)
-        if isinstance(part, Needs):
+        if part is None:
             current = await read_current(port, write, moment.now)
             continue
         if any(True for _ in write.claims(current)):
@@ -212,12 +213,11 @@ async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prov
 
 async def _after_refusal(port: Port, write: Write, part: Part, current: Any, known: Evidence, moment: Moment) -> Any:
     """The item to plan the write with again; or raise what the refusal means."""
-    model, stored = write.model, known.stored
+    stored = known.stored
     fresh = await fresh_after(port, write, current, stored, moment.now)
     if fresh is not NOT_STALE:
         return fresh
-    gone = isinstance(write, DeleteWrite) and not is_there(model, stored, moment.now)
-    if known.unsettled and not part.certain and not gone:
+    if known.unsettled and not part.certain and not write.is_moot(stored, moment.now):
         raise outcome_unknown(write.key, write.verb) from None
     error = part.refusal(stored)
     if known.was_read and is_outdated(write, error, stored, moment.now):
@@ -231,9 +231,9 @@ async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None =
         known = await commit(port, [write], read, _needed_by(write))
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
-    if isinstance(write, (UpdateWrite, UpsertWrite)):
+    if write.answer is Answer.AFTER:
         return await _read_back(port, write)
-    return known.get(0) if isinstance(write, DeleteWrite) else None
+    return known.get(0) if write.answer is Answer.BEFORE else None
 
 
 def _needed_by(write: Write) -> str:

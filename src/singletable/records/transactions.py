@@ -27,8 +27,10 @@ from singletable.flow.port import Port
 from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems
 from singletable.operations.answers import is_too_large
 from singletable.records.conditions import TRIES, is_there
+from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready
 from singletable.records.index_keys import check_updates
+from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
 from singletable.records.merge import merged
 from singletable.records.moves import companion, known_after_refusal, settle
 from singletable.records.proof import found, is_outdated, stored_read
@@ -36,8 +38,7 @@ from singletable.records.read import check_whole, get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.unique_guards import Place, guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
-from singletable.records.write import UNREAD, Moment, Needs, Part, Write
+from singletable.records.write import UNREAD, Moment, Part, Presence, Write
 from singletable.schema.entities import Entity
 from singletable.schema.mistakes import check_joins
 from singletable.schema.patterns import KeyOf
@@ -211,7 +212,7 @@ async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Momen
     """The actions of all writes and guards, after reading in one round trip the items that some of them need."""
     known = plans.known
     parts = _mains(writes, known, moment)
-    needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
+    needed = [i for i, part in enumerate(parts) if part is None]
     if needed:
         for i in needed:
             await _seek(port, writes, plans, i)
@@ -222,7 +223,7 @@ async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Momen
         parts = _mains(writes, known, moment)
     plan: list[Planned] = []
     for i, part in enumerate(parts):
-        assert isinstance(part, Part)
+        assert part is not None
         plan.append(Planned(i, part, True))
     plan += _guards(writes, known, moment, plans.foreign)
     plan += _companions(writes, plans.old)
@@ -236,9 +237,9 @@ async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Momen
     return plan
 
 
-def _mains(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> list[Part | Needs]:
+def _mains(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> list[Part | None]:
     """Each write's action. Raises TransactionCancelled for writes whose items are missing."""
-    parts: list[Part | Needs] = []
+    parts: list[Part | None] = []
     failures: list[Failure] = []
     for i, write in enumerate(writes):
         try:
@@ -275,7 +276,7 @@ def _companions(writes: Sequence[Write], old: Mapping[int, Any]) -> Iterator[Pla
 
 def _may_be_elsewhere(write: Write, reason: Reason, moment: Moment) -> bool:
     """Whether a write was refused because nothing lies under its key, so that its item may lie under the old one."""
-    return isinstance(write, (UpdateWrite, CheckWrite)) and not is_there(write.model, reason.stored, moment.now)
+    return write.presence is Presence.PRESENT and not is_there(write.model, reason.stored, moment.now)
 
 
 async def _seek(port: Port, writes: Sequence[Write], plans: Plans, number: int) -> bool:

@@ -29,9 +29,9 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
+from singletable.records.item_writes import UpdateWrite
 from singletable.records.proof import stored_read
 from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
-from singletable.records.verbs import UpdateWrite
 
 
 async def update_both_forms(port: Port, write: UpdateWrite) -> Any:

@@ -17,7 +17,6 @@ from singletable.expressions import AttributeChange, Condition, Expressions, Giv
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import guard_in, is_schema, is_there, is_type
-from singletable.records.verbs import UpdateWrite
 from singletable.records.write import UNREAD, Write
 from singletable.schema.models import Model
 from singletable.values import AttributeValue
@@ -146,7 +145,7 @@ async def fresh_after(port: Port, write: Write, current: Any, stored: Item | Non
     """The item to plan a refused write with again, if what was read before was out of date or the item has an older
     schema version, which is then upgraded; else NOT_STALE."""
     there = stored is not None and is_there(write.model, stored, now)
-    if stored is not None and there and isinstance(write, UpdateWrite):
+    if stored is not None and there and write.upgrades_item:
         version = write.model.version_of(stored)
         if version < write.model.stored_as:
             return await rewrite(port, write.model, stored, version)

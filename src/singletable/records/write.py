@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.expressions import Condition
+from singletable.expressions import AttributeChange, Condition
 from singletable.operations import Action, Item
-from singletable.records.unique_guards import Claim
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
+
+if TYPE_CHECKING:
+    from singletable.records.unique_guards import Claim
 
 
 class _Unread:
@@ -33,6 +36,14 @@ class Moment(Struct, frozen=True):
     """A fresh text, the same for all tries of the write; none in a transaction, whose token settles a lost answer."""
 
 
+def counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
+    """The count of writes, one more, and this write's id: a repeat of the same write finds the id and is refused."""
+    assert model.counter is not None
+    yield AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"})
+    if moment.write_id:
+        yield AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id})
+
+
 def settles_nothing(_: Item | None) -> bool:
     return False
 
@@ -50,11 +61,27 @@ class Part(Struct, frozen=True):
     """Whether `refusal` depends on the stored item: if a refusal comes without it, the item is then read."""
 
 
-class Needs:
-    """The write can be planned only after its item was read."""
+class Presence(Enum):
+    """Whether a write needs its item to be there."""
+
+    ABSENT = auto()
+    """It creates the item."""
+    PRESENT = auto()
+    """It changes or checks the item."""
+    EITHER = auto()
+    """It replaces or deletes what is there."""
+    OWN = auto()
+    """The condition of a layer decides."""
 
 
-NEEDS = Needs()
+class Answer(Enum):
+    """What the caller of a write gets."""
+
+    NOTHING = auto()
+    BEFORE = auto()
+    """The entity as it was."""
+    AFTER = auto()
+    """The entity as it is now."""
 
 
 class _ModelOfKey:
@@ -68,9 +95,15 @@ class _ModelOfKey:
 
 
 class Write(ABC):
-    """One write of one item."""
+    """One write of one item: what it sends, and what each flow that sends it has to know."""
 
     verb: ClassVar[str]
+    presence: ClassVar[Presence] = Presence.OWN
+    answer: ClassVar[Answer] = Answer.NOTHING
+    always_guards: ClassVar[bool] = True
+    """Where its class has unique attributes, it is a transaction with their guards, whatever its values."""
+    upgrades_item: ClassVar[bool] = False
+    """An item of an older schema version is upgraded, then the write is planned again."""
     key: KeyOf[Any]
     model: ClassVar = _ModelOfKey()
     where: Condition | None = None
@@ -81,8 +114,9 @@ class Write(ABC):
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
     @abstractmethod
-    def main(self, current: Any, moment: Moment) -> Part | Needs:
-        """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
+    def main(self, current: Any, moment: Moment) -> Part | None:
+        """The action on the item itself; None where the item has to be read first. `current` is UNREAD, None or the
+        entity as it was read."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
         """The changes of the guards of the item's unique attributes."""
@@ -92,8 +126,29 @@ class Write(ABC):
         """Whether a refusal came only from values that changed after they were read: it is then planned again."""
         return False
 
+    def is_moot(self, stored: Item | None, now: float) -> bool:
+        """Whether a refusal leaves nothing to do, whichever writer was first: its item was to go, and is gone."""
+        return False
+
+    @property
+    def ignores_item(self) -> bool:
+        """Whether it does the same whatever the item was."""
+        return False
+
     def joined_with(self, other: Write) -> Write | None:
-        """This write merged with another of the same item, or None if this kind can't merge them."""
+        """This write merged with another of the same item, in either order; None if this kind can't merge them."""
+        return None
+
+    def joined_after(self, earlier: Write) -> Write | None:
+        """This write merged with an earlier one of the same item, or None."""
+        return None
+
+    def with_check(self, check: Write) -> Write | None:
+        """This write with a check of the same item, or None."""
+        return None
+
+    def with_update(self, update: Any) -> Write | None:
+        """This write with a later update of the same item, or None."""
         return None
 
     def advice(self, refusal: str) -> str:

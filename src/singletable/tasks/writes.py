@@ -86,10 +86,6 @@ class NewItem(Write):
     @abstractmethod
     def item(self, now: float) -> TaskItem: ...
 
-    def joined_with(self, other: Write) -> Write | None:
-        """It replaces a task that ends in the same transaction, in whichever order they are added."""
-        return other.joined_with(self) if isinstance(other, Finish) else None
-
 
 @dataclass(eq=False)
 class Schedule(NewItem):

@@ -1,0 +1,239 @@
+"""The writes of a whole entity: create, put and upsert. The rules are in `conditions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from singletable.errors import SingletableError
+from singletable.expressions import AttributeChange, Condition
+from singletable.operations import Item, PutItem
+from singletable.operations.limits import check_item
+from singletable.records.conditions import (
+    already_exists,
+    both,
+    carries,
+    check_verb,
+    guard,
+    is_absent,
+    is_alive,
+    is_count,
+    is_gone,
+    is_not_write,
+    is_own_or_absent,
+    is_schema_or_older,
+    is_there,
+    is_type,
+    plain_guard,
+    refused,
+)
+from singletable.records.guarded_write import update_if
+from singletable.records.index_keys import applied
+from singletable.records.item_writes import UpdateWrite, where_with
+from singletable.records.unique_guards import Claim, uniques_as_read, uniques_moved
+from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
+from singletable.schema.models import Model, model_for
+from singletable.schema.patterns import KeyOf
+
+
+def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
+    """The item of an entity, with its count of writes and, if needed, a write id."""
+    item = model.item(entity)
+    if model.counter is not None and count is not None:
+        item[model.counter.stored] = {"N": str(count)}
+    if write_id:
+        item[model.table.definition.write_id_attribute] = {"S": write_id}
+    return item
+
+
+@dataclass(eq=False)
+class EntityWrite(Write):
+    """A write of a whole entity."""
+
+    entity: Any
+    where: Condition | None = None
+    origin: Any = None
+    """The caller's own entity, if a changed copy of it is written in its place."""
+    key: KeyOf[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        model = model_for(self.entity)
+        check_verb(model, self.verb)
+        self.key = model.key_of(self.entity)
+
+    @property
+    def count(self) -> int | None:
+        """The entity's own count of writes, if it has one."""
+        counter = self.model.counter
+        return None if counter is None else int(getattr(self.entity, counter.name))
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        expires = self.model.expires
+        ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            known = current is not None and current is not UNREAD
+            old = getattr(current, unique.name) if known else None
+            renew = (
+                known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
+            )
+            yield Claim(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return uniques_moved(self.model, current, stored, now)
+
+    def with_update(self, update: UpdateWrite) -> Write | None:
+        """The write of the entity as it is after the update."""
+        if update.where is not None or update.expected not in (None, self.count):
+            return None
+        after = applied(self.model, self.entity, update.updates)
+        return replace(self, entity=after, origin=self.entity if self.origin is None else self.origin)
+
+    def done(self) -> None:
+        """The entity has the count that the item has now."""
+        self.set_count((self.count or 0) + 1)
+
+    def set_count(self, count: int) -> None:
+        if self.model.counter is not None:
+            for entity in (e for e in (self.entity, self.origin) if e is not None):
+                setattr(entity, self.model.counter.name, count)
+
+
+class CreateWrite(EntityWrite):
+    """Create an item that is missing or has expired."""
+
+    verb: ClassVar[str] = "create"
+    presence: ClassVar[Presence] = Presence.ABSENT
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        count = None if model.counter is None else 1
+        item = writes_entity(model, self.entity, count, moment.write_id)
+        expiring = model.expires is not None
+        held = guard(model, is_gone(model, moment.now)) if expiring else plain_guard(model, is_absent)
+        action = PutItem(model.table.name, item, held)
+        return Part(
+            action,
+            lambda stored: already_exists(model, self.key, stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        return super().claims(None)
+
+    def done(self) -> None:
+        self.set_count(1)
+
+
+class PutWrite(EntityWrite):
+    """Create or overwrite an item."""
+
+    verb: ClassVar[str] = "put"
+    presence: ClassVar[Presence] = Presence.EITHER
+
+    def main(self, current: Any, moment: Moment) -> Part | None:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return None
+        count = self.count
+        next_count = None if count is None else count + 1
+        item = writes_entity(model, self.entity, next_count, moment.write_id if next_count else "")
+        plain = self.where is None and count is None and not model.uniques
+        held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment.now))
+        action = PutItem(model.table.name, item, held)
+        certain = self.where is None and next_count is None
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: next_count is not None and carries(model, stored, moment.write_id),
+            certain,
+        )
+
+    def _condition(self, current: Any, now: float) -> Condition | None:
+        model, same = self.model, is_count(self.model, self.count)
+        condition: Condition | None = is_own_or_absent(model)
+        if self.where is not None:
+            own = is_type(model) & is_schema_or_older(model) & self.where
+            condition = both(own, is_alive(model, now))
+        if same is not None:
+            condition = both(condition, is_gone(model, now) | same if self.count == 0 else same)
+        return both(condition, uniques_as_read(model, current, now))
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        model = self.model
+        if stored is not None and not model.is_mine(stored):
+            return already_exists(model, self.key, stored)
+        return refused(model, self.key, self.verb, self.where, self.count, stored)
+
+    @property
+    def ignores_item(self) -> bool:
+        return self.where is None and self.count is None and not self.model.uniques
+
+    def with_check(self, check: Write) -> Write:
+        return replace(self, where=where_with(check, self))
+
+
+class UpsertWrite(EntityWrite):
+    """Set all of the entity's attributes on the item, which is created if it is missing; undeclared attributes stay."""
+
+    verb: ClassVar[str] = "upsert"
+    presence: ClassVar[Presence] = Presence.EITHER
+    answer: ClassVar[Answer] = Answer.AFTER
+
+    def main(self, current: Any, moment: Moment) -> Part | None:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return None
+        if model.expires is not None and current is None:
+            return self._whole(moment)
+        condition = both(self._condition(moment), uniques_as_read(model, current, moment.now))
+        action = update_if(self.key, list(self._changes(moment)), condition, reader=model)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+        )
+
+    def _whole(self, moment: Moment) -> Part:
+        """Replace an expired item, like create: no attribute of the old item stays."""
+        model = self.model
+        item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        ended = stored is not None and self.model.is_mine(stored) and not is_there(self.model, stored, now)
+        return (ended and current is UNREAD) or super().is_stale(current, stored, now)
+
+    def _condition(self, moment: Moment) -> Condition:
+        model = self.model
+        mine = is_type(model) & is_schema_or_older(model)
+        alive = is_alive(model, moment.now)
+        mine = mine if alive is None else mine & alive
+        if model.counter is not None and moment.write_id:
+            mine = mine & is_not_write(model, moment.write_id)
+        return is_absent(model) | mine
+
+    def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
+        model, definition = self.model, self.model.table.definition
+        item = model.item(self.entity)
+        check_item(item, self.verb, definition.name)
+        names = {f.stored for f in model.fields if f.is_written} | {*definition.reserved, *item}
+        for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
+            if model.counter is None or name != model.counter.stored:
+                yield AttributeChange(name, item.get(name))
+        if model.counter is not None:
+            yield from counted(model, moment)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        model = self.model
+        if stored is not None and model.is_mine(stored) and model.tombstone not in stored:
+            return model.newer(model.version_of(stored))
+        return already_exists(model, self.key, stored)
+
+    def done(self) -> None:
+        """The shell returns an entity that has the new count."""

@@ -1,0 +1,251 @@
+"""The writes of an item that is named by its key: update, delete and check. The rules are in `conditions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from singletable.errors import ConditionFailed, InvalidRequest, SingletableError
+from singletable.expressions import Condition, Update, first_name, is_whole, parents_of
+from singletable.operations import DeleteItem, Item
+from singletable.records.conditions import (
+    both,
+    carries,
+    check_verb,
+    guard,
+    in_two_forms,
+    is_alive,
+    is_count,
+    is_not_write,
+    is_own_or_absent,
+    is_schema,
+    is_schema_or_older,
+    is_there,
+    is_type,
+    missing_path,
+    not_found,
+    plain_guard,
+    refused,
+)
+from singletable.records.guarded_write import check_if, update_if
+from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
+from singletable.records.unique_guards import Claim, uniques_as_read, uniques_moved
+from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
+from singletable.schema.patterns import KeyOf
+
+
+@dataclass(eq=False)
+class UpdateWrite(Write):
+    """Change some attributes of an existing item."""
+
+    key: KeyOf[Any]
+    updates: tuple[Update, ...]
+    where: Condition | None = None
+    expected: int | None = None
+    caller_copy: Any = UNREAD
+    verb: ClassVar[str] = "update"
+    presence: ClassVar[Presence] = Presence.PRESENT
+    answer: ClassVar[Answer] = Answer.AFTER
+    always_guards: ClassVar[bool] = False
+    upgrades_item: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
+
+    def main(self, current: Any, moment: Moment) -> Part | None:
+        model = self.model
+        if model.is_in_two_forms:
+            raise in_two_forms(model, self.key, "an update in a transaction, or of many items,")
+        if current is None:
+            raise not_found(self.key, self.verb)
+        planned = self._plan(current)
+        if isinstance(planned, KeysNeeded):
+            return None
+        changes = (*planned.changes, *(() if model.counter is None else counted(model, moment)))
+        condition = self._condition(planned, current, moment)
+        repeatable = is_repeatable(model, self.updates)
+        action = update_if(self.key, changes, condition, updates=self.updates, repeatable=repeatable, reader=model)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+            certain=self.where is None and self.expected is None and not self._touches_expiry,
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        if not self.touches_uniques:
+            return
+        expires, ends_change = self.model.expires, self._touches_expiry
+        after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
+        ends = self.model.item(after).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            old, new = getattr(current, unique.name), getattr(after, unique.name)
+            if ends_change or old != new:
+                yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+
+    @property
+    def needed_names(self) -> frozenset[str]:
+        """The attributes whose stored values it needs, for an index key or a guard, and reads first."""
+        planned = self._plan(UNREAD)
+        return planned.names if isinstance(planned, KeysNeeded) else frozenset()
+
+    def advice(self, refusal: str) -> str:
+        named = " or ".join(str(u.path) for u in self.updates if u.verb not in ("SET", "REMOVE"))
+        if not named or "operand" not in refusal.lower():
+            return ""
+        return f"{named} is stored with another type, such as the NULL that stands for None: set() it first."
+
+    @property
+    def _touches_expiry(self) -> bool:
+        """Whether the update changes the expiry: its own success may be what expires the item."""
+        expires = self.model.expires
+        return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
+
+    @property
+    def touches_uniques(self) -> bool:
+        moving = {f.name for f in self.model.uniques}
+        if not moving:
+            return False
+        return self._touches_expiry or any(first_name(u.path) in moving for u in self.updates)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        if current is UNREAD or current is None or not is_there(self.model, stored, now):
+            return False
+        assert stored is not None
+        found: Any = self.model.load(stored)
+        planned = self._plan(current)
+        names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
+        if self.touches_uniques:
+            names |= {f.name for f in self.model.uniques}
+        return any(getattr(found, n) != getattr(current, n) for n in names)
+
+    def _plan(self, current: Any) -> Planned | KeysNeeded:
+        if self.touches_uniques and current is UNREAD:
+            return KeysNeeded(frozenset(f.name for f in self.model.uniques))
+        return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
+
+    def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
+        model = self.model
+        condition: Condition | None = is_type(model) & is_schema(model)
+        held = uniques_as_read(model, current, moment.now) if self.touches_uniques else None
+        for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
+            condition = both(condition, more)
+        for parent in parents_of(self.updates):
+            condition = both(condition, parent.condition)
+        if model.counter is not None and moment.write_id:
+            condition = both(condition, is_not_write(model, moment.write_id))
+        assert condition is not None
+        return condition
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.key, self.verb)
+        found = refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+        if type(found) is not ConditionFailed:
+            return found
+        missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
+        return next((missing_path(self.key, self.verb, p, found) for p in missing), found)
+
+    def joined_after(self, earlier: Write) -> Write | None:
+        return earlier.with_update(self)
+
+    def with_update(self, update: UpdateWrite) -> Write:
+        expected = {e for e in (self.expected, update.expected) if e is not None}
+        if len(expected) > 1:
+            raise InvalidRequest("two versions are expected of the same item", key=self.key, operation="transaction")
+        updates, where = (*self.updates, *update.updates), both(self.where, update.where)
+        return replace(self, updates=updates, where=where, expected=next(iter(expected), None))
+
+    def with_check(self, check: Write) -> Write:
+        return replace(self, where=where_with(check, self))
+
+
+@dataclass(eq=False)
+class DeleteWrite(Write):
+    """Delete an item. Alone and without a condition, a missing item is not an error."""
+
+    key: KeyOf[Any]
+    where: Condition | None = None
+    expected: int | None = None
+    verb: ClassVar[str] = "delete"
+    presence: ClassVar[Presence] = Presence.EITHER
+    answer: ClassVar[Answer] = Answer.BEFORE
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
+
+    @property
+    def needs_item(self) -> bool:
+        """Whether the write fails if the item is missing."""
+        return self.where is not None or self.expected is not None
+
+    def main(self, current: Any, moment: Moment) -> Part | None:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return None
+        condition: Condition | None = None
+        if self.needs_item:
+            there = is_type(model) & is_schema_or_older(model)
+            for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
+                condition = both(there if condition is None else condition, more)
+        condition = both(condition, uniques_as_read(model, current, moment.now))
+        plain = condition is None
+        held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
+        action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
+        return Part(action, lambda stored: self._refusal(stored, moment.now), certain=not self.needs_item)
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        if current is not None and current is not UNREAD:
+            for unique in self.model.uniques:
+                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return uniques_moved(self.model, current, stored, now)
+
+    def is_moot(self, stored: Item | None, now: float) -> bool:
+        return not is_there(self.model, stored, now)
+
+    @property
+    def ignores_item(self) -> bool:
+        return not self.needs_item and not self.model.uniques
+
+    def with_check(self, check: Write) -> Write:
+        return replace(self, where=where_with(check, self))
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+
+
+@dataclass(eq=False)
+class CheckWrite(Write):
+    """Check that an item exists, is of its type, has not expired, and meets a condition."""
+
+    key: KeyOf[Any]
+    where: Condition | None = None
+    verb: ClassVar[str] = "check"
+    presence: ClassVar[Presence] = Presence.PRESENT
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
+        return Part(check_if(self.key, condition), lambda stored: self._refusal(stored, moment.now))
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, None, stored)
+
+    def joined_with(self, other: Write) -> Write | None:
+        return other.with_check(self)
+
+    def with_check(self, check: Write) -> Write:
+        return replace(self, where=both(check.where, self.where))
+
+
+def where_with(check: Write, write: Write) -> Condition:
+    """The condition of a write that a check of the same item joins: that the item is there, where neither has one."""
+    where = both(check.where, write.where)
+    return is_type(write.model) if where is None else where
