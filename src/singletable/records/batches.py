@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow.port import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
-from singletable.operations.answers import RAW
 from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready
-from singletable.records.old_keys import own
+from singletable.records.placement import placement_of
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
@@ -56,8 +55,9 @@ async def get_many(
         kinds = tuple(dict.fromkeys([model.kind for model in of_table]))
         reader = placed_reader_of(kinds, tells=unreadable is not None)
         found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
-        if any(model.key.was is not None for model in of_table):
-            await _add_unmoved(port, table, places, reader, there, unreadable)
+        for find_many in dict.fromkeys(placement_of(model).find_many for model in of_table):
+            if find_many is not None:
+                await find_many(port, table, places, reader, there, unreadable)
         if unreadable is not None:
             readable([*there.values()], unreadable, "BatchGetItem")
     now = port.now()
@@ -67,41 +67,6 @@ async def get_many(
         for entity, model in read
         if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now))
     ]
-
-
-async def _add_unmoved(
-    port: Port,
-    table: Table,
-    places: Mapping[Place, KeyOf[Any]],
-    reader: Reader[Any],
-    found: dict[Place, Any],
-    unreadable: OnUnreadable,
-) -> None:
-    """Add the items that lie under the keys that their classes had before, and those that have left them meanwhile.
-
-    Two round trips more where something is missing under its key: the old keys consistently, then what is missing
-    there under the new keys again.
-    """
-    missing = {place: key for place, key in places.items() if place not in found and key.model.key.was is not None}
-    if not missing:
-        return
-    by_old: dict[Table, dict[Place, list[tuple[Place, KeyOf[Any]]]]] = {}
-    for place, key in missing.items():
-        old = key.model.old_key(key)
-        by_old.setdefault(old.model.table, {}).setdefault((old.partition, old.low), []).append((place, key))
-    for lain_in, keys in by_old.items():
-        for item in await get_at(port, lain_in, keys, RAW, _first_of(keys), consistent=True):
-            for place, key in keys[place_in(table, item)]:
-                entity = own(key.model.before, key, item, unreadable)
-                if entity is not None:
-                    found[place] = entity
-    again = [place for place in missing if place not in found]
-    if again:
-        found |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
-
-
-def _first_of(keys: Mapping[Place, Sequence[tuple[Place, KeyOf[Any]]]]) -> Callable[[Place], KeyOf[Any]]:
-    return lambda place: keys[place][0][1]
 
 
 async def get_at(
@@ -245,7 +210,7 @@ def _requests(
 def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
-    why = why or ("" if model.key.was is None else f"was={model.key.was.declared}")
+    why = why or placement_of(model).elsewhere
     if why:
         raise InvalidRequest(
             f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from singletable.flow.port import Port
 from singletable.operations import Found, Item, Key
 from singletable.operations.answers import RAW
-from singletable.records.old_keys import at_new_key
+from singletable.records.moves import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable, load_or_tell
@@ -49,14 +49,10 @@ async def read_both(
 
     Units as for two queries, of which the one under the new key is consistent.
     """
-    assert query.old is not None
     model, now = query.model, port.now()
-    whole = replace(query.old, filter=query.filter, descending=query.descending, strong=query.strong)
-    old = await _read(
-        port, query, prepare_query(whole, now), _old_position(model, query, after), limit, unreadable, is_old=True
-    )
-    prepared = prepare_query(replace(query, strong=True, attributes=()), now)
-    new = await _read(port, query, prepared, after, limit, unreadable, is_old=False)
+    old_part, new_part = (prepare_query(part, now) for part in query.parts)
+    old = await _read(port, query, old_part, _old_position(model, query, after), limit, unreadable, is_old=True)
+    new = await _read(port, query, new_part, after, limit, unreadable, is_old=False)
     rows = {row.sort: row for row in (*old.rows, *new.rows)}
     ordered = sorted(rows.values(), key=lambda row: row.sort.encode(), reverse=query.descending)
     shown = [
@@ -66,7 +62,7 @@ async def read_both(
     is_over = old.end is None and new.end is None and len(taken) == len(ordered)
     position = None if is_over else model.key_item(_key_at(query, taken[-1].sort))
     reader = reader_of(query.kinds, query.attributes)
-    loaded = [load_or_tell(reader, row.item, unreadable, prepared.shown) for row in taken]
+    loaded = [load_or_tell(reader, row.item, unreadable, new_part.shown) for row in taken]
     return Found([each for each in loaded if each is not None], position, len(ordered), b"")
 
 

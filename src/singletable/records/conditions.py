@@ -205,15 +205,6 @@ def refused(
     )
 
 
-def in_two_forms(model: Model[Any], key: Any, what: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"{model.kind.__name__} has stored_as={model.stored_as}, and {what} can't keep both forms of an item in step",
-        key=key,
-        operation="update",
-        hint="Update whole attributes of one item, or put the entity.",
-    )
-
-
 def missing_path(key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
     """The error of an update whose path is inside an attribute that the item lacks."""
     return MissingPath(

@@ -21,6 +21,7 @@ from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.item_writes import UpdateWrite
+from singletable.records.placement import PLAIN, placement_of
 from singletable.records.readers import Place, place_in
 from singletable.records.write import Moment
 from singletable.schema.models import Model, model_of
@@ -55,7 +56,7 @@ async def write_copies(port: Port, table: Table, items: Sequence[Item]) -> dict[
 def _copies_in(table: Table, item: Item) -> list[_Copy]:
     """The copies that one plain update writes."""
     model = table.model_here(type_in(table, item))
-    if model is None or model.is_leaving or model.is_in_two_forms or model.key.was is not None:
+    if model is None or model.is_leaving or placement_of(model) is not PLAIN:
         return []
     try:
         holder: Any = model.load(item)

@@ -30,7 +30,7 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
-from singletable.records.item_writes import UpdateWrite, where_with
+from singletable.records.item_writes import where_with
 from singletable.records.unique_guards import Claim, uniques_as_read, uniques_moved
 from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
 from singletable.schema.models import Model, model_for
@@ -82,7 +82,7 @@ class EntityWrite(Write):
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         return uniques_moved(self.model, current, stored, now)
 
-    def with_update(self, update: UpdateWrite) -> Write | None:
+    def with_update(self, update: Write) -> Write | None:
         """The write of the entity as it is after the update."""
         if update.where is not None or update.expected not in (None, self.count):
             return None

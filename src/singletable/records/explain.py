@@ -15,7 +15,7 @@ from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import UpdateWrite
-from singletable.records.old_keys import both_keys
+from singletable.records.placement import placement_of
 from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
 from singletable.records.write import UNREAD, Moment
@@ -84,6 +84,8 @@ def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
     check_whole(key)
     check_updates(key.model, updates)
     write = UpdateWrite(key, updates)
+    if (check := placement_of(key.model).check_in_transaction) is not None:
+        check(write)
     needed = write.needed_names
     part = write.main(UNREAD, Moment(time.time()))
     if part is not None:
@@ -105,8 +107,12 @@ def _requests(read: Explainable) -> list[Explained]:
         if isinstance(read, KeyOf) and read.is_one_key and len(read.kinds) == 1 and read.filter is None:
             item = "the whole item, whatever only() names" if read.attributes else "the item"
             first = _explained(get_operation(read).request(), None, _read_cost(read.strong, item))
-            return [first] if read.model.key.was is None else [first, _of_both_keys(read)]
-        return [_query(read)] if read.old is None else [_query(read.old), _query(read.consistent())]
+            find = placement_of(read.model).explain_find
+            if find is None:
+                return [first]
+            request, cost = find(read)
+            return [first, _explained(request, None, cost)]
+        return [_query(part) for part in read.parts]
     return _gets(list(read))
 
 
@@ -115,11 +121,6 @@ def _query(query: Query[Any]) -> Explained:
     whole = ", each whole, whatever only() names" if query.attributes else ""
     cost = _read_cost(query.strong, f"the items of each page of 1 MB, together{whole}")
     return _explained(request, query.index, cost)
-
-
-def _of_both_keys(key: KeyOf[Any]) -> Explained:
-    cost = "sent where nothing lies under the key: 2 read units for each 4 KB of each of two items, one at least"
-    return _explained(both_keys(key).request(), None, cost)
 
 
 def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:

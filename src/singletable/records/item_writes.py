@@ -14,7 +14,6 @@ from singletable.records.conditions import (
     carries,
     check_verb,
     guard,
-    in_two_forms,
     is_alive,
     is_count,
     is_not_write,
@@ -55,8 +54,6 @@ class UpdateWrite(Write):
 
     def main(self, current: Any, moment: Moment) -> Part | None:
         model = self.model
-        if model.is_in_two_forms:
-            raise in_two_forms(model, self.key, "an update in a transaction, or of many items,")
         if current is None:
             raise not_found(self.key, self.verb)
         planned = self._plan(current)
@@ -150,7 +147,7 @@ class UpdateWrite(Write):
     def joined_after(self, earlier: Write) -> Write | None:
         return earlier.with_update(self)
 
-    def with_update(self, update: UpdateWrite) -> Write:
+    def with_update(self, update: Write) -> Write:
         expected = {e for e in (self.expected, update.expected) if e is not None}
         if len(expected) > 1:
             raise InvalidRequest("two versions are expected of the same item", key=self.key, operation="transaction")

@@ -4,15 +4,7 @@ A move is one transaction: the item is put under its new key if nothing lies the
 as it was read, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even
 one of a program that knows only the old key, and no reader sees the item twice or not at all.
 
-How a class with `was=` is written:
-
-* update, check: as in any class, under the new key. Where nothing lies there the item is moved, and the write repeated.
-* create, put, upsert, and any delete in a transaction: together with a condition that nothing lies under the old key,
-  or with the deletion of what lies there.
-* delete: the item is moved first, then deleted.
-
-An item may lie under both keys, because a program that knows only the old one wrote it again. Then the one under the
-new key is the item, and `put` and `delete` remove the other.
+`old_keys` says when a verb moves an item; `migrations` moves the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +21,6 @@ from singletable.flow.request import Request, Response
 from singletable.operations import (
     Action,
     Cancelled,
-    CheckItem,
     DeleteItem,
     GetItem,
     Item,
@@ -40,14 +31,15 @@ from singletable.operations import (
 )
 from singletable.operations.answers import RAW, is_too_large
 from singletable.operations.limits import check_item
-from singletable.records.conditions import TRIES, already_exists, contended, is_absent, is_gone
-from singletable.records.guarded_write import check_if, delete_if, put_if
-from singletable.records.old_keys import NEEDED_BY, own
+from singletable.records.conditions import TRIES, contended, is_gone
+from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
-from singletable.records.write import UNREAD, Part, Presence, Write
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
+
+NEEDED_BY = "a key that was another"
 
 
 class Outcome(Enum):
@@ -202,33 +194,16 @@ async def remove_old(port: Port, key: KeyOf[Any]) -> None:
     raise contended(key, "delete")
 
 
-# --- in a transaction -------------------------------------------------------------------------------------------------
-def companion(write: Write, stored: Any) -> Part | None:
-    """The action under the old key that goes with a write. `stored` is what is known to lie there, or UNREAD."""
-    model = write.model
-    if model.key.was is None or write.presence in (Presence.PRESENT, Presence.OWN):
-        return None
-    old = model.old_key(write.key)
-    action: CheckItem | DeleteItem[Any]
-    if stored is UNREAD or stored is None:
-        action = check_if(old, is_absent(model))
-    elif own(model.before, write.key, stored) is None:
-        action = check_if(old, as_read(model.before, stored))
-    else:
-        action = delete_if(old, as_read(model.before, stored))
-    return Part(action, lambda stored: already_exists(model, write.key, stored))
+def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadable = None) -> Any:
+    """The entity of an item if it is the one of a key, under whichever of its two keys it lies; None for another's.
+    `lies_in` is the model of the table where the item lies: that of the key, or the one `before`.
 
-
-async def known_after_refusal(port: Port, write: Write, stored: Item | None, now: float) -> Any:
-    """What is known of the old key after a companion was refused, to plan the write with again: see `companion`.
-
-    Moves the item where the write's own condition is about it. Raises AlreadyExists for a create.
+    Without `unreadable`, raises Corrupt where the item can't be read.
     """
-    model = write.model
-    stored = stored or await read_old(port, write.key)
-    entity = None if stored is None else own(model.before, write.key, stored)
-    if stored is None or entity is None or model.is_expired(entity, now):
-        return stored
-    if write.presence is Presence.ABSENT:
-        raise already_exists(model, write.key, stored)
-    return stored if write.ignores_item else await settle(port, write.key, stored)
+    entity = load_or_tell(lies_in, item, unreadable, "TransactGetItems")
+    return entity if entity is not None and key.model.place_of(entity) == (key.partition, key.low) else None
+
+
+def at_new_key(lies_in: Model[Any], key: KeyOf[Any], item: Item) -> Item:
+    """An item of another table as the class's readers take it: with the key that it is to have."""
+    return {**item, **key.model.key_item(key)} if lies_in.is_leaving else item

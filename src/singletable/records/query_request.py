@@ -11,6 +11,7 @@ from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.conditions import both, is_alive
+from singletable.records.placement import placement_of
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema.key_text import within
@@ -94,11 +95,11 @@ def _models(query: PatternQuery[Any]) -> Models:
 
 def _check_moving(query: PatternQuery[Any], models: Models) -> None:
     """Raises InvalidRequest for a partition of several classes of which one's items may lie under another key still."""
-    moving = next((model for model in models if model.key.was is not None), None)
+    moving = next((model for model in models if placement_of(model).elsewhere), None)
     if moving is not None and query.index is None:
         raise InvalidRequest(
-            f"{moving.kind.__name__} can't be read with the rest of a partition while items of it lie under "
-            f"{moving.key.was.declared if moving.key.was else ''}",
+            f"{moving.kind.__name__} can't be read with the rest of a partition while items of it lie elsewhere: "
+            f"{placement_of(moving).elsewhere}",
             operation=query.captured.shown,
             hint="Read it by itself until all items have moved.",
         )

@@ -12,12 +12,11 @@ from singletable.expressions import Condition, Expressions, Given, Stored
 from singletable.flow.meter import note_estimate
 from singletable.flow.port import Port
 from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
-from singletable.records.both_keys import read_both
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
-from singletable.records.old_keys import find
 from singletable.records.page import Page, Position
+from singletable.records.placement import placement_of
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
@@ -42,7 +41,7 @@ _LARGEST_LIMIT = 2**31 - 1
 async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T | None:
     """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent.
 
-    Where nothing lies under the key, and the class's key was another, one request more.
+    Where nothing lies under the key, and the item may lie elsewhere, one request more.
     """
     operation = get_operation(key, whole=port.traits.counts_parts)
     model = key.model
@@ -54,7 +53,8 @@ async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T |
         readable([found], unreadable, "GetItem")
         return None
     if found is None or model.is_expired(found, port.now()):
-        return None if model.key.was is None else await find(port, key, unreadable)
+        find = placement_of(model).find
+        return None if find is None else await find(port, key, unreadable)
     return found
 
 
@@ -108,13 +108,14 @@ async def page(
         position = _resume(prepared, seal.open(after, binding, port.now()))
         if position is _BEYOND:
             return Page(())
+    read_parts = placement_of(query.model).read_parts if query.has_parts else None
     items: list[Any] = []
     for _ in range(max_pages):
         wanted = limit - len(items)
         found: Found[Any] = (
             await port.send(prepared.operation(position, _look(prepared, wanted)))
-            if query.old is None
-            else await read_both(port, query, position, wanted, unreadable)
+            if read_parts is None
+            else await read_parts(port, query, position, wanted, unreadable)
         )
         items += found.items
         position = found.after
@@ -131,9 +132,10 @@ async def page(
 
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
-    unreadable = prepared.unreadable
-    if prepared.query.old is not None:
-        return await read_both(port, prepared.query, after, None, unreadable)
+    query, unreadable = prepared.query, prepared.unreadable
+    read_parts = placement_of(query.model).read_parts if query.has_parts else None
+    if read_parts is not None:
+        return await read_parts(port, query, after, None, unreadable)
     found: Found[Any] = await port.send(prepared.operation(after, None))
     if unreadable is None:
         return found

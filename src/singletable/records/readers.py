@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, Key, Reader, read_one
+from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
 from singletable.schema.models import Model, model_of, naming
 from singletable.schema.table import Table
@@ -41,11 +42,12 @@ def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *,
 @cache
 def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells: bool) -> Reader[Any]:
     models = [model_of(kind) for kind in kinds]
-    both = next((model for model in models if attributes and model.is_in_two_forms), None)
-    if both is not None:
+    whole = next((model for model in models if attributes and placement_of(model).whole_only), None)
+    if whole is not None:
         raise InvalidRequest(
-            f"only(...) of {both.kind.__name__}, which has stored_as={both.stored_as}: upcasters need the whole item",
-            table=both.table.name,
+            f"only(...) of {whole.kind.__name__}, which has {placement_of(whole).whole_only}: upcasters need the whole "
+            "item",
+            table=whole.table.name,
             hint="Read it without only(...).",
         )
     readers: list[Reader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]

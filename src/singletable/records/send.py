@@ -26,15 +26,13 @@ from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import DeleteWrite, UpdateWrite
-from singletable.records.moves import remove_old, settle
-from singletable.records.old_keys import NEEDED_BY
+from singletable.records.placement import placement_of
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.transactions import commit
-from singletable.records.two_forms import update_both_forms
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.write import Answer, Moment, Part, Presence, Write, settles_nothing
+from singletable.records.write import Answer, Moment, Part, Write, settles_nothing
 from singletable.schema.models import model_for
 
 
@@ -126,31 +124,14 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
     item is taken to be missing.
     """
     await ready(port, write.model.table)
-    if write.model.key.was is not None:
-        return await _send_moving(port, write, exactly_once, prove_absence)
-    return await _send_at_its_key(port, write, exactly_once, prove_absence)
+    send = placement_of(write.model).send or send_at_its_key
+    return await send(port, write, exactly_once, prove_absence)
 
 
-async def _send_moving(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
-    """Send one write of a class whose key was another: the rules are at the top of `moves`."""
-    if write.answer is Answer.BEFORE:
-        await remove_old(port, write.key)
-    elif write.presence in (Presence.ABSENT, Presence.EITHER):
-        return await _transacted(port, write)
-    try:
-        return await _send_at_its_key(port, write, exactly_once, prove_absence)
-    except NotFound:
-        if not prove_absence or write.presence is not Presence.PRESENT:
-            raise
-    await settle(port, write.key)
-    return await _send_at_its_key(port, write, exactly_once, prove_absence)
-
-
-async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
-    if write.model.is_in_two_forms and type(write) is UpdateWrite:
-        return await update_both_forms(port, write)
+async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
+    """Send one write of an item that lies under its key, in one form."""
     if exactly_once or (write.model.uniques and write.always_guards):
-        return await _transacted(port, write)
+        return await transacted(port, write)
     moment = Moment(port.now(), port.token())
     current: Any = write.caller_copy
     for _ in range(TRIES):
@@ -159,7 +140,7 @@ async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_a
             current = await read_current(port, write, moment.now)
             continue
         if any(True for _ in write.claims(current)):
-            return await _transacted(port, write, {0: current})
+            return await transacted(port, write, {0: current})
         try:
             action: Any = part.action
             answer = await port.send(action)
@@ -225,22 +206,17 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
     raise error from None
 
 
-async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
+async def transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
     """One write as a transaction: with its guards, or for a token that settles a lost answer."""
     try:
-        known = await commit(port, [write], read, _needed_by(write))
+        known = await commit(
+            port, [write], read, "a unique value" if write.model.uniques else placement_of(write.model).needed_by
+        )
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if write.answer is Answer.AFTER:
         return await _read_back(port, write)
     return known.get(0) if write.answer is Answer.BEFORE else None
-
-
-def _needed_by(write: Write) -> str:
-    """Why a write alone is a transaction."""
-    if write.model.uniques:
-        return "a unique value"
-    return "exactly_once" if write.model.key.was is None else NEEDED_BY
 
 
 async def _read_back(port: Port, write: Write) -> Any:

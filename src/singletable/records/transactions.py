@@ -32,7 +32,7 @@ from singletable.records.first_use import ready
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
 from singletable.records.merge import merged
-from singletable.records.moves import companion, known_after_refusal, settle
+from singletable.records.placement import placement_of
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import check_whole, get_operation
 from singletable.records.target import caller_copy_of, target_of
@@ -153,8 +153,8 @@ class Planned(Struct, frozen=True):
     is_main: bool
     given_up: Place | None = None
     """The guard of a unique value that the operation gives up."""
-    is_old_key: bool = False
-    """The action is on the key that the item had before."""
+    is_companion: bool = False
+    """The action is on another place where the item may lie."""
 
 
 class Plans(Struct):
@@ -164,10 +164,10 @@ class Plans(Struct):
     """The items that had to be read, by the number of their write."""
     foreign: set[Place] = set()
     """Guards to be given up that belong to other items: the items may go without them."""
-    old: dict[int, Any] = {}
-    """What lies under the keys that items had before, where it was found."""
-    sought: set[int] = set()
-    """The writes whose items were looked for under their old keys."""
+    elsewhere: dict[int, Any] = {}
+    """What lies in the other places of items, where it was found."""
+    brought: set[int] = set()
+    """The writes whose items were looked for in their other places."""
 
 
 async def commit(
@@ -185,6 +185,9 @@ async def commit(
     port.traits.check("transactions", needed_by)
     for table in dict.fromkeys(write.model.table for write in writes):
         await ready(port, table)
+    for write in writes:
+        if (check := placement_of(write.model).check_in_transaction) is not None:
+            check(write)
     moment = Moment(port.now())
     known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD} | dict(
         read or {}
@@ -215,7 +218,7 @@ async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Momen
     needed = [i for i, part in enumerate(parts) if part is None]
     if needed:
         for i in needed:
-            await _seek(port, writes, plans, i)
+            await _bring(port, writes, plans, i)
         read = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, read, strict=True):
             gone = entity is None or writes[i].model.is_expired(entity, moment.now)
@@ -226,7 +229,7 @@ async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Momen
         assert part is not None
         plan.append(Planned(i, part, True))
     plan += _guards(writes, known, moment, plans.foreign)
-    plan += _companions(writes, plans.old)
+    plan += _companions(writes, plans.elsewhere)
     if len(plan) > MAX_ACTIONS:
         raise InvalidRequest(
             f"a transaction of {len(plan)} items, guards of unique values and old keys among them; DynamoDB allows "
@@ -261,31 +264,32 @@ def _guards(
         yield Planned(claims[id(claim)][0], Part(action, claim.refusal), False, given_up)
 
 
-def _companions(writes: Sequence[Write], old: Mapping[int, Any]) -> Iterator[Planned]:
-    """The actions under the keys that items had before: one for each such key."""
-    found: dict[tuple[str, str, str], Planned] = {}
+def _companions(writes: Sequence[Write], elsewhere: Mapping[int, Any]) -> Iterator[Planned]:
+    """The actions in the places where items may lie besides their keys: one for each such place."""
+    actions: dict[tuple[str, str, str], Planned] = {}
     for i, write in enumerate(writes):
-        part = None if write.model.key.was is None else companion(write, old.get(i, UNREAD))
-        if part is not None:
-            place = write.model.old_key(write.key)
-            at = place.model.table.name, place.partition, place.low
-            if at not in found or isinstance(part.action, DeleteItem):
-                found[at] = Planned(i, part, False, is_old_key=True)
-    return iter(found.values())
+        companion = placement_of(write.model).companion
+        planned = None if companion is None else companion(write, elsewhere.get(i, UNREAD))
+        if planned is not None:
+            key, part = planned
+            place = key.model.table.name, key.partition, key.low
+            if place not in actions or isinstance(part.action, DeleteItem):
+                actions[place] = Planned(i, part, False, is_companion=True)
+    return iter(actions.values())
 
 
 def _may_be_elsewhere(write: Write, reason: Reason, moment: Moment) -> bool:
-    """Whether a write was refused because nothing lies under its key, so that its item may lie under the old one."""
+    """Whether a write was refused because nothing lies under its key."""
     return write.presence is Presence.PRESENT and not is_there(write.model, reason.stored, moment.now)
 
 
-async def _seek(port: Port, writes: Sequence[Write], plans: Plans, number: int) -> bool:
-    """Move a write's item, if its class's key was another and it lies under that. False where that was done before."""
-    write = writes[number]
-    if write.model.key.was is None or number in plans.sought:
+async def _bring(port: Port, writes: Sequence[Write], plans: Plans, number: int) -> bool:
+    """Bring a write's item under its key, if it may lie elsewhere. False where that was done before."""
+    bring = placement_of(writes[number].model).bring
+    if bring is None or number in plans.brought:
         return False
-    plans.sought.add(number)
-    await settle(port, write.key)
+    plans.brought.add(number)
+    await bring(port, writes[number].key)
     return True
 
 
@@ -304,13 +308,13 @@ async def _after_refusal(
     """
     known, foreign = plans.known, plans.foreign
     failures: dict[int, list[Failure]] = {}
-    anew = await _after_old_keys(port, writes, plan, plans, cancelled, moment, failures)
+    anew = await _after_companions(port, writes, plan, plans, cancelled, moment, failures)
     proofs = await _proofs(port, writes, plan, cancelled.reasons)
     for planned, given in zip(plan, cancelled.reasons, strict=True):
         write = writes[planned.number]
         is_proven = planned.is_main and planned.number in proofs
         reason = replace(given, stored=proofs[planned.number]) if is_proven else given
-        if reason.code in _PASSING or planned.number in anew or planned.is_old_key:
+        if reason.code in _PASSING or planned.number in anew or planned.is_companion:
             continue
         refused = reason.code == "ConditionalCheckFailed"
         if refused and planned.given_up is not None:
@@ -318,7 +322,7 @@ async def _after_refusal(
             continue
         if refused and planned.is_main:
             read = known.get(planned.number, UNREAD)
-            if _may_be_elsewhere(write, reason, moment) and await _seek(port, writes, plans, planned.number):
+            if _may_be_elsewhere(write, reason, moment) and await _bring(port, writes, plans, planned.number):
                 known.pop(planned.number, None)
                 anew.add(planned.number)
                 continue
@@ -339,7 +343,7 @@ async def _after_refusal(
         raise _cancelled(writes, real) from None
 
 
-async def _after_old_keys(
+async def _after_companions(
     port: Port,
     writes: Sequence[Write],
     plan: Sequence[Planned],
@@ -348,13 +352,14 @@ async def _after_old_keys(
     moment: Moment,
     failures: dict[int, list[Failure]],
 ) -> set[int]:
-    """The writes to plan again because of what lies under their items' old keys. Notes the failures of the others."""
+    """The writes to plan again because of what lies in their items' other places. Notes the failures of the others."""
     anew: set[int] = set()
     for planned, reason in zip(plan, cancelled.reasons, strict=True):
-        if planned.is_old_key and reason.code == "ConditionalCheckFailed":
-            write = writes[planned.number]
+        write = writes[planned.number]
+        after_companion = placement_of(write.model).after_companion
+        if planned.is_companion and after_companion is not None and reason.code == "ConditionalCheckFailed":
             try:
-                plans.old[planned.number] = await known_after_refusal(port, write, reason.stored, moment.now)
+                plans.elsewhere[planned.number] = await after_companion(port, write, reason.stored, moment.now)
             except AlreadyExists as error:
                 failures.setdefault(planned.number, []).append(_failure(write, error))
                 continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused, UpdateItem
@@ -19,7 +20,6 @@ from singletable.records.conditions import (
     both,
     carries,
     contended,
-    in_two_forms,
     is_alive,
     is_count,
     is_there,
@@ -29,12 +29,31 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
-from singletable.records.item_writes import UpdateWrite
+from singletable.records.placement import Placement
 from singletable.records.proof import stored_read
+from singletable.records.send import send_at_its_key
 from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
+from singletable.records.write import Write
+from singletable.schema.models import Model
 
 
-async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
+def in_two_forms(model: Model[Any]) -> Placement:
+    """The placement of a class with `stored_as=`."""
+    return Placement(send=_send, check_in_transaction=_check_in_transaction, whole_only=f"stored_as={model.stored_as}")
+
+
+async def _send(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
+    if write.updates:
+        return await update_both_forms(port, write)
+    return await send_at_its_key(port, write, exactly_once, prove_absence)
+
+
+def _check_in_transaction(write: Write) -> None:
+    if write.updates:
+        raise _refused(write, "an update in a transaction, or of many items,")
+
+
+async def update_both_forms(port: Port, write: Write) -> Any:
     """Update an item in both its forms. A consistent read, then a write; two more where an older program wrote it last.
 
     InvalidRequest for an update inside an attribute, or of a unique one.
@@ -61,16 +80,16 @@ async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
     raise contended(write.key, write.verb)
 
 
-def _check(write: UpdateWrite) -> None:
+def _check(write: Write) -> None:
     uniques = {field.name for field in write.model.uniques}
     for update in write.updates:
         if not is_whole(update.path):
-            raise in_two_forms(write.model, write.key, f"an update of {update.path}")
+            raise _refused(write, f"an update of {update.path}")
         if first_name(update.path) in uniques:
-            raise in_two_forms(write.model, write.key, f"an update of {update.path}, which is unique,")
+            raise _refused(write, f"an update of {update.path}, which is unique,")
 
 
-def _action(write: UpdateWrite, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:
+def _action(write: Write, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:
     """The changes of both forms, if the item is as it was read."""
     model = write.model
     before: Any = model.load(stored)
@@ -83,3 +102,13 @@ def _action(write: UpdateWrite, stored: Item, write_id: str, now: float) -> Upda
     for more in (is_alive(model, now), is_count(model, write.expected), write.where):
         condition = both(condition, more)
     return update_if(write.key, changes, condition, repeatable=True, reader=model)
+
+
+def _refused(write: Write, what: str) -> InvalidRequest:
+    model = write.model
+    return InvalidRequest(
+        f"{model.kind.__name__} has stored_as={model.stored_as}, and {what} can't keep both forms of an item in step",
+        key=write.key,
+        operation="update",
+        hint="Update whole attributes of one item, or put the entity.",
+    )

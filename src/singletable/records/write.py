@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.expressions import AttributeChange, Condition
+from singletable.expressions import AttributeChange, Condition, Update
 from singletable.operations import Action, Item
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
@@ -108,6 +108,10 @@ class Write(ABC):
     model: ClassVar = _ModelOfKey()
     where: Condition | None = None
     """The caller's own condition; most writes of a layer have none."""
+    expected: int | None = None
+    """The count of writes that the caller has seen."""
+    updates: tuple[Update, ...] = ()
+    """The changes of single attributes that the caller asked for."""
     caller_copy: Any = UNREAD
     """The caller's copy of the item, in place of a read: the values that the plan uses become conditions."""
     number: int = 1
@@ -147,7 +151,7 @@ class Write(ABC):
         """This write with a check of the same item, or None."""
         return None
 
-    def with_update(self, update: Any) -> Write | None:
+    def with_update(self, update: Write) -> Write | None:
         """This write with a later update of the same item, or None."""
         return None
 

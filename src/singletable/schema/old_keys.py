@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from msgspec.structs import replace
 
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.schema.capture import ANY, capture
@@ -39,7 +41,15 @@ Templates = tuple[Template, Template]
 class MovingKey(KeyOf[E_co], frozen=True, gc=False):
     """The items of a partition that lie under their key, and those that lie under the old one."""
 
-    old: Query[Any] | None = None  # type: ignore[misc]
+    has_parts: ClassVar[bool] = True
+    old: Query[Any] | None = None
+
+    @property
+    def parts(self) -> tuple[Query[Any], ...]:
+        """The old partition, then the new one, consistently: an item that moves meanwhile is in the second answer."""
+        assert self.old is not None
+        old = replace(self.old, filter=self.filter, descending=self.descending, strong=self.strong)
+        return old, replace(self, strong=True, attributes=())
 
 
 class MovingPattern(Captured, frozen=True, eq=False, dict=True):

@@ -90,8 +90,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     descending: bool = False
     strong: bool = False
     attributes: tuple[str, ...] = ()
-    old: ClassVar[Query[Any] | None] = None
-    """What to read besides: the same items under the key that their class had before. Of a `MovingKey` only."""
+    has_parts: ClassVar[bool] = False
+    """Its items lie in several partitions, and are merged. Of a `MovingKey` only."""
 
     @property
     def model(self) -> Model[Any]:
@@ -137,6 +137,11 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
             *(("how", said) for said in self.said),
         ]
         return html_table(f"{type(self).__name__} {self.captured.shown}", (), rows)
+
+    @property
+    def parts(self) -> tuple[Query[Any], ...]:
+        """The queries of one partition each that it reads: itself, for most."""
+        return (self,)
 
     @property
     def is_one_key(self) -> bool:

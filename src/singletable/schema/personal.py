@@ -58,8 +58,8 @@ def covered_body(query: Query[Any], body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _before(query: Query[Any]) -> Iterator[Query[Any]]:
     """The same under the key that the class had before."""
-    if query.old is not None:
-        yield query.old
+    if query.has_parts:
+        yield from query.parts
     model = query.model
     if isinstance(query, KeyOf) and query.is_one_key and query.captured is model.key and model.key.was is not None:
         yield model.old_key(query)

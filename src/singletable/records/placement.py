@@ -1,0 +1,95 @@
+"""Where the items of a class lie, and what each verb does about it.
+
+Most classes are plain: an item lies under its key, in one form, in the table of its class. Others have items that lie
+elsewhere as well:
+
+    plain           under the key                                        no hook: the verb's own flow is all that runs
+    moving          under the key, or the one that the class had before,  `old_keys`, for `@table.key(was=...)`
+                    in the same table or in another
+    in two forms    under the key, in an older schema version's form too  `two_forms`, for `stored_as=...`
+
+A placement is a value with a hook for each question that verbs ask; None where the answer is the plain one. It is
+chosen once for each class. Flows ask it and not the declaration, so a further kind of place is a module beside these
+two, and a line in `placement_of`:
+
+    alone = placement_of(write.model).send or send_at_its_key
+
+Each hook's promise, for whoever adds a placement:
+
+* What two places show of one item is one item: the verbs' rules hold for it, as for an item of a plain class.
+* No writer loses an update while an item changes its place; a reader sees it once.
+* A hook sends nothing where the plain flow has found the item: what it costs is in docs/reference/write-rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.flow.port import Port
+from singletable.flow.request import Request
+from singletable.operations import Found, Item, Key, Reader
+from singletable.records.unreadable import OnUnreadable
+from singletable.records.write import Part, Write
+from singletable.schema.models import Model
+from singletable.schema.patterns import KeyOf, Query
+from singletable.schema.table import Table
+
+Place = tuple[str, str]
+Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]
+FindMany = Callable[
+    [Port, Table, Mapping[Place, KeyOf[Any]], Reader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]
+]
+
+
+class Placement(Struct, frozen=True, kw_only=True):
+    """What the verbs do about the items of a class that lie elsewhere. By default nothing."""
+
+    # --- reads
+    find: Callable[[Port, KeyOf[Any], OnUnreadable], Awaitable[Any]] | None = None
+    """`get`: the entity of a key under which nothing lies, or None."""
+    find_many: FindMany | None = None
+    """`get_many`: adds what lies elsewhere to what was found under the keys. One call for the keys of a table."""
+    read_parts: Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[Found[Any]]] | None = None
+    """`page`, `iter`, `all`: the next items of a query that has parts, merged in the order of its key."""
+    explain_find: Callable[[KeyOf[Any]], tuple[Request, str]] | None = None
+    """`explain`: the request of `find`, and its cost."""
+    whole_only: str = ""
+    """The declaration because of which a part of an item can't be read."""
+    elsewhere: str = ""
+    """The declaration of the other place, where a query of several classes and a batch of writes can't reach it."""
+
+    # --- writes
+    send: Send | None = None
+    """A write alone: sends it with whatever has to go before it, with it or after it."""
+    check_in_transaction: Callable[[Write], None] | None = None
+    """Raises InvalidRequest for a write that can't be a part of a transaction."""
+    companion: Callable[[Write, Any], tuple[KeyOf[Any], Part] | None] | None = None
+    """The action in the other place that goes with a write in its transaction, from what is known to lie there."""
+    after_companion: Callable[[Port, Write, Item | None, float], Awaitable[Any]] | None = None
+    """What is known of the other place after a companion was refused."""
+    bring: Callable[[Port, KeyOf[Any]], Awaitable[object]] | None = None
+    """Brings an item that lies elsewhere under its key, before a write that needs it there is repeated."""
+    needed_by: str = "exactly_once"
+    """Why a write alone is a transaction."""
+
+
+PLAIN = Placement()
+
+
+@cache
+def placement_of(model: Model[Any]) -> Placement:
+    """The placement of a class. Without `was=` and `stored_as=` it is the plain one, and neither module is imported."""
+    placement = PLAIN
+    if model.is_in_two_forms:
+        from singletable.records.two_forms import in_two_forms  # noqa: PLC0415  see above
+
+        placement = in_two_forms(model)
+    if model.key.was is not None:
+        from singletable.records.old_keys import moving  # noqa: PLC0415  see above
+
+        placement = moving(model, placement)
+    return placement
