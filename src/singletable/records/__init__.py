@@ -1,8 +1,9 @@
 """Records: what is sent for the entities of a schema. Reads, writes, batches, transactions, cursors, checks.
 
 Flows are `async def` over a port; `flows` lists those that the shells run. A read goes from a pattern's value through
-`query_request` to `read`; a write from `verbs` (what each verb is) through `send` (one alone) or `transactions`.
-`conditions` holds the write rules. Layers above import `singletable.foundation`, and nothing deeper.
+`query_request` to `read`; a write from `entity_writes` and `item_writes` (what each verb is) through `send` (one alone)
+or `transactions`. `placement` says what verbs do about items that lie elsewhere, `conditions` holds the write rules.
+Layers above import `singletable.foundation`, and nothing deeper.
 """
 
 from typing import TYPE_CHECKING
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING
 from singletable.late_names import late_names
 from singletable.records import flows
 from singletable.records.cursors import CursorSeal
+from singletable.records.old_keys import moving
 from singletable.records.page import Page
+from singletable.records.placement import KINDS
 from singletable.records.read import DEFAULT_MAX_PAGES
 from singletable.records.transactions import Failure, Transaction
+from singletable.records.two_forms import in_two_forms
 from singletable.records.unreadable import OnUnreadable, Unreadable
 
 if TYPE_CHECKING:
@@ -49,6 +53,8 @@ __all__ = [
     "flows",
     "usual_segments",
 ]
+
+KINDS += in_two_forms, moving
 
 # What only tools and tests need.
 __getattr__ = late_names(

@@ -30,8 +30,8 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
-from singletable.records.item_writes import where_with
-from singletable.records.unique_guards import Claim, uniques_as_read, uniques_moved
+from singletable.records.item_writes import uniques_as_read, uniques_moved, where_with
+from singletable.records.unique_guards import Claim
 from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf

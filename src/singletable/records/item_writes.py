@@ -15,7 +15,9 @@ from singletable.records.conditions import (
     check_verb,
     guard,
     is_alive,
+    is_as_read,
     is_count,
+    is_gone,
     is_not_write,
     is_own_or_absent,
     is_schema,
@@ -29,8 +31,9 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import check_if, update_if
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
-from singletable.records.unique_guards import Claim, uniques_as_read, uniques_moved
+from singletable.records.unique_guards import Claim
 from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
+from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
 
 
@@ -246,3 +249,24 @@ def where_with(check: Write, write: Write) -> Condition:
     """The condition of a write that a check of the same item joins: that the item is there, where neither has one."""
     where = both(check.where, write.where)
     return is_type(write.model) if where is None else where
+
+
+def uniques_as_read(model: Model[Any], current: Any, now: float) -> Condition | None:
+    """The unique values have not changed since they were read."""
+    if not model.uniques or current is UNREAD:
+        return None
+    if current is None:
+        return is_gone(model, now)
+    condition: Condition | None = None
+    for unique in model.uniques:
+        condition = both(condition, is_as_read(unique, model, current))
+    return condition
+
+
+def uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
+    if current is UNREAD or not model.uniques:
+        return False
+    found: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
+    if found is None or current is None:
+        return found is not current
+    return any(getattr(found, f.name) != getattr(current, f.name) for f in model.uniques)

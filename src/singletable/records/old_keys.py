@@ -46,8 +46,9 @@ T = TypeVar("T")
 
 
 def moving(model: Model[Any], placement: Placement) -> Placement:
-    """The placement of a class with `was=`, whose items have the given one once they lie under their key."""
-    assert model.key.was is not None
+    """The placement of a class with `was=`, of which the given one is that of items that lie under their key."""
+    if model.key.was is None:
+        return placement
     return replace(
         placement,
         find=find,

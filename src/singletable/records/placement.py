@@ -10,7 +10,7 @@ elsewhere as well:
 
 A placement is a value with a hook for each question that verbs ask; None where the answer is the plain one. It is
 chosen once for each class. Flows ask it and not the declaration, so a further kind of place is a module beside these
-two, and a line in `placement_of`:
+two, and its name in `KINDS`:
 
     alone = placement_of(write.model).send or send_at_its_key
 
@@ -24,7 +24,7 @@ Each hook's promise, for whoever adds a placement:
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from msgspec import Struct
@@ -80,16 +80,14 @@ class Placement(Struct, frozen=True, kw_only=True):
 PLAIN = Placement()
 
 
+Kind = Callable[[Model[Any], Placement], Placement]
+"""A kind of placement: from that of a class without it to that of the class, which is the same where it has none."""
+KINDS: list[Kind] = []
+"""The kinds that there are, the inner one first. They send by flows that ask for a placement, so they can't be imported
+here: the package puts them in when it is imported."""
+
+
 @cache
 def placement_of(model: Model[Any]) -> Placement:
-    """The placement of a class. Without `was=` and `stored_as=` it is the plain one, and neither module is imported."""
-    placement = PLAIN
-    if model.is_in_two_forms:
-        from singletable.records.two_forms import in_two_forms  # noqa: PLC0415  see above
-
-        placement = in_two_forms(model)
-    if model.key.was is not None:
-        from singletable.records.old_keys import moving  # noqa: PLC0415  see above
-
-        placement = moving(model, placement)
-    return placement
+    """The placement of a class."""
+    return reduce(lambda placement, kind: kind(model, placement), KINDS, PLAIN)

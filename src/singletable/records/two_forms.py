@@ -8,8 +8,10 @@ item is read again. An item whose two forms disagree, because an older program w
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import replace as entity_with
 from typing import Any
+
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
@@ -37,9 +39,13 @@ from singletable.records.write import Write
 from singletable.schema.models import Model
 
 
-def in_two_forms(model: Model[Any]) -> Placement:
+def in_two_forms(model: Model[Any], placement: Placement) -> Placement:
     """The placement of a class with `stored_as=`."""
-    return Placement(send=_send, check_in_transaction=_check_in_transaction, whole_only=f"stored_as={model.stored_as}")
+    if not model.is_in_two_forms:
+        return placement
+    return replace(
+        placement, send=_send, check_in_transaction=_check_in_transaction, whole_only=f"stored_as={model.stored_as}"
+    )
 
 
 async def _send(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
@@ -95,7 +101,7 @@ def _action(write: Write, stored: Item, write_id: str, now: float) -> UpdateItem
     before: Any = model.load(stored)
     after = applied(model, before, write.updates)
     if model.counter is not None:
-        after = replace(after, **{model.counter.name: getattr(before, model.counter.name) + 1})
+        after = entity_with(after, **{model.counter.name: getattr(before, model.counter.name) + 1})
     changes = list(changes_to(model, stored, model.version_of(stored), after))
     changes.append(AttributeChange(model.table.definition.write_id_attribute, {"S": write_id}))
     condition: Condition | None = is_type(model) & as_read(model, stored)

@@ -10,8 +10,7 @@ from msgspec import Struct
 from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import CheckItem, DeleteItem, Item, PutItem
-from singletable.records.conditions import both, guard, is_as_read, is_gone, is_there
-from singletable.records.write import UNREAD
+from singletable.records.conditions import guard
 from singletable.schema.guard_items import guard_key
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
@@ -124,24 +123,3 @@ def _is_owner(owner: KeyOf[Any]) -> Condition:
 
 def _place(claim: Claim, key: KeyOf[Any]) -> Place:
     return claim.model.table.name, key.partition
-
-
-def uniques_as_read(model: Model[Any], current: Any, now: float) -> Condition | None:
-    """The unique values have not changed since they were read."""
-    if not model.uniques or current is UNREAD:
-        return None
-    if current is None:
-        return is_gone(model, now)
-    condition: Condition | None = None
-    for unique in model.uniques:
-        condition = both(condition, is_as_read(unique, model, current))
-    return condition
-
-
-def uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
-    if current is UNREAD or not model.uniques:
-        return False
-    found: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
-    if found is None or current is None:
-        return found is not current
-    return any(getattr(found, f.name) != getattr(current, f.name) for f in model.uniques)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Update
 from singletable.operations import Action, Item
+from singletable.records.unique_guards import Claim
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
-
-if TYPE_CHECKING:
-    from singletable.records.unique_guards import Claim
 
 
 class _Unread:
