@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from singletable import ANY, Entity, Key, Table
 from singletable.operations import Item
-from singletable.records.moves import move_of
-from singletable.records.old_keys import own
+from singletable.records.moves import move_of, own
 from singletable.schema.models import model_of
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), max_size=12)

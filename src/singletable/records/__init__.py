@@ -54,7 +54,7 @@ __all__ = [
     "usual_segments",
 ]
 
-KINDS += in_two_forms, moving
+KINDS.extend((in_two_forms, moving))
 
 # What only tools and tests need.
 __getattr__ = late_names(
