@@ -14,6 +14,8 @@ BIN := .venv/bin
 # A folder is checked from the day it holds something.
 CODE := $(wildcard src tests examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
+# Of the library and of what is beside it. The engine's has a binary, which is not installed from here.
+PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml))
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
 PEERS_READY := .venv-peers/.ready
@@ -120,10 +122,11 @@ clean: ## delete what the other targets made, the installed packages too
 	rm -rf .venv .venvs .venv-emulators .venv-peers .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
+$(PYTHON_READY): requirements/dev.txt $(PROJECTS) | need-python
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		$(patsubst %,--editable %,$(dir $(PROJECTS:%=./%)))
 	@touch $@
 
 $(EMULATORS_READY): requirements/emulators.txt | need-python

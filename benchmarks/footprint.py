@@ -24,7 +24,8 @@ from statistics import median
 from typing import Final
 
 from benchmarks.report import Ratio, headed, ratio, table, write
-from tools.wheels.__main__ import library as built_wheel
+from tools.distributions import ROOT
+from tools.wheels.__main__ import wheel
 
 MOST_MEGABYTES: Final = 6.0
 MOST_IMPORT: Final = 1.15
@@ -110,7 +111,7 @@ def installed(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name, each in LIBRARIES.items():
         found[name] = folder / name
-        what = str(built_wheel(folder)) if name == OURS else f"{each.installed}=={version(name)}"
+        what = str(wheel(ROOT, folder)) if name == OURS else f"{each.installed}=={version(name)}"
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         subprocess.run([*command, "--target", str(found[name]), what], check=True)
     return found

@@ -27,7 +27,7 @@ from benchmarks import workload
 from benchmarks.libraries.ours import Order, make, table
 from benchmarks.report import Ratio, ratio
 from singletable import AsyncDatabase, Database, connect, connect_async
-from singletable.local import Engine
+from singletable_local import Engine
 
 ROUNDS: Final = 15
 PAIRS_A_ROUND: Final = 10

@@ -23,7 +23,7 @@ from benchmarks.child import Child
 from benchmarks.libraries.ours import Note, make, table
 from benchmarks.replay import ReplayServer
 from singletable import connect
-from singletable.local import Engine
+from singletable_local import Engine
 
 _WARM_UPS: Final = 3
 _WARM_UP_TIMES: Final = 3

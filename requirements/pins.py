@@ -19,14 +19,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PROJECT, BESIDE = HERE.parent / "pyproject.toml", HERE.parent / "packages"
 OWN = {
     "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
     "peers": ["awswrangler", "boto3", "dynamodump", "orjson"],
     "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib", "cyclonedx-bom", "twine"],
 }
 """What the other lists are for; that of development is in pyproject.toml."""
-BUILT_HERE = "singletable-engine"
-"""Not pinned: `make wheels` builds it, and development has the engine from npm."""
+BUILT_HERE = "singletable"
+"""How the names begin that are not pinned: they are built here, and development has the engine from npm."""
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)( ; [^\\\n]*[^\\\n ])?", re.MULTILINE)
 _OPTIONS = [
     *("--quiet", "--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--no-annotate"),
@@ -80,9 +81,10 @@ def asked_for(name: str) -> list[str]:
     """What a list is made from."""
     if name in OWN:
         return OWN[name]
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
-    several = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
-    asked = [each for group in [*several, *project["dependency-groups"].values()] for each in group]
+    projects = [tomllib.loads(path.read_text()) for path in (PROJECT, *sorted(BESIDE.glob("*/pyproject.toml")))]
+    needed = [project["project"].get("dependencies", []) for project in projects]
+    extras = [*projects[0]["project"]["optional-dependencies"].values(), *projects[0]["dependency-groups"].values()]
+    asked = dict.fromkeys(each for group in [*needed, *extras] for each in group)
     return [each for each in asked if not each.startswith(BUILT_HERE)]
 
 

@@ -1,4 +1,4 @@
-"""The parts of the package's metadata that name an address: its URLs, and the links of its README.
+"""The parts of each distribution's metadata that name an address: its URLs, and the links of its README.
 
 An index shows the README apart from the repository, so that a link to `docs/...` would lead nowhere there. Hatchling
 calls this when it builds; the address stands in pyproject.toml, once.
@@ -7,11 +7,14 @@ calls this when it builds; the address stands in pyproject.toml, once.
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+from urllib.parse import urljoin
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)]+)\)")
 """A link of Markdown to a file of the repository."""
 
@@ -20,11 +23,14 @@ class MetadataHook(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        setting = cast("dict[str, str]", self.config)  # pyright: ignore[reportUnknownMemberType] of hatchling
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        setting = project["tool"]["hatch"]["metadata"]["hooks"]["custom"]
         address = setting["address"].rstrip("/")
         files = setting["files"].format(address=address, version=metadata["version"])
-        text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": absolute(text, files)}
+        folder = Path(self.root).resolve()
+        place = f"{files}/{folder.relative_to(ROOT).as_posix()}/"
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {"content-type": "text/markdown", "text": absolute(text, place)}
         metadata["urls"] = {
             "Homepage": address,
             "Documentation": f"{files}/docs/tutorial/first-table.md",
@@ -34,6 +40,6 @@ class MetadataHook(MetadataHookInterface):
         }
 
 
-def absolute(markdown: str, files: str) -> str:
-    """The same text, with links to files as addresses below `files`."""
-    return _LINK.sub(lambda found: f"]({files}/{found[1]})", markdown)
+def absolute(markdown: str, place: str) -> str:
+    """The same text, with links to files as addresses; `place` is that of the text's folder."""
+    return _LINK.sub(lambda link: f"]({urljoin(place, link[1])})", markdown)

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tools.distributions import ROOT, editable
+
 OLDEST, NEWEST = 11, 15
 """Minor versions of Python 3 that are looked for."""
 _ASKED = """
@@ -84,7 +85,7 @@ def environment_of(python: Python) -> Path:
         subprocess.run([python.path, "-m", "venv", "--clear", str(folder)], check=True)
         install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, "--require-hashes", "--requirement", str(pins)], check=True)
-        subprocess.run([*install, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
+        subprocess.run([*install, "--no-deps", "--no-build-isolation", *editable()], check=True)
         ready.touch()
     return folder
 

@@ -25,7 +25,7 @@ from benchmarks.exports.data import ROOT, data_file
 from benchmarks.exports.peer import PROGRAMS
 from benchmarks.libraries.ours import table as orders
 from benchmarks.report import headed, ratio, table, write
-from singletable.local import Engine
+from singletable_local import Engine
 
 PEERS_PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 PEER: Final = Path(__file__).with_name("peer.py")

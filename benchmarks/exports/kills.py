@@ -22,7 +22,7 @@ from typing import Final
 from benchmarks.exports.data import ROOT, data_file
 from singletable.exchange import DirectoryStore, read_manifest
 from singletable.exchange.export import SECTION_ITEMS
-from singletable.local import Engine
+from singletable_local import Engine
 
 USUAL: Final = 50_000
 KILLS: Final = 6

@@ -5,7 +5,7 @@ The packages, from the ground up; each imports only from those before it:
     errors                one tree
     extensions            what a tool loads by entry points
     flow                  what a flow may await: the port, the two shells, the meter
-    values  wire  local   attribute values and codecs · signed requests and transports · the embedded engine
+    values  wire          attribute values and codecs · signed requests and transports
     expressions           conditions and updates as values
     operations            DynamoDB's verbs as values
     tables  queues        definitions; create, describe, compare · SQS: messages sent, and handled in order

@@ -13,13 +13,14 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable.connection import Options, Target, find_target, port_options
+from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, Traits, at_rate, drive
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
 from singletable.tables import Description, Difference
+from singletable.target import Options, Target, port_options
 from singletable.wire import CredentialSource, RetryPolicy, Timeouts
 from singletable.wire.blocking_port import BlockingPort
 

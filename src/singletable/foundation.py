@@ -18,7 +18,6 @@ Grouped by what a layer does with it:
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """
 
-from pathlib import Path
 from typing import Protocol
 
 from singletable.flow.shells import Awaiting, Blocking
@@ -281,21 +280,11 @@ __all__ = [
 ]
 
 
-class _Running(Protocol):
-    """An embedded engine."""
-
-    @property
-    def data(self) -> Path: ...
-
-
 class _Found(Protocol):
-    """Where a database was found, with the keys of its cursors, and its embedded engine."""
+    """Where a database was found, with the keys of its cursors."""
 
     @property
     def seal(self) -> CursorSeal: ...
-
-    @property
-    def engine(self) -> _Running | None: ...
 
     @property
     def place(self) -> str: ...

@@ -17,7 +17,7 @@ _NOT_IMPORTED = {
 
 def modules(folder: str) -> dict[str, Path]:
     """Name to file of each module."""
-    root = ROOT / folder if folder == "src" else ROOT
+    root = ROOT / folder if folder.endswith("src") else ROOT
     found: dict[str, Path] = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts

@@ -1,4 +1,4 @@
-"""The files of src as the tests of architecture read them: who imports whom, and their lines of code."""
+"""The files of the distributions as the tests of architecture read them: who imports whom, and their lines of code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SRC = ROOT / "src"
+from tools.distributions import ROOT as ROOT
+from tools.distributions import SOURCES, modules
+
 _SHELL_WORDS = re.compile(r"\b(async|await) |\bAsync(?=[A-Z])|\ba(?=sync_)")
 Edge = tuple[str, str]
 """An import: who, and whom."""
@@ -28,7 +29,8 @@ class Source:
 
     @classmethod
     def read(cls, path: Path) -> Source:
-        parts = path.relative_to(SRC).with_suffix("").parts
+        source = next(source for source in SOURCES if path.is_relative_to(source))
+        parts = path.relative_to(source).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         return cls(".".join(parts[:-1] if is_package else parts), path.read_text(), is_package)
 
@@ -67,7 +69,7 @@ class Source:
             yield from (f"{self._base(node)}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and _is_name(node.func, "import_module"):
             for inner in ast.walk(node):
-                if isinstance(inner, ast.Constant) and str(inner.value).startswith("singletable."):
+                if isinstance(inner, ast.Constant) and str(inner.value).startswith("singletable"):
                     yield str(inner.value)
 
     def _base(self, node: ast.ImportFrom) -> str:
@@ -118,7 +120,7 @@ def _end(node: ast.stmt) -> int:
 
 
 def sources() -> list[Source]:
-    return [Source.read(path) for path in sorted(SRC.rglob("*.py"))]
+    return [Source.read(path) for path in modules()]
 
 
 def import_graph(files: list[Source]) -> tuple[set[Edge], set[Edge]]:

@@ -16,7 +16,7 @@ TYPE_CYCLES = {
 """Imports for types only that close a cycle, with the reason: two at most."""
 
 NAMED_ALL_THE_SAME = {
-    "singletable.local.polling": "the field's noun for asking again until there is an answer",
+    "singletable_local.polling": "the field's noun for asking again until there is an answer",
 }
 """Modules whose name ends in -ing, with the reason."""
 

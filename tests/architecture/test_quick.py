@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+
+from tools.distributions import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
 pytest_plugins = ["pytester"]
@@ -42,7 +43,7 @@ def test_a_name():
 def test_the_guard_fails_what_needs_an_engine_or_another_machine(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makeconftest("from tests.support.no_engine import no_engine\n")
     pytester.makepyfile(SUITE)

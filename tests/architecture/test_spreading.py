@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.spreading import LONGEST, TOGETHER, WAITING, in_order, unit_of
+from tools.distributions import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
 pytest_plugins = ["pytester"]
@@ -45,7 +45,7 @@ def test_a_unit_is_a_file_or_a_folder() -> None:
 
 
 def test_a_file_has_one_worker(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_one=SUITE, test_two=SUITE)

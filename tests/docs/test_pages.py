@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from singletable.local import ENGINE_VARIABLE, find_engine
+from singletable_local import ENGINE_VARIABLE, find_engine
 from tests.docs.pages import DOCS, ROOT, named, python_of, run
 
 TUTORIAL = DOCS / "tutorial" / "first-table.md"

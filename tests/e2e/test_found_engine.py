@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import singletable
-from singletable.local import find_engine
+from singletable_local import find_engine
 
 PROGRAM = """
 import singletable

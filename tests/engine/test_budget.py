@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from singletable.local import ENGINE_VARIABLE, find_engine
+from singletable_local import ENGINE_VARIABLE, find_engine
 
 ENGINE = find_engine(os.environ)
 pytest_plugins = ["pytester"]

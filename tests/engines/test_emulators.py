@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from singletable.local.polling import wait_until
+from singletable_local.polling import wait_until
 from tests.support.children import child
 from tests.support.emulators import MINISTACK
 from tests.support.serving import is_open

@@ -13,7 +13,7 @@ import pytest
 from singletable import Database, Entity, Key, Table, connect, field
 from singletable.erasure import Erasure, Receipt
 from singletable.errors import Unavailable
-from singletable.local import maintain_streams, wipe_deleted
+from singletable_local import maintain_streams, wipe_deleted
 from tests.support.engines import fresh_url
 from tests.support.traits import LOCAL
 
@@ -124,7 +124,7 @@ def test_programs_write_while_the_file_is_written_anew(db: Database, file: Path)
 def test_a_file_that_a_program_reads_is_named_in_the_receipt(
     db: Database, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("singletable.local.data_wipe._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("singletable_local.data_wipe._BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(file, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0

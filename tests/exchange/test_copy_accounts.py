@@ -17,9 +17,9 @@ from singletable import Database, connect
 from singletable.cli.app import app
 from singletable.errors import Denied
 from singletable.exchange import TableCopy
-from singletable.local import Engine
 from singletable.operations.answers import encode
 from singletable.wire.credentials import Credentials, StaticCredentials
+from singletable_local import Engine
 from tests.exchange.people import fill, people
 from tests.support.raw import all_items
 

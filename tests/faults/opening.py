@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from singletable import AsyncDatabase, Database, Table
-from singletable.connection import Options, find_target
+from singletable.connection import find_target
 from singletable.flow import Traits
 from singletable.records import Finding, flows
 from singletable.records.first_use import ready
+from singletable.target import Options
 from singletable.wire import BlockingPort, Credentials, PortOptions, RetryPolicy, StaticCredentials, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.clock import Clock

@@ -17,8 +17,8 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from singletable.flow import drive
-from singletable.local import UnixEndpoint
 from singletable.wire.unix_sockets import open_unix
+from singletable_local import UnixEndpoint
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
 from tests.faults.rules import Faults

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from singletable import AsyncDatabase, Database
-from singletable.connection import Target
 from singletable.flow.port import Operation
+from singletable.target import Target
 from singletable.wire import BlockingPort, PortOptions, RetryPolicy
 from singletable.wire.exchange import Answer, Exchange
 from tests.faults.carrying import Carrier

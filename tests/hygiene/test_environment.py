@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from singletable.connection import Options
+from singletable.target import Options
 
 _PROGRAM = """
 import importlib, inspect, json, pkgutil, pydoc

@@ -12,9 +12,9 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table, attr, connect
 from singletable.errors import AlreadyExists, NotConfigured, NotSupported, Unavailable
-from singletable.local import copy_data
 from singletable.migrations import Backups, Migrations
 from singletable.tables import TableSettings
+from singletable_local import copy_data
 from tests.support.children import child
 from tests.support.emulators import MOTO
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from singletable import __version__
+from tools.distributions import FOLDERS, ROOT
 
-ROOT = Path(__file__).parents[2]
 LARGEST_SDIST = 1_500_000
 
 
@@ -33,6 +33,38 @@ def metadata_of(built: Path) -> Message:
     with zipfile.ZipFile(wheel) as files:
         (name,) = (each for each in files.namelist() if each.endswith(".dist-info/METADATA"))
         return Parser().parsestr(files.read(name).decode())
+
+
+def test_the_distributions_pin_each_other_exactly() -> None:
+    """What is released together is installed together: each names the one version."""
+    projects = [tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in FOLDERS]
+    extras = [each for group in projects[0]["optional-dependencies"].values() for each in group]
+    needed = [*extras, *(each for project in projects for each in project["dependencies"])]
+    own = [each for each in needed if each.startswith("singletable") and "-engine==" not in each]
+    names = [project["name"] for project in projects]
+    assert {each.partition("==")[2] for each in own} == {__version__}
+    assert {re.split(r"[\[=]", each)[0] for each in own} == {*names}
+    assert {folder.name for folder in FOLDERS[1:]} == {path.name for path in (ROOT / "packages").iterdir()} - {"engine"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS[1:], ids=lambda folder: folder.name)
+def test_a_distribution_beside_the_library_has_its_page_and_its_package(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    told = metadata_of(tmp_path)
+    package = f"singletable_{folder.name}"
+    assert (told["Name"], told["Version"]) == (f"singletable-{folder.name}", __version__)
+    assert "Documentation" in {url.partition(",")[0] for url in told.get_all("Project-URL", [])}
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        names = files.namelist()
+    assert {name.split("/")[0] for name in names} == {package, f"{package}-{__version__}.dist-info"}
+    assert {f"{package}/py.typed", f"{package}-{__version__}.dist-info/licenses/LICENSE"} <= {*names}
+    links = re.findall(r"\]\(([^)#]+)", str(told.get_payload()))
+    page = re.findall(r"\]\(([^)#]+)", (folder / "README.md").read_text())
+    assert len(links) == len(page) > 1
+    assert all(link.startswith("https://") for link in links)
+    assert [link for link in page if not (folder / link).exists()] == []
 
 
 def test_an_sdist_has_no_ballast(built: Path) -> None:

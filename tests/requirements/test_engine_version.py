@@ -6,18 +6,18 @@ import json
 import tomllib
 from pathlib import Path
 
-from singletable.local import ENGINE_VERSION
-from singletable.local.binary import WITH_WHEEL
+from singletable_local import ENGINE_VERSION
+from singletable_local.binary import WITH_WHEEL
 from tools.wheels.platforms import PLATFORMS, VERSION
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_place_names_one_version() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    local = tomllib.loads((ROOT / "packages" / "local" / "pyproject.toml").read_text())["project"]
     engine = tomllib.loads((ROOT / "packages" / "engine" / "pyproject.toml").read_text())["project"]
     npm = json.loads((ROOT / "package.json").read_text())["optionalDependencies"]
-    assert f"singletable-engine=={ENGINE_VERSION}" in project["optional-dependencies"]["local"]
+    assert f"singletable-engine=={ENGINE_VERSION}" in local["dependencies"]
     assert {engine["version"], VERSION, *npm.values()} == {ENGINE_VERSION}
 
 

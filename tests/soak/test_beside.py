@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from singletable import Table, connect
-from singletable.local import ENGINE_VARIABLE, Engine, find_engine
+from singletable_local import ENGINE_VARIABLE, Engine, find_engine
 from tests.docs.pages import DOCS, ROOT, run
+from tools.distributions import PYTHONPATH
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 LITESTAR = "litestar==2.25.0"
@@ -45,7 +46,7 @@ def test_the_program_for_litestar_runs(tmp_path: Path) -> None:
     subprocess.run([python, *asked, LITESTAR, "httpx", "httptools", "msgspec"], check=True)
     (declared,), program = blocks("web-frameworks.md", "python")[:1], blocks("web-frameworks.md", "py")
     (tmp_path / "shop.py").write_text("\n".join([declared, *program]))
-    environ = {**os.environ, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT)), "PYTHONPATH": str(ROOT / "src")}
+    environ = {**os.environ, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT)), "PYTHONPATH": PYTHONPATH}
     ran = subprocess.run([python, "-W", "error", "shop.py"], cwd=tmp_path, env=environ, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert "409 Conflict" in ran.stderr + ran.stdout

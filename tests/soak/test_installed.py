@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from singletable.local import engine_package
+from singletable_local import engine_package
+from tools.distributions import PYTHONPATH
 from tools.pythons import Python, pythons
 from tools.release.__main__ import try_out, tutorial
 from tools.wheels.platforms import PLATFORMS
@@ -29,7 +30,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("python", pythons(), ids=lambda python: python.name)
 def test_the_tutorial_runs_after_one_install(python: Python, wheels: Path, tmp_path: Path) -> None:
     """SystemExit says what it printed instead."""
-    expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": str(ROOT / "src")})
+    expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": PYTHONPATH})
     try_out(python, tmp_path / "environment", wheels, expected)
     assert len(expected.splitlines()) > 3
 

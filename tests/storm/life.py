@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from singletable import Database, OutcomeUnknown, Unavailable
-from singletable.connection import Options, Target, find_target
+from singletable.connection import find_target
 from singletable.errors import Applied, Conflict
+from singletable.target import Options, Target
 from singletable.wire import BlockingPort, PortOptions, RetryPolicy, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.actions import IndexFrozen

@@ -15,12 +15,13 @@ import pytest
 
 from singletable import Database, connect
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, maintain_streams
-from singletable.local.polling import wait_until
-from singletable.local.private_files import private_directory
 from singletable.streams import Changes, ChangeWorker, Gap, GapWarning
 from singletable.wire.monotonic import elapsed
+from singletable_local import Engine, maintain_streams
+from singletable_local.polling import wait_until
+from singletable_local.private_files import private_directory
 from tests.streams.models import Note, Seen, noted
+from tools.distributions import PYTHONPATH
 
 pytestmark = pytest.mark.embedded("these tests are of its streams, in its file")
 DAY = 24 * 3600
@@ -178,13 +179,13 @@ def test_its_directory_goes_with_the_engine() -> None:
 
 
 def test_its_directory_goes_when_the_owner_is_killed() -> None:
-    code = "from singletable.local import Engine; e = Engine.start(); print(e.data, flush=True); input()"
+    code = "from singletable_local import Engine; e = Engine.start(); print(e.data, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
     ) as owner:
         assert owner.stdout is not None
         data = Path(owner.stdout.readline().strip())
@@ -195,7 +196,7 @@ def test_its_directory_goes_when_the_owner_is_killed() -> None:
 
 
 def test_a_file_that_cannot_be_written_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("singletable.local.private_files._IN_MEMORY", tmp_path / "none")
+    monkeypatch.setattr("singletable_local.private_files._IN_MEMORY", tmp_path / "none")
     assert private_directory({"TMPDIR": str(tmp_path)}, for_data=True).parent == tmp_path
     with pytest.raises(NotConfigured, match="TMPDIR"):
         private_directory({"TMPDIR": str(tmp_path / "none")}, for_data=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from singletable import Database, connect
-from singletable.local.polling import wait_until
-from singletable.local.private_files import private_directory
 from singletable.streams import Changes, ChangeWorker
+from singletable_local.polling import wait_until
+from singletable_local.private_files import private_directory
 from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
 from tests.support.children import start_child

@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from singletable import Database, Table, connect
 from tests.faults.failpoints import VARIABLE, make_mortal
-from tests.support.nursery import ROOT, File, Process, start_program
+from tests.support.nursery import File, Process, start_program
 from tests.support.traits import LOCAL
+from tools.distributions import PYTHONPATH
 
 KILLED = -9
 """The return code of a child that was killed, by itself too."""
@@ -83,5 +84,5 @@ def mortal(
 
 def _environ(dies_at: str | None) -> Mapping[str, str]:
     environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    environ["PYTHONPATH"] = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
+    environ["PYTHONPATH"] = PYTHONPATH
     return environ | ({VARIABLE: dies_at} if dies_at is not None else {})

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
-from singletable.local import ENGINE_VARIABLE, Engine
+from singletable_local import ENGINE_VARIABLE, Engine
 from tests.engines.differences import Difference, Differences, read_differences
 from tests.support import replay_engine
 from tests.support.engines import LOCAL, NAMES, end_engines, engine, use_engine

@@ -25,11 +25,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from singletable import Database, connect
-from singletable.connection import Options, Target
-from singletable.local import ENGINE_VARIABLE, UnixEndpoint
 from singletable.records.cursors import CursorSeal
+from singletable.target import Options, Target
 from singletable.wire import RetryPolicy
 from singletable.wire.unix_sockets import open_unix
+from singletable_local import ENGINE_VARIABLE, UnixEndpoint
 
 _PLAIN = frozenset({"cursor_keys", "retry", "timeouts", "checksum", "clock", "credentials"})
 """The options that don't change which engine is started, or what is known of it."""

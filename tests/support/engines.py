@@ -25,9 +25,10 @@ from typing import Any
 from msgspec.structs import replace as altered
 
 from singletable import AsyncDatabase, Database, connect, connect_async
-from singletable.connection import Options, find_target
+from singletable.connection import find_target
 from singletable.flow import Traits
 from singletable.operations import TableCall
+from singletable.target import Options
 from tests.support.emulators import DYNALITE_SERVER, MINISTACK, MOTO
 from tests.support.engine_pool import Pool
 from tests.support.prefixes import add_prefix

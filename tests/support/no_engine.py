@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from singletable.local import ENGINE_VARIABLE
-from singletable.local.binary import ENGINE_NAME
+from singletable_local import ENGINE_VARIABLE
+from singletable_local.binary import ENGINE_NAME
 
 NOWHERE = "/nowhere/no engine in tests of make quick"
-_SUPERVISOR = "singletable.local.supervisor"
+_SUPERVISOR = "singletable_local.supervisor"
 
 
 class Refused(Exception):

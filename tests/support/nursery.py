@@ -22,6 +22,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from tools.distributions import PYTHONPATH
+
 ROOT = Path(__file__).parents[2]
 _HAS_DESCRIPTORS = hasattr(os, "pidfd_open")
 _START_SECONDS = 60.0
@@ -125,7 +127,7 @@ class Nursery:
         self._asked, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._owner = os.getpid()
         with its_end:
-            environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+            environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.nursery_process", str(its_end.fileno())],
                 cwd=ROOT,

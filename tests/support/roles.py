@@ -29,7 +29,7 @@ from tests.support.templates import statements_of
 
 ADMIN = "Admin"
 """The role that may do anything to the tables: nothing of the application's lies outside of it."""
-_LOCAL_ONLY = ("/singletable/records/first_use.py", "/singletable/local/")
+_LOCAL_ONLY = ("/singletable/records/first_use.py", "/singletable_local/")
 _WORKERS = ("/singletable/streams/", *(f"/singletable/tasks/{n}.py" for n in ("worker", "execution", "dispatch")))
 _FUNCTIONS = ("/singletable/streams/lambda_handler.py", "/singletable/tasks/queue_worker.py")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.distributions import SOURCES
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PYRIGHT = ROOT / "node_modules/.bin/pyright"
@@ -39,7 +41,7 @@ def _mypy(place: Path) -> Errors:
     cache = ["--cache-dir", str(ROOT / ".mypy_cache/typing")]
     config = ["--config-file", str(ROOT / "pyproject.toml"), "--strict", "--no-error-summary", "--hide-error-context"]
     command = [sys.executable, "-m", "mypy", *config, *cache, "usage.py", "mistakes.py"]
-    path = {"MYPYPATH": f"{ROOT / 'src'}:{place}", "PATH": "/usr/bin:/bin"}
+    path = {"MYPYPATH": ":".join(map(str, (*SOURCES, place))), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, cwd=place, env=path, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     matches = (_MYPY_LINE.match(line) for line in done.stdout.splitlines())
@@ -52,7 +54,7 @@ def _pyright(place: Path) -> Errors:
     settings = {
         "typeCheckingMode": "strict",
         "pythonVersion": "3.11",
-        "extraPaths": [str(ROOT / "src")],
+        "extraPaths": [*map(str, SOURCES)],
         "reportUnusedVariable": False,
         "reportUnusedExpression": False,
         "reportUnusedImport": False,

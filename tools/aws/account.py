@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB, DYNAMODB_STREAMS, SQS
 from singletable.flow.services import Service
-from singletable.local import UnixEndpoint
 from singletable.wire import Credentials
 from singletable.wire.hosts import host_of
 from singletable.wire.unix_sockets import open_unix
+from singletable_local import UnixEndpoint
 from tools.aws.refusals import NOT_SIGNED, code_of, described, refused_for_good
 from tools.aws.signing import signed_headers
 

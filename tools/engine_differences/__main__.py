@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from singletable.local.binary import ENGINE_NAME, ENGINE_VERSION
+from singletable_local.binary import ENGINE_NAME, ENGINE_VERSION
 from tools.engine_differences.suite import NoSuite, copied, run
 from tools.engine_differences.table import Table, changes, read, table_of, written
 

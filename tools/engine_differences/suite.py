@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from singletable.local.binary import find_engine
+from singletable_local.binary import find_engine
 
 PART = "test/alternator"
 BESIDE = Path(__file__).parent / "beside"

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from queue import Queue
 
+from tools import distributions
 from tools.mutants.coverage_map import LATEST, ROOT, CoverageMap, write_map
 from tools.mutants.mutations import Mutant, is_valid, mutants_of
 from tools.mutants.trying import Outcome, Tree, trees
@@ -23,20 +24,18 @@ AREAS = Path(__file__).with_name("areas.toml")
 
 def modules() -> list[Path]:
     """The library's own, without those that are generated from their awaiting form."""
-    found = sorted((ROOT / "src" / "singletable").rglob("*.py"))
-    return [path for path in found if not path.with_name(f"{path.stem}_async.py").exists()]
+    return [path for path in distributions.modules() if not path.with_name(f"{path.stem}_async.py").exists()]
 
 
 def areas() -> dict[str, Mapping[str, Sequence[str]]]:
-    """Parts of the library by name: `modules`, as patterns below src/singletable, and the `tests` that try them."""
+    """Parts of the library by name: `modules`, as patterns, and the `tests` that try them."""
     return tomllib.loads(AREAS.read_text())
 
 
 def modules_of(area: str) -> list[Path]:
     """The modules of an area; all of them without one."""
-    below, patterns = ROOT / "src" / "singletable", areas()[area]["modules"] if area else ["**/*.py"]
-    inside = {path for pattern in patterns for path in below.glob(pattern)}
-    return [path for path in modules() if path in inside]
+    inside = {path for pattern in (areas()[area]["modules"] if area else ()) for path in ROOT.glob(pattern)}
+    return [path for path in modules() if path in inside or not area]
 
 
 def all_mutants(paths: Sequence[Path]) -> list[Mutant]:

@@ -20,7 +20,7 @@ class Contexts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.seconds: dict[str, float] = {}
-        self.coverage = coverage.Coverage(data_file=str(folder / "lines"), data_suffix=True, include=["src/*"])
+        self.coverage = coverage.Coverage(str(folder / "lines"), data_suffix=True, include=["src/*", "packages/*"])
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.distributions import PYTHONPATH
 from tools.mutants.coverage_map import ROOT
 from tools.mutants.mutations import Mutant
 from tools.mutants.warm import WarmPytest
@@ -135,5 +136,5 @@ def _copy(root: Path) -> Tree:
     for name in _LINKED:
         if (ROOT / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to((ROOT / name).resolve())
-    environ = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
+    environ = {**os.environ, "PYTHONPATH": PYTHONPATH.replace(str(ROOT), str(root))}
     return Tree(root, WarmPytest(root, environ))

@@ -18,9 +18,10 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from singletable.local import find_engine
+from singletable_local import find_engine
+from tools.distributions import PYTHONPATH, ROOT
 from tools.pythons import Python, pythons
-from tools.wheels.__main__ import ROOT, engine, library, source
+from tools.wheels.__main__ import engine, source, wheels
 from tools.wheels.platforms import PLATFORMS
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first_table.py"
@@ -38,7 +39,7 @@ def main() -> int:
     for path in made:
         say(f"built {path.name}: {path.stat().st_size / 1e6:.2f} MB")
     subprocess.run([TOOLS / "twine", "check", "--strict", *made], check=True)
-    expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": str(ROOT / "src")})
+    expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": PYTHONPATH})
     with tempfile.TemporaryDirectory() as folder:
         environments = {python: Path(folder, python.name) for python in pythons()}
         for python, environment in environments.items():
@@ -53,8 +54,8 @@ def main() -> int:
 
 
 def build(out: Path) -> list[Path]:
-    """The sdist and the wheel of the library, and the engine's wheels."""
-    return [source(out), library(out), *(engine(platform, out) for platform in PLATFORMS.values())]
+    """The sdist of the library, the wheels, and the engine's wheels."""
+    return [source(out), *wheels(out), *(engine(platform, out) for platform in PLATFORMS.values())]
 
 
 def try_out(python: Python, environment: Path, wheels: Path, expected: str) -> None:

@@ -8,25 +8,26 @@ from functools import cache
 
 import griffe
 
+from tools.distributions import SOURCES
 from tools.site.inner import is_inner
-from tools.site.public import GROUND, PACKAGES, ROOT, names_of
+from tools.site.public import GROUND, PACKAGES, names_of
 
 WIDTH = 100
 
 
 @cache
-def _source() -> griffe.Module:
-    loaded = griffe.load("singletable", search_paths=[str(ROOT / "src")], resolve_aliases=True, resolve_external=False)
+def _source(distribution: str) -> griffe.Module:
+    loaded = griffe.load(distribution, search_paths=[*SOURCES], resolve_aliases=True, resolve_external=False)
     assert isinstance(loaded, griffe.Module)
     return loaded
 
 
 def found(package: str, name: str) -> griffe.Object:
     """The object behind a name that may be imported from elsewhere, or be a member as in `Database.get`."""
-    inner = package.removeprefix("singletable").lstrip(".")
+    distribution, _, inner = package.partition(".")
     path = ".".join(part for part in (inner, name) if part)
     try:
-        at = _source()[path]
+        at = _source(distribution)[path]
         return at.final_target if isinstance(at, griffe.Alias) else at
     except KeyError:
         return _inherited(package, name)

@@ -36,7 +36,7 @@ _OF: dict[str, str] = {
     "Role": "accesses needs",
     "Grant": "accesses",
     "RetryPolicy": "deadline_of wait",
-    "Traits": "check counts_parts creates_tables maintain_streams scan_page_limit segments_shift",
+    "Traits": "check copy_data counts_parts creates_tables maintain_streams scan_page_limit segments_shift",
     "Provisioned": "throughput",
     "TableSettings": "check creation",
     "Difference": "is_of_a_key is_of_expiry",

@@ -40,7 +40,7 @@ GROUND = {
         *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
     ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
-    "singletable.local": ("Engine",),
+    "singletable_local": ("Engine",),
     "singletable.schema": ("Whole",),
     "singletable.values": ("AttributeValue", "item_size"),
     "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded"),

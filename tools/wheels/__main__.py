@@ -1,6 +1,6 @@
-"""Builds what is installed: the library's wheel, and the engine's from what npm serves. `make wheels`.
+"""Builds what is installed: the distributions' wheels, and the engine's from what npm serves. `make wheels`.
 
-    python -m tools.wheels                            into dist: the library, and the engine for every platform
+    python -m tools.wheels                            into dist: all, and the engine for every platform
     python -m tools.wheels --out here linux-x64       the engine for one platform
 
 The engine's archive is fetched by `npm pack` and compared with its pinned checksum before it is unpacked.
@@ -18,23 +18,25 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from tools.wheels.platforms import PLATFORMS, VERSION, Platform
+from singletable.version import VERSION
+from tools.distributions import FOLDERS, ROOT
+from tools.wheels.platforms import PLATFORMS, Platform
+from tools.wheels.platforms import VERSION as ENGINE_VERSION
 
-ROOT = Path(__file__).parents[2]
 MEMBER = "package/dynoxide"
 
 
 def fetch(platform: Platform, folder: Path) -> Path:
     """The engine's binary, from the registry. SystemExit where the archive is another than the pinned one."""
-    asked = ["npm", "pack", "--silent", "--pack-destination", str(folder), f"{platform.package}@{VERSION}"]
+    asked = ["npm", "pack", "--silent", "--pack-destination", str(folder), f"{platform.package}@{ENGINE_VERSION}"]
     packed = subprocess.run(asked, capture_output=True, text=True, check=False)
     if packed.returncode:
-        raise SystemExit(f"{platform.package}@{VERSION} can't be had from npm:\n{packed.stderr.strip()}")
+        raise SystemExit(f"{platform.package}@{ENGINE_VERSION} can't be had from npm:\n{packed.stderr.strip()}")
     archive = folder / packed.stdout.strip().splitlines()[-1]
     found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if found != platform.integrity:
         raise SystemExit(
-            f"{platform.package}@{VERSION}: the archive's SHA-512 is {found}, pinned is {platform.integrity}.\n"
+            f"{platform.package}@{ENGINE_VERSION}: the archive's SHA-512 is {found}, pinned is {platform.integrity}.\n"
             "Nothing was built. Where the registry's package changed on purpose, look at it, then pin it anew."
         )
     return _unpacked(archive, folder)
@@ -61,13 +63,19 @@ def engine(platform: Platform, out: Path) -> Path:
             out,
             {"SINGLETABLE_ENGINE_BINARY": str(binary), "SINGLETABLE_ENGINE_TAG": platform.tag},
         )
-    return out / f"singletable_engine-{VERSION}-{platform.tag}.whl"
+    return out / f"singletable_engine-{ENGINE_VERSION}-{platform.tag}.whl"
 
 
-def library(out: Path) -> Path:
-    """The library's wheel."""
-    _build(ROOT, out, {})
-    return max(out.glob("singletable-*.whl"), key=lambda path: path.stat().st_mtime)
+def wheel(distribution: Path, out: Path) -> Path:
+    """The wheel of one distribution of this checkout, by its folder."""
+    _build(distribution, out, {})
+    name = "singletable" if distribution == ROOT else f"singletable_{distribution.name}"
+    return out / f"{name}-{VERSION}-py3-none-any.whl"
+
+
+def wheels(out: Path) -> list[Path]:
+    """The wheels of all distributions of this checkout."""
+    return [wheel(folder, out) for folder in FOLDERS]
 
 
 def source(out: Path) -> Path:
@@ -88,10 +96,10 @@ def main() -> int:
     asked = parser.parse_args()
     if unknown := sorted(set(asked.platforms) - set(PLATFORMS)):
         parser.error(f"no such platform: {', '.join(unknown)}; there are {', '.join(PLATFORMS)}")
-    wheels = [] if asked.platforms else [library(asked.out)]
-    wheels += [engine(PLATFORMS[name], asked.out) for name in asked.platforms or PLATFORMS]
-    for wheel in wheels:
-        sys.stdout.write(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB\n")
+    built = [] if asked.platforms else wheels(asked.out)
+    built += [engine(PLATFORMS[name], asked.out) for name in asked.platforms or PLATFORMS]
+    for path in built:
+        sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 

@@ -15,10 +15,10 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
+from singletable.connection import local_engine
 from singletable.database import Database
 from singletable.errors import NotConfigured
 from singletable.foundation import Table
-from singletable.local import copy_data
 from singletable.migrations import Backup, Backups
 
 _module = click.argument("module", metavar="MODULE[:NAME]")
@@ -49,7 +49,8 @@ def copy(ctx: click.Context, to: Path) -> None:
         raise NotConfigured(f"the data file {session.file} is missing", hint="Name another one with --db local:FILE.")
     with Progress(console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(f"copying to {to}", total=None)
-        size = copy_data(session.file.resolve(), to, lambda done, of: bars.update(task, completed=done, total=of))
+        data = session.file.resolve()
+        size = local_engine().copy_data(data, to, lambda done, of: bars.update(task, completed=done, total=of))
     click.echo(f"{to}: {output.counted(size, 'byte')}")
 
 

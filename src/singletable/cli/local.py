@@ -11,8 +11,8 @@ import click
 
 from singletable.cli import output
 from singletable.cli.session import DEFAULT_FILE, options_anywhere, session_of
-from singletable.local import control
-from singletable.local.control import Status
+from singletable_local import control
+from singletable_local.control import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 

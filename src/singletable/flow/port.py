@@ -7,7 +7,7 @@ port's verbs. Each shell has its own port, so a flow is written once and runs in
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -15,6 +15,9 @@ from singletable.flow.capabilities import Capability, lacking
 from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
 from singletable.flow.services import Service
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -27,6 +30,14 @@ class Consumed(Struct, frozen=True, gc=False):
     write_units: float = 0.0
     passed_over: int = 0
     """Items that were read, and are in no result."""
+
+
+CopyProgress = Callable[[int, int], object]
+"""Gets the pages of a file that were copied, and all."""
+
+
+class CopyData(Protocol):
+    def __call__(self, to: Path, progress: CopyProgress | None = None) -> int: ...
 
 
 class Traits(Struct, frozen=True):
@@ -57,6 +68,8 @@ class Traits(Struct, frozen=True):
     """Maintains the engine's streams, given the time. Called at a stream's first use, and again while it is read."""
     wipe_deleted: Callable[[], None] | None = None
     """Takes the bytes of deleted items out of the engine's file. Called at the end of an erasure."""
+    copy_data: CopyData | None = None
+    """Copies the engine's file to a new one, and returns its bytes."""
 
     def check(self, capability: Capability, needed_by: str = "") -> None:
         """Raises NotSupported if a capability is known to be missing; `needed_by` says what would have used it."""

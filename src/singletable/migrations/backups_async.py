@@ -9,7 +9,6 @@ from pathlib import Path
 from singletable.errors import NotSupported
 from singletable.flow.shells import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
-from singletable.local import copy_data
 from singletable.tables import backups
 from singletable.tables.backups import Backup, Recovery
 from singletable.tables.backups import Progress as StateProgress
@@ -69,9 +68,9 @@ class AsyncBackups:
         The copy is the data at one moment; an engine runs on it as `local:COPY`. Blocks for its time. AlreadyExists
         where `to` is there; NotSupported on another engine; Unavailable for a file that can't be written.
         """
-        engine = self.db.target.engine
-        if engine is None:
+        copy_data = self.db.port.traits.copy_data
+        if copy_data is None:
             raise NotSupported(
                 "only the embedded engine has a file to copy", capability="copy", hint="Make a backup instead."
             )
-        return copy_data(engine.data, to, progress)
+        return copy_data(to, progress)

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 import pytest
 
 from singletable.cli.app import COMMANDS
-from singletable.local import ENGINE_VARIABLE, control, find_engine
+from singletable_local import ENGINE_VARIABLE, control, find_engine
 from tests.support.nursery import NURSERY, Nursery, run_program
 
 ROOT = Path(__file__).parents[3]

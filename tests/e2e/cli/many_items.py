@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 
-from singletable.local import control
+from singletable_local import control
 from tests.e2e.cli.conftest import Folder
 
 EVERY = 2

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from singletable.local import ENGINE_VARIABLE, find_engine
+from singletable_local import ENGINE_VARIABLE, find_engine
+from tools.distributions import PYTHONPATH
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -107,7 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _environ() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(ROOT / "src"), ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
+    return {**kept, "PYTHONPATH": PYTHONPATH, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
 
 
 @asynccontextmanager

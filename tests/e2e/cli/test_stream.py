@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from singletable import connect
-from singletable.local.polling import wait_until
+from singletable_local.polling import wait_until
 from tests.e2e.cli.conftest import Folder
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults

@@ -23,6 +23,7 @@ from tests.support.busy import busy_loops
 from tests.support.commandline import ROOT, CommandLine, Inside
 from tests.support.nursery import SERVING, Process, start_program
 from tests.support.serving import free_port
+from tools.distributions import PYTHONPATH
 
 MODULE = "examples.manhunt"
 KEYS = [
@@ -241,8 +242,7 @@ def test_rotas_policies_and_incidents(inside: Inside) -> None:
 
 def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
     port = free_port()
-    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-    environ = {k: v for k, v in os.environ.items() if not k.startswith("MANHUNT_")} | {"PYTHONPATH": paths}
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("MANHUNT_")} | {"PYTHONPATH": PYTHONPATH}
     engine = ROOT / "node_modules/@dynoxide/linux-x64/dynoxide"
     environ.setdefault("SINGLETABLE_ENGINE", str(engine))
     command = [sys.executable, "-m", MODULE, "demo", "--port", str(port)]

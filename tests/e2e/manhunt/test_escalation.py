@@ -11,8 +11,8 @@ from examples.manhunt.errors import Refused
 from examples.manhunt.model import Kind, Search, SearchAttempt, Status, tasks
 from examples.manhunt.searches import NO_ANSWER, NO_METHOD
 from singletable import attr, present
-from singletable.local import maintain_streams
 from singletable.wire.monotonic import elapsed
+from singletable_local import maintain_streams
 from tests.e2e.manhunt.support import DOMAIN, USUAL, World, contact_with
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.distributions import PYTHONPATH
+
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "examples" / "recipes"
 EXPECTED = Path(__file__).parent / "expected"
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_prints_what_happens_and_what_it_costs(name: str) -> None:
     """In a process of its own, as a reader runs it. After an intended change, write what it prints to `expected`."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
     command = [sys.executable, "-m", f"examples.recipes.{name}"]
     ran = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from singletable.local import UnixEndpoint
-from singletable.local.polling import wait_until
 from singletable.wire.unix_sockets import open_unix
+from singletable_local import UnixEndpoint
+from singletable_local.polling import wait_until
+from tools.distributions import PYTHONPATH
 
-SOURCE = Path(__file__).parents[3] / "src"
 LONG_SECONDS = 20.0
 
 _children: list[subprocess.Popen[str]] = []
@@ -28,7 +28,7 @@ def child_python(code: str, *arguments: str | Path) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
     )
     _children.append(child)
     return child

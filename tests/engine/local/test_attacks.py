@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from singletable.errors import Unavailable
-from singletable.local import Engine, is_healthy
-from singletable.local.isolation import Filter
-from singletable.local.launch import ISOLATIONS
+from singletable_local import Engine, is_healthy
+from singletable_local.isolation import Filter
+from singletable_local.launch import ISOLATIONS
 from tests.engine.local.processes import (
     LONG_SECONDS,
     answer_of,
@@ -42,7 +42,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     for directory in (tmp_path, *tmp_path.parents[:2]):
         directory.chmod(0o755)
     with monkeypatch.context() as patched:
-        patched.setattr("singletable.local.engine.ISOLATIONS", (request.param,))
+        patched.setattr("singletable_local.engine.ISOLATIONS", (request.param,))
         try:
             made = Engine.start(tmp_path / "app.db")
         except Unavailable as error:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from singletable.errors import Unavailable
-from singletable.local import Engine, EngineTimeouts, control
-from singletable.local.lock import DataLock, is_locked, lock_path
-from singletable.local.polling import wait_until
+from singletable_local import Engine, EngineTimeouts, control
+from singletable_local.lock import DataLock, is_locked, lock_path
+from singletable_local.polling import wait_until
 from tests.engine.local.processes import LONG_SECONDS, child_python, end, ends, line_of, runs
 
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_detached_engine_outlives_who_started_it(path: Path) -> None:
     starter = child_python(
-        "import sys\nfrom singletable.local import control\nprint(control.start(sys.argv[1]).address.pid, flush=True)",
+        "import sys\nfrom singletable_local import control\nprint(control.start(sys.argv[1]).address.pid, flush=True)",
         path,
     )
     pid = int(line_of(starter))
@@ -137,8 +137,8 @@ def test_a_crash_of_the_starter_before_the_engine_answers_leaves_no_engine(path:
         """
 import os, signal, sys
 from pathlib import Path
-from singletable.local import control
-from singletable.local.attachment import Attachment
+from singletable_local import control
+from singletable_local.attachment import Attachment
 def crash_when_started(held, seconds):
     while not Path(sys.argv[3]).exists(): pass
     os.kill(os.getpid(), signal.SIGKILL)

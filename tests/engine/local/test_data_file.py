@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, EngineTimeouts, is_healthy
-from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.polling import wait_until
+from singletable_local import Engine, EngineTimeouts, is_healthy
+from singletable_local.lock import DataLock, is_locked, lock_path, published_address
+from singletable_local.polling import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     call,
@@ -29,7 +29,7 @@ from tests.engine.local.processes import (
 
 STARTER = """
 import sys
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start(sys.argv[1])
 print(engine.pid, engine.owned, flush=True)
 sys.stdin.read()
@@ -142,7 +142,7 @@ def test_the_lock_lives_as_long_as_the_engine_and_its_forked_users_dont_hold_it(
     owner = child_python(
         """
 import os, sys
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start(sys.argv[1])
 child = os.fork()
 if child == 0:
@@ -175,7 +175,7 @@ def test_a_child_forked_while_the_lock_is_taken_doesnt_hold_it(path: Path) -> No
         r"""
 import os, sys
 from pathlib import Path
-from singletable.local.lock import DataLock
+from singletable_local.lock import DataLock
 with DataLock.acquire(Path(sys.argv[1])):
     child = os.fork()
     if child == 0:
@@ -251,7 +251,7 @@ def test_a_directory_that_cant_be_made_is_an_error_that_says_so(tmp_path: Path) 
 def test_a_live_process_counts_as_owner_where_descriptors_are_hidden(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("singletable.local.lock._PROCESSES", path / "none")
+    monkeypatch.setattr("singletable_local.lock._PROCESSES", path / "none")
     with Engine.start(path) as owner:
         assert published_address(path) == owner.address
         assert Engine.start(path).address == owner.address

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from singletable import connect
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, EngineTimeouts, find_engine, is_healthy
-from singletable.local.polling import wait_until
+from singletable_local import Engine, EngineTimeouts, find_engine, is_healthy
+from singletable_local.polling import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     child_python,
@@ -32,7 +32,7 @@ from tests.engine.local.processes import (
 
 OWNER = """
 import sys
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start(sys.argv[1] if sys.argv[1:] else None)
 print(engine.pid, flush=True)
 sys.stdin.read()
@@ -108,7 +108,7 @@ def test_a_killed_owner_takes_its_engine_along_while_its_forked_child_lives() ->
     owner = child_python(
         """
 import os, sys
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start()
 child = os.fork()
 if child == 0:
@@ -141,7 +141,7 @@ def test_a_forked_child_uses_the_engine_and_leaves_it_running_at_its_exit() -> N
     owner = child_python(
         """
 import os, sys
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start()
 child = os.fork()
 if child == 0:
@@ -162,7 +162,7 @@ def test_a_pool_of_forked_workers_leaves_the_engine_running() -> None:
     owner = child_python(
         """
 import multiprocessing
-from singletable.local import Engine
+from singletable_local import Engine
 engine = Engine.start()
 def ask(_): return engine.alive
 with multiprocessing.get_context("fork").Pool(3) as pool:
@@ -298,6 +298,6 @@ def engine_script(directory: Path, text: str) -> dict[str, str]:
 def test_by_its_address_an_engine_has_the_same_traits() -> None:
     with connect("local") as own, connect(own.target.endpoint.url) as other:
         assert other.port.traits == replace(
-            own.port.traits, creates_tables=False, maintain_streams=None, wipe_deleted=None
+            own.port.traits, creates_tables=False, maintain_streams=None, wipe_deleted=None, copy_data=None
         )
         assert other.port.traits.segments_shift

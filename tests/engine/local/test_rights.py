@@ -10,8 +10,8 @@ import pytest
 
 from singletable import connect
 from singletable.errors import NotConfigured
-from singletable.local import Engine
-from singletable.local.private_files import make_files_private
+from singletable_local import Engine
+from singletable_local.private_files import make_files_private
 from tests.engine.local.processes import create_table
 from tests.support.models import User
 

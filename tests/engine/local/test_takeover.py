@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, OutcomeUnknown, Table, Unavailable, attr, connect, connect_async
-from singletable.local import Engine, control, is_healthy
-from singletable.local.lock import is_locked, published_address
-from singletable.local.polling import wait_until
 from singletable.wire import RetryPolicy
 from singletable.wire.exchange import AnswerLost
+from singletable_local import Engine, control, is_healthy
+from singletable_local.lock import is_locked, published_address
+from singletable_local.polling import wait_until
 from tests.engine.local.processes import LONG_SECONDS, ask, child_python, end, ends, epoch_of, line_of, runs
 from tests.support import shells
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.local import EMBEDDED
+from singletable_local import EMBEDDED
 
 
 def test_the_traits_are_those_of_the_engine_in_use() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from singletable import connect
 from singletable.errors import NotConfigured
-from singletable.local import ENGINE_VERSION, engine_package, find_engine
+from singletable_local import ENGINE_VERSION, engine_package, find_engine
 
 
 def program(path: Path) -> Path:
@@ -113,10 +113,25 @@ def test_a_wrong_variable_is_named_and_nothing_else_is_tried(tmp_path: Path) -> 
         find_engine({"SINGLETABLE_ENGINE": str(tmp_path / "nothing")}, tmp_path)
 
 
+@pytest.mark.parametrize("target", ["local", "local:data.db", "unix:///run/engine.sock"])
+def test_without_the_distribution_the_error_says_what_to_install(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "singletable_local", None)
+    with pytest.raises(NotConfigured, match=r'singletable-local is missing.*pip install "singletable\[local\]"'):
+        connect(target)
+
+
+def test_a_fault_within_the_distribution_is_not_taken_for_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "singletable_local.targets", raising=False)
+    monkeypatch.delattr("singletable_local.targets", raising=False)
+    monkeypatch.setitem(sys.modules, "singletable_local.data_wipe", None)
+    with pytest.raises(ModuleNotFoundError, match="data_wipe"):
+        connect("local")
+
+
 def test_windows_gets_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is imported that Windows has not."""
     monkeypatch.setattr("singletable.connection.os.name", "nt")
-    for name in [name for name in sys.modules if name.startswith("singletable.local")]:
+    for name in [name for name in sys.modules if name.startswith("singletable_local")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(NotConfigured, match=r"Linux and macOS only.*connect\(\"http"):

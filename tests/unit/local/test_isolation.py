@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from singletable.local.isolation import Exposed, Filter
+from singletable_local.isolation import Exposed, Filter
 
 
 def test_an_exposed_engine_has_its_address_again_when_it_is_started_again() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.local.polling import wait_until
+from singletable_local.polling import wait_until
 
 
 def test_the_first_truthy_answer_is_the_answer() -> None:

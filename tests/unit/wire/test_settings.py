@@ -16,8 +16,9 @@ import pytest
 from botocore.endpoint_provider import EndpointProvider
 
 from singletable import connect, errors
-from singletable.connection import Options, find_target
+from singletable.connection import find_target
 from singletable.flow import SQS
+from singletable.target import Options
 from singletable.wire import (
     Credentials,
     Endpoint,

@@ -20,9 +20,9 @@ import resource
 import select
 import struct
 
-from singletable.local.engine_process import KILL, EngineEnded, Process
-from singletable.local.isolation import Isolation, isolations_named
-from singletable.local.socket_names import ENGINE_SOCKET, HOLDERS_SOCKET
+from singletable_local.engine_process import KILL, EngineEnded, Process
+from singletable_local.isolation import Isolation, isolations_named
+from singletable_local.socket_names import ENGINE_SOCKET, HOLDERS_SOCKET
 
 TYPE_CHECKING = False  # importing `typing` would take too long, too
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ started it. `stream_upkeep` maintains the engine's streams, which the engine its
 
 from __future__ import annotations
 
-from singletable.local import control
-from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
-from singletable.local.data_copy import copy_data
-from singletable.local.data_wipe import wipe_deleted
-from singletable.local.differences import EMBEDDED
-from singletable.local.engine import Engine
-from singletable.local.stream_upkeep import maintain_streams
-from singletable.local.timeouts import EngineTimeouts
-from singletable.local.unix_endpoint import UnixEndpoint, is_healthy
+from singletable_local import control
+from singletable_local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
+from singletable_local.data_copy import copy_data
+from singletable_local.data_wipe import wipe_deleted
+from singletable_local.differences import EMBEDDED
+from singletable_local.engine import Engine
+from singletable_local.stream_upkeep import maintain_streams
+from singletable_local.timeouts import EngineTimeouts
+from singletable_local.unix_endpoint import UnixEndpoint, is_healthy
 
 __all__ = [
     "EMBEDDED",

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.attachment import Attachment, Greeting
-from singletable.local.launch import EXPOSED, ISOLATIONS, launch
-from singletable.local.lock import DataLock, lock_path, published_address
-from singletable.local.polling import wait_until
-from singletable.local.timeouts import EngineTimeouts
-from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
+from singletable_local.attachment import Attachment, Greeting
+from singletable_local.launch import EXPOSED, ISOLATIONS, launch
+from singletable_local.lock import DataLock, lock_path, published_address
+from singletable_local.polling import wait_until
+from singletable_local.timeouts import EngineTimeouts
+from singletable_local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 
 class Engine(UnixEndpoint):

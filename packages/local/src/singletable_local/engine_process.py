@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from singletable.local.isolation import die_with_parent
+from singletable_local.isolation import die_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.attachment import Attachment
-from singletable.local.engine import Engine, no_answer
-from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.polling import wait_until
-from singletable.local.private_files import data_files, delete_directory
-from singletable.local.timeouts import EngineTimeouts
-from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
+from singletable_local.attachment import Attachment
+from singletable_local.engine import Engine, no_answer
+from singletable_local.lock import DataLock, is_locked, lock_path, published_address
+from singletable_local.polling import wait_until
+from singletable_local.private_files import data_files, delete_directory
+from singletable_local.timeouts import EngineTimeouts
+from singletable_local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 
 @dataclass(frozen=True, slots=True)

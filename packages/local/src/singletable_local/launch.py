@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from singletable.local.attachment import Attachment, Greeting
-from singletable.local.binary import find_engine
-from singletable.local.lock import DataLock
-from singletable.local.private_files import delete_directory, make_files_private, private_directory
-from singletable.local.timeouts import EngineTimeouts
-from singletable.local.unix_endpoint import Address
+from singletable_local.attachment import Attachment, Greeting
+from singletable_local.binary import find_engine
+from singletable_local.lock import DataLock
+from singletable_local.private_files import delete_directory, make_files_private, private_directory
+from singletable_local.timeouts import EngineTimeouts
+from singletable_local.unix_endpoint import Address
 
 ISOLATIONS = ("filter", "hidden")
 """The kinds of isolation, the strongest first; the first that this system offers is used."""

@@ -20,19 +20,18 @@ from pathlib import Path
 from select import select
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import forks
-from singletable.local.socket_names import HOLDERS_SOCKET
-from singletable.local.timeouts import EngineTimeouts
+from singletable_local import forks
+from singletable_local.socket_names import HOLDERS_SOCKET
+from singletable_local.timeouts import EngineTimeouts
 
 # The supervisor needs the standard library and four modules of this package only. It is started without what the
-# packages' `__init__` would import, as its start is part of every engine's start.
+# package's `__init__` would import, as its start is part of every engine's start.
 _BOOT = """
 import sys
-for name, place in zip(("singletable", "singletable.local"), sys.argv[1:3]):
-    sys.modules[name] = package = type(sys)(name)
-    package.__path__ = [place]
-from singletable.local.supervisor import main
-main(sys.argv[3:])
+sys.modules["singletable_local"] = package = type(sys)("singletable_local")
+package.__path__ = sys.argv[1:2]
+from singletable_local.supervisor import main
+main(sys.argv[2:])
 """
 _HERE = Path(__file__).parent
 
@@ -227,7 +226,7 @@ def _spawn(
             "the embedded engine's supervisor needs a Python interpreter, and sys.executable is empty",
             hint="Run it with python, or connect to an engine that `singletable local start --exposed` started.",
         )
-    boot = [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE.parent), str(_HERE)]
+    boot = [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE)]
     try:
         return subprocess.Popen(  # noqa: S603  (this interpreter)
             [*boot, *map(str, command)],

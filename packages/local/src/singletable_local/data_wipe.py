@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.polling import wait_until
+from singletable_local.polling import wait_until
 
 _BUSY_SECONDS = 30.0
 

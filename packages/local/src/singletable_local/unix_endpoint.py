@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from singletable.errors import InvalidRequest
-from singletable.local.attachment import address_of, connection_failure
-from singletable.local.socket_names import ENGINE_SOCKET
+from singletable_local.attachment import address_of, connection_failure
+from singletable_local.socket_names import ENGINE_SOCKET
 
 _SCHEME = "unix://"
 _LONGEST_MESSAGE_BYTES = 8192

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from singletable.errors import NotConfigured
-from singletable.local import forks
-from singletable.local.unix_endpoint import Address
+from singletable_local import forks
+from singletable_local.unix_endpoint import Address
 
 if sys.platform != "win32":  # the module must import where only remote tables are used
     import fcntl

@@ -1,0 +1,107 @@
+"""What `connect` gets for "local", "local:<file>" and the `unix://` address of an engine: the library's way in."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from singletable.errors import InvalidRequest
+from singletable.flow import Traits
+from singletable.records.cursors import CursorSeal
+from singletable.target import Options, Target, cursor_keys, seal_of
+from singletable.wire import RetryPolicy, beside, credentials_from, endpoint_at
+from singletable.wire.monotonic import elapsed
+from singletable_local.data_copy import copy_data as copy_data
+from singletable_local.data_wipe import wipe_deleted
+from singletable_local.differences import EMBEDDED
+from singletable_local.engine import Engine
+from singletable_local.stream_upkeep import maintain_streams
+from singletable_local.unix_endpoint import UnixEndpoint
+
+_CALLER_OF_CONNECT = 6
+"""Whose line a warning names: `_check_alone` is called by `embedded`, that by `_find`, `find_target`, `connect`."""
+_TRAITS = Traits(
+    scan_page_limit=EMBEDDED.scan_page_limit,
+    segments_shift=EMBEDDED.segments_shift,
+    scans_by_key=EMBEDDED.scans_by_key,
+    counts_parts=EMBEDDED.counts_parts,
+    encryption_keys=EMBEDDED.encryption_keys,
+    index_lag_seconds=0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds,
+)
+
+
+def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """An engine that this process starts, or shares by its file."""
+    name = target.partition(":")[2]
+    if target != "local" and not name:
+        raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
+    path = Path(name) if name else None
+    if path is None:
+        _check_alone(environ)
+    if path is not None and (not path.name or path.is_dir()):
+        raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
+    engine = Engine.start(path, environ=environ)
+    data = engine.data
+    endpoint = endpoint_at(engine, environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+
+    def maintain(now: float) -> None:
+        maintain_streams(data, now, elapsed())
+
+    traits = replace(
+        _TRAITS,
+        creates_tables=True,
+        maintain_streams=maintain,
+        wipe_deleted=partial(wipe_deleted, data),
+        copy_data=partial(copy_data, data),
+    )
+    keys = cursor_keys(options, environ) or [_own_key(path)]
+    return Target(
+        endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
+    )
+
+
+def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """An embedded engine that another database of this user runs; it ends with that one."""
+    endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    traits = options.traits or _TRAITS
+    seal = seal_of(options, environ)
+    return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
+
+
+def _check_alone(environ: Mapping[str, str]) -> None:
+    """Warns where this process is one of several, as a server's workers are: each would have a memory of its own."""
+    processes = sys.modules.get("multiprocessing.process")
+    workers = environ.get("WEB_CONCURRENCY", "1")
+    if (processes is not None and processes.parent_process() is not None) or (workers.isdigit() and int(workers) > 1):
+        warnings.warn(
+            'connect("local") in one of several processes: each has an engine of its own in memory, and does not see '
+            'what the others write. Name a file, which they share: connect("local:data/app.db").',
+            RuntimeWarning,
+            stacklevel=_CALLER_OF_CONNECT,
+        )
+
+
+def _own_key(path: Path | None) -> str:
+    """A local database's own key for cursors: beside its file, for its owner's eyes; in memory, a passing one."""
+    if path is None:
+        return secrets.token_urlsafe(32)
+    kept = path.with_name(f"{path.name}.cursor-key")
+    if not kept.exists():
+        # Made whole under another name, then linked: of several processes the first one's key stands for all.
+        draft = path.with_name(f"{path.name}.cursor-key.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            os.link(draft, kept)
+        draft.unlink()
+    return kept.read_text()

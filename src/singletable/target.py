@@ -1,0 +1,92 @@
+"""What a database is reached by, and how it is talked to, as values. Shared by the two shells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from singletable.flow import Traits
+from singletable.records.cursors import CursorSeal
+from singletable.wire import CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
+
+
+class Running(Protocol):
+    """An embedded engine, which ends with its last user."""
+
+    @property
+    def data(self) -> Path: ...
+
+    def stop(self) -> None: ...
+
+
+class Options(Struct, frozen=True):
+    """How a database is talked to; each has a default. Its repr shows no cursor key."""
+
+    region: str | None = None
+    credentials: CredentialSource | None = None
+    cursor_keys: Sequence[str | bytes] = ()
+    retry: RetryPolicy | None = None
+    """None: the library's own, with as many attempts as AWS_MAX_ATTEMPTS says."""
+    timeouts: Timeouts = Timeouts()
+    ca_file: str | None = None
+    checksum: bool = True
+    traits: Traits | None = None
+    """What differs at an address, where that is known. None: on AWS nothing; elsewhere nothing is taken for granted,
+    and `db.require` finds out what the engine can."""
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
+
+    def __repr__(self) -> str:
+        return f"Options(region={self.region!r}, cursor_keys={len(self.cursor_keys)}, retry={self.retry!r})"
+
+
+class Target(Struct, frozen=True):
+    """A way to the service, found and ready."""
+
+    endpoint: Endpoint
+    credentials: CredentialSource
+    traits: Traits
+    seal: CursorSeal
+    locate: Locate
+    """Where the account's other services are: streams, queues."""
+    engine: Running | None = None
+    retry: RetryPolicy = RetryPolicy()
+
+    @property
+    def place(self) -> str:
+        """What stays the same while the data does: the data file of an embedded engine, or the address."""
+        return self.endpoint.url if self.engine is None else str(self.engine.data)
+
+
+def port_options(target: Target, options: Options) -> PortOptions:
+    """The options of a port to the target, for either shell."""
+    return PortOptions(
+        policy=target.retry,
+        timeouts=options.timeouts,
+        traits=target.traits,
+        checksum=options.checksum,
+        ca_file=options.ca_file,
+        locate=target.locate,
+        now=options.clock,
+    )
+
+
+def cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
+    """The keys that the caller or the environment names; the newest, which seals, first."""
+    named = environ.get(CURSOR_KEYS_VARIABLE, "")
+    return options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
+
+
+def seal_of(options: Options, environ: Mapping[str, str]) -> CursorSeal:
+    """The seal of the keys that were given, if any. NotConfigured where they could not be used."""
+    seal = CursorSeal(cursor_keys(options, environ))
+    seal.check_cipher()
+    return seal

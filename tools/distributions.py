@@ -1,0 +1,25 @@
+"""The distributions of this repository: the library, and those beside it that have its version.
+
+The engine's binary, `packages/engine`, has a version of its own and no code to import.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = (ROOT, *(ROOT / "packages" / name for name in ("local",)))
+SOURCES = tuple(folder / "src" for folder in FOLDERS)
+PYTHONPATH = os.pathsep.join(map(str, (*SOURCES, ROOT)))
+"""For a process that is to import this checkout: the distributions, the examples, the tests."""
+
+
+def modules() -> list[Path]:
+    """The files of all distributions."""
+    return sorted(path for source in SOURCES for path in source.rglob("*.py"))
+
+
+def editable() -> list[str]:
+    """pip's arguments for all distributions of this checkout."""
+    return [word for folder in FOLDERS for word in ("--editable", str(folder))]
