@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from singletable.errors import InvalidRequest, NotConfigured, SingletableError, Unavailable
 from singletable.flow import CAPABILITIES, Traits
-from singletable.flow.port import CopyProgress
 from singletable.target import Options, Target, seal_of
 from singletable.wire import (
     RetryPolicy,
@@ -36,7 +35,7 @@ class LocalEngine(Protocol):
 
     def unix_endpoint(self, target: str, options: Options, environ: Mapping[str, str]) -> Target: ...
 
-    def copy_data(self, data: Path, to: Path, progress: CopyProgress | None = None) -> int: ...
+    def copy_data(self, data: Path, to: Path, progress: Callable[[int, int], object] | None = None) -> int: ...
 
 
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:

@@ -79,14 +79,14 @@ def port_options(target: Target, options: Options) -> PortOptions:
     )
 
 
-def cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
-    """The keys that the caller or the environment names; the newest, which seals, first."""
+def seal_of(options: Options, environ: Mapping[str, str], own_key: Callable[[], str] | None = None) -> CursorSeal:
+    """The seal of the keys that were given, else of `own_key`, if any. The newest key, which seals, is the first.
+
+    NotConfigured where the keys of a database that has none of its own could not be used.
+    """
     named = environ.get(CURSOR_KEYS_VARIABLE, "")
-    return options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
-
-
-def seal_of(options: Options, environ: Mapping[str, str]) -> CursorSeal:
-    """The seal of the keys that were given, if any. NotConfigured where they could not be used."""
-    seal = CursorSeal(cursor_keys(options, environ))
-    seal.check_cipher()
+    keys = options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
+    seal = CursorSeal(keys or ([own_key()] if own_key else []))
+    if own_key is None:
+        seal.check_cipher()
     return seal

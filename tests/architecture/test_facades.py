@@ -19,11 +19,11 @@ FACADE_OF = {"singletable.foundation": ("singletable.records", "singletable.sche
 PAST_THE_FACADE: dict[str, int] = {
     "deploy": 5,
     "flow": 392,
-    "local": 1,
     "migrations": 5,
     "operations": 91,
     "records": 1,
     "schema": 107,
+    "singletable_local": 2,
     "tables": 67,
     "values": 76,
     "wire": 15,
@@ -32,7 +32,8 @@ PAST_THE_FACADE: dict[str, int] = {
 
 
 def package_of(module: str) -> str:
-    return ".".join(module.split(".")[:2])
+    """A package of the library; of a distribution beside it, its one package."""
+    return ".".join(module.split(".")[: 2 if module.startswith("singletable.") else 1])
 
 
 def exported(file: Source) -> frozenset[str]:

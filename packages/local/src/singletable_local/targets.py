@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.flow import Traits
-from singletable.records.cursors import CursorSeal
-from singletable.target import Options, Target, cursor_keys, seal_of
+from singletable.target import Options, Target, seal_of
 from singletable.wire import RetryPolicy, beside, credentials_from, endpoint_at
 from singletable.wire.monotonic import elapsed
 from singletable_local.data_copy import copy_data as copy_data
@@ -63,10 +62,8 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
         wipe_deleted=partial(wipe_deleted, data),
         copy_data=partial(copy_data, data),
     )
-    keys = cursor_keys(options, environ) or [_own_key(path)]
-    return Target(
-        endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
-    )
+    seal = seal_of(options, environ, partial(_own_key, path))
+    return Target(endpoint, credentials, traits, seal, beside(endpoint), engine, options.retry or RetryPolicy())
 
 
 def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
