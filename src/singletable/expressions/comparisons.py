@@ -1,5 +1,5 @@
-"""What DynamoDB can compare, checked on the values as they are sent: the service refuses the rest, or finds it never
-true, and engines differ in which of the two."""
+"""Checks that DynamoDB can compare the values that are sent. The service refuses other comparisons, or treats them as
+never true; engines differ in which of the two."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ORDER: Mapping[str, Callable[[Any], Any]] = {
     "S": str.encode,
     "B": lambda value: value if isinstance(value, bytes) else b64decode(value),
 }
-"""How the service orders the values of a type: numbers by amount, texts and bytes byte by byte."""
+"""The service's order of the values of a type: numbers by amount, texts and bytes byte by byte."""
 _WITHOUT_SIZE = frozenset({"N", "BOOL", "NULL"})
 _KINDS = {
     "N": "a number",

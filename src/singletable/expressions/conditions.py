@@ -30,7 +30,7 @@ class Condition(Struct, frozen=True):
     operands: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        """Without the values that it compares with, as it may be shown in a traceback."""
+        """The condition without the values that it compares with, as a traceback may show it."""
         return f"<{words(self)}>"
 
     def __and__(self, other: Condition) -> Condition:
@@ -81,7 +81,7 @@ class Update(Struct, frozen=True):
     value: Any = None
 
     def __repr__(self) -> str:
-        """Without the value, as it may be shown in a traceback."""
+        """The update without its value, as a traceback may show it."""
         return f"<{self.verb} {self.path}>"
 
     @property
@@ -270,7 +270,7 @@ class Attribute(Generic[T_contra]):
     def remove(self: Any, step: str | int | None = None) -> Update:
         """Take away an attribute that may be None; or of a map its key, of a list its element: `remove("a")`.
 
-        What is not there is no error. The elements behind a removed one move up, so that is not repeatable: see
+        A missing one is not an error. Elements behind a removed one move up, so this is not repeatable: see
         `exactly_once`.
         """
         return Update("REMOVE", self.handle if step is None else self.handle[step])
@@ -294,5 +294,5 @@ class Attribute(Generic[T_contra]):
         return Update("ADD", self.handle, values)
 
     def exclude(self: Attribute[builtins.set[V]], values: AbstractSet[V]) -> Update:
-        """Take members out of a set; those not there are no error."""
+        """Take members out of a set; a missing member is not an error."""
         return Update("DELETE", self.handle, values)

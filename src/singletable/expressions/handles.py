@@ -12,7 +12,7 @@ from singletable.values import Field, Plan
 
 
 class Owner(Protocol):
-    """What a handle needs of its class."""
+    """The members of a class that a handle needs."""
 
     __name__: str
 
@@ -32,7 +32,7 @@ class Path(Struct, frozen=True):
     removable: bool
     """May be None, or is a key of a map or an element of a list."""
     absent: Callable[[], Any] = nothing
-    """What an item without it is read as."""
+    """Makes the value of an item that lacks the attribute."""
 
     @property
     def is_top(self) -> bool:
@@ -119,7 +119,7 @@ def is_element(handle: Handle) -> bool:
 
 
 def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
-    """Look a handle up; InvalidRequest where it belongs to none of the `kinds`, when some are given."""
+    """Look a handle up; raises InvalidRequest if `kinds` are given and its class is not among them."""
     owner, (name, *rest) = handle.__dict__["_owner"], handle.__dict__["_path"]
     if kinds and owner not in kinds and not any(issubclass(kind, owner) for kind in kinds):
         named = " or ".join(kind.__name__ for kind in kinds)

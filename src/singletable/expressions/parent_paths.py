@@ -1,4 +1,4 @@
-"""What an update of a path such as `User.address.city` needs to be there: `address`, as a map.
+"""The parent that an update of a path such as `User.address.city` needs: `address`, as a map.
 
 DynamoDB refuses the whole update where it is not, in words that name nothing; the embedded engine lets a REMOVE pass.
 So it is held as a condition, whose refusal says which path it was. An element that is set stands in its list or right
@@ -18,16 +18,16 @@ from singletable.values import AttributeValue
 
 
 class Parent(Struct, frozen=True):
-    """What a changed path lies in."""
+    """The map or list that holds a changed path."""
 
     handle: Handle
     """The path itself."""
     steps: tuple[str | int, ...]
-    """Of the parent, by stored names."""
+    """The path of the parent, by stored names."""
     tag: str
-    """What the parent has to be: M for a map, L for a list."""
+    """The required type of the parent: M for a map, L for a list."""
     least: int = 0
-    """How many elements a list has to have."""
+    """The number of elements that a list must have."""
 
     @property
     def condition(self) -> Condition:
@@ -36,7 +36,7 @@ class Parent(Struct, frozen=True):
         return is_there & (Size(parent) >= self.least) if self.least else is_there
 
     def is_in(self, item: Mapping[str, AttributeValue]) -> bool:
-        """Whether an item, as it is stored, has it."""
+        """Return True if a stored item has it."""
         value: AttributeValue = {"M": item}
         for step in self.steps:
             found = _within(value, step)
@@ -54,7 +54,7 @@ class Parent(Struct, frozen=True):
 
 
 def _within(value: AttributeValue, step: str | int) -> AttributeValue | None:
-    """What lies in a stored map or list, None where it does not."""
+    """An element of a stored map or list; None if it is missing."""
     inner: Any = value.get("L" if isinstance(step, int) else "M", ())
     there = step < len(inner) if isinstance(step, int) else step in inner
     return inner[step] if there else None

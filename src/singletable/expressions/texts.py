@@ -31,7 +31,7 @@ MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
 MAX_IN = 100
 MAX_STEPS = 32
-"""Of a path into an attribute, the attribute itself among them."""
+"""The limit for steps of a path, the attribute included."""
 _INNER = JOINS | {"NOT"}
 """Conditions that hold other conditions."""
 
@@ -127,7 +127,7 @@ class Expressions:
                 yield self._test(part)
 
     def _negated(self, inner: Condition) -> list[str | Condition]:
-        """What follows a NOT, the last first: in parentheses, but not in two pairs, which DynamoDB refuses."""
+        """The text after a NOT, the last part first: in parentheses, but never in two pairs, which DynamoDB refuses."""
         if inner.how in JOINS:
             return [inner]
         if inner.how == "NOT":
@@ -192,7 +192,7 @@ class Expressions:
         return f"({test} AND NOT {self._is_null(left)})"
 
     def _absent_or(self, left: str, *others: str) -> str:
-        """It is absent, or a NULL, as which other programs store None; or one of the other tests holds."""
+        """A test for absence, for NULL (as which other programs store None), or for one of the others."""
         self._count(1 + 2 * len(others))
         return f"({' OR '.join((f'attribute_not_exists({left})', self._is_null(left), *others))})"
 
@@ -302,7 +302,7 @@ class AttributeChange(Struct, frozen=True):
     plus: AttributeValue | None = None
     """Added to the stored number, or to `value` if the attribute is missing."""
     keep: bool = False
-    """Only where the attribute is not there yet."""
+    """Set the value only if the attribute is missing."""
     clause: Literal["SET", "ADD", "DELETE"] = "SET"
     """ADD: to the stored number or set. DELETE: from the stored set."""
 

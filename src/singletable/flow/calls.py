@@ -42,7 +42,7 @@ def _call_in_turn(begin: Future[bool], call: Call[T]) -> T | None:
 
 
 def _result_of(call: Call[T]) -> T:
-    """The result of one call. A flow is driven; any other awaitable is refused, as there is no event loop."""
+    """The result of one call. A flow is driven; any other awaitable is refused, as no event loop runs."""
     result: Any = call()
     if inspect.iscoroutine(result):
         return cast("T", drive(result))

@@ -1,4 +1,4 @@
-"""What an engine can do of what not every engine can, and the refusal of what it can't.
+"""Capabilities that not every engine has, and the refusal of calls that need a missing one.
 
 DynamoDB and the embedded engine have every capability. An engine at an address may lack some: `db.require(...)` finds
 out, and `Traits.lacks` keeps the result.
@@ -18,7 +18,7 @@ Capability = Literal["transactions", "streams", "expiry", "refused items", "isol
 * `expiry`: a table's TTL attribute. Reads leave expired items out anyway.
 * `refused items`: the stored item comes with a condition's refusal. Without it a refusal takes one read more.
 * `isolated writes`: two conditional writes of one item never both see the item as it was before. Each write needs it.
-* `whole indexes`: each index of a table holds what is declared. What it lacks, a read of it takes for absent.
+* `whole indexes`: each index of a table holds what is declared. A read of an incomplete index misses items.
 """
 CAPABILITIES: Final[tuple[Capability, ...]] = get_args(Capability)
 
@@ -39,7 +39,7 @@ _HINTS: Final[Mapping[Capability, str]] = {
     "streams": "Use DynamoDB or the embedded engine, or read the table instead of its changes.",
     "expiry": "Declare the table without an expiry, or delete expired items with db.sweep_table(table).",
     "refused items": "Everything works without them, with one read more for each refusal.",
-    "whole indexes": "Make the index anew: `singletable apply MODULE`.",
+    "whole indexes": "Rebuild the index: `singletable apply MODULE`.",
     "isolated writes": "Give the table the tag system:write_isolation=always_use_lwt, or start ScyllaDB with "
     "--alternator-write-isolation=always_use_lwt.",
 }

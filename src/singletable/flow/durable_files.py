@@ -19,7 +19,7 @@ def sync_directory(directory: Path) -> None:
 
 
 class DurableDirectories:
-    """Directories below a root, each of which is synced into its parent, once in this process."""
+    """Directories below a root. Each is synced into its parent, once per process."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -6,6 +6,6 @@ from datetime import datetime, timezone
 
 
 def instant(seconds: float) -> datetime:
-    """A time in seconds since 1970, as `port.now()` gives it, in UTC. To the nearest microsecond, so that
-    `instant(at.timestamp())` is `at`: a sum with the year 1970 as its beginning may be one beside it."""
+    """Return a time in UTC from seconds since 1970, the form of `port.now()`. It is rounded to the nearest microsecond,
+    so that `instant(at.timestamp())` is `at`: adding the seconds to the year 1970 may be off by one."""
     return datetime.fromtimestamp(seconds, timezone.utc)

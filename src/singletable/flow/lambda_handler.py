@@ -1,4 +1,4 @@
-"""What a Lambda function behind a queue or a stream returns, as ReportBatchItemFailures has it."""
+"""The answer of a Lambda function behind a queue or a stream, for ReportBatchItemFailures."""
 
 from __future__ import annotations
 

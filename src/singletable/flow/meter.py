@@ -1,4 +1,4 @@
-"""What was sent and what it cost, counted inside a `with Meter()` block.
+"""Requests and their cost, counted inside a `with Meter()` block.
 
 The active meters are a tuple in a context variable: threads and tasks never mix, and a task that is started inside a
 block counts into that block's meter. Without a meter a request costs one look-up (40 ns).
@@ -37,18 +37,18 @@ class Meter:
 
     * `requests` counts each HTTP try, `retries` the tries after the first.
     * `throttles` counts the tries that the service refused for their rate, whether or not they were sent again. A
-      batch of which a part is left over is an answer, and no throttle.
-    * `round_trips` counts how often a caller waits for the network, one wait after the other. A single request is one.
+      batch with unprocessed items is an answer, not a throttle.
+    * `round_trips` counts a caller's waits for the network, one after the other. A single request is one.
       Requests that are sent together go out 16 at a time: n of them are ceil(n / 16) round trips, and so are their
       retries. Calls that a program makes concurrently, in threads or tasks, add up.
     * `bytes_out` and `bytes_in` are HTTP bytes, heads included.
     * `read_units` and `write_units` are what the service reports, for requests that ask for it.
-    * `passed_over` counts the items that were read and paid for, and are in no result: they belong to none of the
-      classes asked for, as without a type attribute; or a query's filter left them out, the caller's or that of expired
+    * `passed_over` counts the items that were read and paid for but are not in a result: they are of a class that was
+      not asked for, or have no type attribute; or a query's filter left them out, the caller's or that of expired
       items.
     * `estimated` names the operations whose units on the local engine differ from those on AWS, with the difference.
 
-    What a local engine's table needs at its first use is not counted: AWS has no such requests.
+    The requests of a table's first use on a local engine are not counted: AWS has no such requests.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""What a flow may await: the port.
+"""The port: the only thing that a flow may await.
 
 An operation is a frozen value with a pure `request()` and `answer()`. A flow is an `async def` that awaits only its
 port's verbs. Each shell has its own port, so a flow is written once and runs in both.
@@ -41,7 +41,7 @@ class CopyData(Protocol):
 
 
 class Traits(Struct, frozen=True):
-    """How the engine behind a port differs from DynamoDB, as far as flows must know."""
+    """The differences between the engine behind a port and DynamoDB that flows must know."""
 
     creates_tables: bool = False
     """Whether tables are created at their first use: by a local engine, never on AWS."""
@@ -49,19 +49,19 @@ class Traits(Struct, frozen=True):
     """The largest page of a scan, for an engine that serves no other request during a page."""
     segments_shift: bool = False
     """Whether the segments of a scan change with the number of items, so that a scan misses some while others are added
-    or deleted. What must see every item reads in one segment then. Taken for true of an engine of unknown kind."""
+    or deleted. A scan that must see every item then reads one segment. True for an engine of unknown kind."""
     scans_by_key: bool = False
-    """Whether a scan is in the order of keys, not of a hash of them. It tells what a plan can't know otherwise."""
+    """Whether a scan is in the order of keys, not of a hash of them. A plan can't know it otherwise."""
     counts_parts: bool = False
     """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
     encryption_keys: bool = True
     """Whether a table can be given an encryption key; a declared one is left alone where it can't."""
     index_lag_seconds: float = 5.0
-    """How long an index may lag behind its table; a reader that must see all entries waits as long."""
+    """The longest lag of an index behind its table; a reader that must see all entries waits that long."""
     read_seconds: float = 10.0
-    """How long the port waits for an answer."""
+    """The time that the port waits for an answer."""
     lacks: frozenset[Capability] = frozenset()
-    """The capabilities that are known to be missing. What needs one raises NotSupported and sends nothing."""
+    """The capabilities that are known to be missing. A call that needs one raises NotSupported and sends nothing."""
     unknown: frozenset[Capability] = frozenset()
     """The capabilities that `db.require` has not looked for yet, at an engine of unknown kind."""
     maintain_streams: Callable[[float], None] | None = None

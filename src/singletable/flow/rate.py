@@ -1,4 +1,4 @@
-"""A bound of capacity units a second, for bulk work beside an application's own requests.
+"""A bound of capacity units a second, for bulk work next to an application's own requests.
 
     rate = Rate(write_units=200)                # from singletable.flow
     db.write_many(puts=users, rate=rate)        # and the same Rate in another call: the two share it
@@ -25,9 +25,9 @@ from singletable.flow.wrapped_port import WrappedPort
 T = TypeVar("T")
 
 _BURST_SECONDS: Final = 0.1
-"""What may be saved up while nothing is sent, as a part of a second's units."""
+"""The most that is saved up while nothing is sent, in units of a second's bound."""
 _WAVE_SECONDS: Final = 0.05
-"""What the requests of one wave may take, as a part of a second's units."""
+"""The most that the requests of one wave take, in units of a second's bound."""
 _SHORTEST_WAIT_SECONDS: Final = 0.001
 """A shorter one would not pass on a clock, and be waited for again."""
 _LEARNED: Final = 0.3
@@ -38,7 +38,7 @@ _LONGEST_SLEEP_SECONDS: Final = 1.0
 _LEAST_PART: Final = 0.001
 _SLOWEST: Final = 1 / 64
 _RECOVERY: Final = 0.1
-"""How much of the bound comes back each second after the service throttled."""
+"""The part of the bound that comes back each second after a throttle."""
 
 
 _UNRATED: Final = ContextVar("singletable_unrated", default=False)
@@ -46,8 +46,8 @@ _UNRATED: Final = ContextVar("singletable_unrated", default=False)
 
 @contextmanager
 def unrated() -> Generator[None, None, None]:
-    """What is sent inside the block takes nothing from a rate, and waits for none. A table is set up so: a shared rate
-    that renewed itself meanwhile would wait for that very table."""
+    """Requests inside the block neither use a rate nor wait for one. A table is set up so: a shared rate that renewed
+    itself meanwhile would wait for that very table."""
     before = _UNRATED.set(True)
     try:
         yield
@@ -76,10 +76,10 @@ class _Bucket:
 
 
 class Rate:
-    """At most so many units a second, on average, over all calls that are given the same object. Share it freely.
+    """A bound of units a second, on average, over all calls that are given the same object. Share it freely.
 
-    Any ten seconds hold at most the bound, a hundredth of it, and one request. It halves itself where the table is
-    throttled in spite of it, and comes back within ten seconds. Raises InvalidRequest without a bound above zero.
+    Any ten seconds hold at most the bound, a hundredth of it, and one request. The bound halves itself when the service
+    throttles in spite of it, and comes back within ten seconds. Raises InvalidRequest without a bound above zero.
     """
 
     def __init__(self, *, read_units: float | None = None, write_units: float | None = None) -> None:
@@ -95,10 +95,10 @@ class Rate:
         self._guard = ForkSafeLock()
         self._share, self._slowed_at = 1.0, 0.0
         self.part = 1.0
-        """Of the bound, what this process may take."""
+        """The part of the bound that this process may use."""
 
     async def renew(self, port: Port) -> None:
-        """Before a request: what a rate that processes share does to have its part."""
+        """Called before a request: a rate that processes share renews its part here."""
 
     def __repr__(self) -> str:
         return f"Rate(read_units={self.read_units}, write_units={self.write_units})"
@@ -115,8 +115,8 @@ class Rate:
             return 0.0, expected
 
     def settle(self, operation: str, advanced: Consumed, consumed: Consumed) -> None:
-        """Correct an advance by what the service reported. An answer that is an error leaves the advance as it is: a
-        write whose condition fails costs what it would have cost."""
+        """Correct an advance by the units that the service reported. An error leaves the advance unchanged: a write
+        whose condition fails costs what it would have cost."""
         with self._guard.lock:
             self._take(consumed.read_units - advanced.read_units, consumed.write_units - advanced.write_units)
             known = self._expected.get(operation, consumed)
@@ -132,7 +132,7 @@ class Rate:
             self._share, self._slowed_at = max(_SLOWEST, share / 2), now
 
     def width(self, operation: str) -> int:
-        """How many requests of a kind may go out together."""
+        """The number of requests of a kind that may go out together."""
         expected = self._expected.get(operation) or _first_guess(operation)
         widths = [
             bucket.per_second * self.part * _WAVE_SECONDS / units
@@ -159,7 +159,7 @@ def _first_guess(operation: str) -> Consumed:
 
 
 class _Counted(Struct, frozen=True):
-    """An operation whose answer is told to a rate."""
+    """An operation that reports its answer's cost to a rate."""
 
     inner: Operation[object]
     rate: Rate

@@ -1,4 +1,4 @@
-"""What a layer's class needs of the database that it is bound to: a port, and a way to run a flow over it."""
+"""The parts of a database that a layer's class is bound to: a port, and a way to run a flow over it."""
 
 from __future__ import annotations
 

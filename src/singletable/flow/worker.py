@@ -1,4 +1,4 @@
-"""The kernel of every worker: concurrent slots, a heartbeat beside them, and one rule for errors and for stopping.
+"""The kernel of every worker: concurrent slots, a heartbeat, and one rule for errors and for stopping.
 
 A worker of tasks, of a queue or of a stream is a set of slots. A slot is a flow that repeats one step: look, claim,
 handle, write the result. The heartbeat renews the leases of what the slots hold, each when a third of its length is
@@ -73,14 +73,14 @@ TRANSITIONS: Final = Transitions(
 
 
 class Lease(Protocol):
-    """What a slot holds for a time, as the heartbeat sees it."""
+    """A thing that a slot holds for a time, as the heartbeat sees it."""
 
     renewed_at: float
-    """By the port's monotonic clock."""
+    """Seconds of the port's monotonic clock."""
 
     @property
     def is_lost(self) -> bool:
-        """It can't be renewed any more: it has ended, or another worker has it."""
+        """True if it can't be renewed any more: it has expired, or another worker holds it."""
         ...
 
 
@@ -109,7 +109,7 @@ class Kernel:
     port: Port
     stop: Stop
     name: str
-    """As log lines name the worker."""
+    """The worker's name in log lines."""
     log: logging.Logger
     outlives_passing: bool = True
     """False for a drain: its caller handles the error."""

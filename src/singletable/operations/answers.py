@@ -1,7 +1,7 @@
-"""What all operations share: how an answer's items are read, what it cost, and what an error answer raises.
+"""The shared part of operations: reading an answer's items, its cost, and the error that an error answer raises.
 
-An item is read by a `Reader`. On the fast path msgspec decodes the whole answer into the reader's wire type; when one
-item does not fit, each item of that answer is tried alone, and only those that fail take the reader's slow path.
+An item is read by a `Reader`. On the fast path msgspec decodes the whole answer into the reader's wire type. If one
+item does not fit, each item of that answer is tried alone, and only a failing item takes the reader's slow path.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def encode(body: Any) -> bytes:
 
 
 class Reader(Protocol[T_co]):
-    """How items become objects. None stands for an item that is not one of those asked for."""
+    """Turns items into objects. None stands for an item of a class that was not asked for."""
 
     @property
     def wire(self) -> Any:
@@ -67,7 +67,7 @@ class Reader(Protocol[T_co]):
 
 
 class RawItems:
-    """Reads items as they are stored, whatever they are."""
+    """Reads items of any class in their stored form."""
 
     wire: Any = dict[str, dict[str, Any]]
 
@@ -158,7 +158,7 @@ def read_written(raw: Raw, reader: Reader[T], operation: str, table: str) -> T |
 
 
 def applied(item: Item | None, error: Exception, operation: str, table: str) -> Applied:
-    """What is raised for a write that took effect where its result can't be read, for a reason."""
+    """The error for a write that took effect but whose result can't be read."""
     why = error.what if isinstance(error, SingletableError) else type(error).__name__
     return Applied(
         f"the write took effect, and what it gives back can't be read: {why}",

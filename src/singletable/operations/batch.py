@@ -44,14 +44,14 @@ class _WriteAnswer(Struct, rename="pascal", gc=False):
 
 
 class BatchFound(Struct, Generic[T], frozen=True, gc=False):
-    """Those found, in any order, and the keys the service left undone."""
+    """The items found, in any order, and the keys that the service left unprocessed."""
 
     items: list[T]
     rest: list[Key]
 
 
 class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
-    """The items under up to 100 different keys of one table, as one list of those that are there."""
+    """The items under up to 100 different keys of one table, as one list without the missing ones."""
 
     table: str
     keys: Sequence[Key]
@@ -87,7 +87,7 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
 
 
 class BatchWriteItem(Struct, frozen=True, gc=False):
-    """Up to 25 independent puts and deletes of one table. The answer is those that were left unprocessed."""
+    """Up to 25 independent puts and deletes of one table. The answer holds the unprocessed ones."""
 
     table: str
     puts: Sequence[Item] = ()

@@ -39,7 +39,7 @@ class Found(Struct, Generic[T], frozen=True, gc=False):
 
 
 class Selection(Struct, frozen=True, gc=False):
-    """What a query and a scan have in common: filter, projection, names, values and limits."""
+    """The common part of a query and a scan: filter, projection, names, values and limits."""
 
     index: str | None = None
     filter: str | None = None
@@ -76,7 +76,7 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     reader: Reader[T]
     forward: bool = True
     pattern: Any = None
-    """What has its name for errors, as `shown`."""
+    """The key pattern that errors name, by `shown`."""
 
     def request(self) -> Request:
         body: dict[str, Any] = {"TableName": self.table, "KeyConditionExpression": self.key_condition}

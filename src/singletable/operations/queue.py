@@ -21,7 +21,7 @@ from singletable.wire.error_answers import Fault, read_fault
 
 MAX_BATCH_MESSAGES = 10
 MAX_BATCH_MESSAGE_BYTES = 1_048_576
-"""Of one message, and of all in one request."""
+"""The limit for one message, and for all messages of a request."""
 MAX_DELAY_SECONDS = 900
 MAX_VISIBILITY_SECONDS = 43_200
 MAX_WAIT_SECONDS = 20
@@ -31,7 +31,7 @@ _DEPTHS = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
-"""What a queue is asked for its depth, in the order of `Depth`."""
+"""The attributes that make up a queue's depth, in the order of `Depth`."""
 
 
 class Entry(Struct, frozen=True, rename="pascal", omit_defaults=True):
@@ -111,7 +111,7 @@ class DeleteMessageBatch(Struct, frozen=True):
 
 
 class ChangeMessageVisibility(Struct, frozen=True):
-    """Let a received message be visible again after so many seconds from now; False where its receipt has passed."""
+    """Make a received message visible again after `seconds` from now; False if its receipt has expired."""
 
     url: str
     receipt: str
@@ -131,7 +131,7 @@ class ChangeMessageVisibility(Struct, frozen=True):
 
 
 class Depth(Struct, frozen=True):
-    """How many messages a queue has, about."""
+    """The approximate number of messages in a queue."""
 
     waiting: int
     in_flight: int
@@ -175,7 +175,7 @@ def _decoded(response: Response, kind: type[Any], operation: str, queue: str) ->
 
 
 def _code(fault: Fault) -> str:
-    """Without the prefix that some answers carry from the protocol before this one."""
+    """The error's code without the prefix of the older protocol, which some answers carry."""
     return fault.code.rpartition(".")[2]
 
 
@@ -183,5 +183,5 @@ def _raise(fault: Fault, operation: str, queue: str) -> NoReturn:
     """The service's message is left out: it may quote what was sent."""
     name = queue.rpartition("/")[2]
     if _code(fault) in ("QueueDoesNotExist", "NonExistentQueue"):
-        raise NotConfigured(f"there is no queue {name}", hint="Create it, or correct its URL.", operation=operation)
+        raise NotConfigured(f"queue {name} does not exist", hint="Create it, or correct its URL.", operation=operation)
     raise InvalidRequest(f"SQS refused the request to queue {name}: {_code(fault)}", operation=operation)

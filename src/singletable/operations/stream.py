@@ -50,7 +50,7 @@ _SPELLINGS = {"type": "Type", "principal": "PrincipalId", "event_type": "type", 
 
 
 class Author(Struct, frozen=True, gc=False, rename=_SPELLINGS, omit_defaults=True):
-    """Who made a change, where it was not a request of the application's. Lambda spells its names otherwise."""
+    """The author of a change that no request of the application made. Lambda spells the names differently."""
 
     type: str = ""
     principal: str = ""
@@ -74,7 +74,7 @@ class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True)
     stream_view_type: str = ""
 
     def __repr__(self) -> str:
-        """Without the images and keys, as logs show it."""
+        """The form in logs, without the images and keys."""
         return f"<Images of {self.sequence_number}>"
 
 
@@ -92,7 +92,7 @@ class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", 
 
     @property
     def view(self) -> str:
-        """The view of its stream. Where an engine doesn't tell, the greatest that its images can be of."""
+        """The view of its stream. If an engine doesn't name it, the largest view that fits the images."""
         images = self.dynamodb
         if images.stream_view_type:
             return images.stream_view_type
@@ -107,10 +107,10 @@ class Records(Struct, frozen=True, gc=False, rename="pascal"):
 
     records: list[StreamRecord] = []
     next_shard_iterator: str | None = None
-    """Where to go on; None at the end of a shard that is closed."""
+    """The next iterator; None at the end of a closed shard."""
     refused: Literal["", "expired", "trimmed", "throttled"] = ""
-    """The iterator is over 15 minutes old; what it points to is over a day old and gone, maybe with all of its shard;
-    or the shard is read too often: more than two readers at once."""
+    """expired: the iterator is older than 15 minutes. trimmed: its record, maybe all of its shard, is older than a day
+    and gone. throttled: the shard is read too often, by more than two readers at once."""
 
 
 class _ShardsAnswer(Struct, frozen=True, gc=False, rename="pascal"):
@@ -157,7 +157,7 @@ class DescribeStream(Struct, frozen=True, gc=False):
 class GetShardIterator(Struct, frozen=True, gc=False):
     """An iterator to the first record after `sequence`; without one to a shard's first record, or behind its last.
 
-    None where that record, or all of the shard, is over a day old and gone.
+    Returns None if that record, or all of the shard, is older than a day and gone.
     """
 
     stream: str

@@ -39,7 +39,7 @@ class Action(Protocol):
 
 
 class Reason(Struct, frozen=True, gc=False):
-    """Why one action of a cancelled transaction failed; code "None" for those that did not."""
+    """The reason why an action of a cancelled transaction failed; code "None" for an action that did not."""
 
     code: str
     message: str
@@ -119,7 +119,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
 
 
 class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
-    """The items of all the gets at one point in time; None for those that are not there."""
+    """The items of all the gets at one point in time; None for each missing item."""
 
     gets: Sequence[GetItem[T]]
 

@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True):
 
     @property
     def is_of_a_key(self) -> bool:
-        """Of the table's key or an index's, which can't be changed once they are made."""
+        """True for a difference in a key of the table or an index: a key can't be changed after creation."""
         return self.what == "key" or (self.what.startswith("index ") and self.what.endswith(" key"))
 
     @property
@@ -51,7 +51,7 @@ class Description(Struct, frozen=True):
     name: str
     status: str
     items: int
-    """As the service last counted, up to six hours ago on AWS."""
+    """The service's last count, up to six hours old on AWS."""
     bytes: int
     raw: Mapping[str, Any]
     ttl: str | None = None
@@ -72,8 +72,8 @@ class Description(Struct, frozen=True):
 
 
 async def create(port: Port, table: TableDefinition) -> Description:
-    """Create a table and wait until it can be used. What an interrupted create left undone is done. NotConfigured where
-    a table of that name is there, and differs."""
+    """Create a table and wait until it can be used. Completes an interrupted create. Raises NotConfigured if a table of
+    that name exists and differs."""
     if (found := await describe(port, table)) is not None:
         return await _completed(port, table, found)
     await port.send(TableCall("CreateTable", table.creation(), or_none="ResourceInUseException"))
@@ -81,7 +81,7 @@ async def create(port: Port, table: TableDefinition) -> Description:
 
 
 async def _set_up(port: Port, table: TableDefinition) -> Description:
-    """What CreateTable can't set. The attribute of expiry comes last: a table that has it was set up completely."""
+    """Set what CreateTable can't. The expiry comes last: a table that has it was set up completely."""
     await wait_until_active(port, table)
     if table.settings.point_in_time_recovery:
         await set_recovery(port, table.name, enabled=True)
@@ -132,12 +132,12 @@ def check_indexes(table: TableDefinition, found: Description | None) -> None:
         raise NotConfigured(
             "an index of the table holds less than declared: " + "; ".join(map(str, smaller)),
             table=table.name,
-            hint="`singletable apply MODULE` makes it anew; or declare it as it is: Index(..., projection=...).",
+            hint="`singletable apply MODULE` rebuilds it; or declare what the index has: Index(..., projection=...).",
         )
 
 
 async def _describe_ttl(port: Port, table: TableDefinition) -> dict[str, Any] | None:
-    """None on an engine without TTL."""
+    """The table's TTL; None on an engine without TTL."""
     if "expiry" in port.traits.lacks:
         return None
     return await port.send(TableCall("DescribeTimeToLive", {"TableName": table.name}, "UnknownOperationException"))
@@ -202,7 +202,7 @@ async def wait_until_active(port: Port, table: TableDefinition) -> None:
 
 
 def differences(table: TableDefinition, found: Description) -> Iterator[Difference]:
-    """What is not as declared. Settings that a declaration doesn't speak of are left alone."""
+    """Differences from the declaration. Undeclared settings are ignored."""
     raw = found.raw
     yield from _compare("key", _key_names(table.key), _schema(raw.get("KeySchema", ())))
     for name, index in table.indexes.items():
@@ -241,13 +241,13 @@ async def _completed(port: Port, table: TableDefinition, found: Description) -> 
         raise NotConfigured(
             "the table is there and differs: " + "; ".join(map(str, wrong)),
             table=table.name,
-            hint="Declare it as it is, or change it by hand; `singletable table diff` shows the same list.",
+            hint="Declare what the table has, or change it by hand; `singletable table diff` shows the same list.",
         )
     return found
 
 
 async def is_empty(port: Port, table: TableDefinition) -> bool:
-    """By a read of one item: the count in a description may be six hours old."""
+    """Read one item to see if the table is empty: the count in a description may be six hours old."""
     return not (await port.send(Scan(table.name, Selection(limit=1, consistent=True), RAW))).items
 
 

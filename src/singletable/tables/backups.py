@@ -20,10 +20,10 @@ from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery
 
 LONGEST_RECOVERY_DAYS: Final = 35
-"""What a table has that names no period of its own."""
+"""The recovery period of a table that doesn't set one."""
 _UNKNOWN: Final = "UnknownOperationException"
 Progress = Callable[[str], object]
-"""Called with the state that the service tells, each time that it is asked."""
+"""Called with the state in each answer while waiting."""
 
 
 class Recovery(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Recovery(Struct, frozen=True):
     earliest: datetime | None = None
     latest: datetime | None = None
     days: int = LONGEST_RECOVERY_DAYS
-    """How far back it can reach."""
+    """The number of days that a restore can go back."""
 
 
 class Backup(Struct, frozen=True):
@@ -132,7 +132,7 @@ def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
         raise InvalidRequest("a time of recovery has a zone", table=table, hint="As in 2026-11-20T09:30:00Z.")
     if not known.is_on:
         raise NotConfigured(
-            "point-in-time recovery is off, so there is no time to restore to",
+            "point-in-time recovery is off, so the table can't be restored to a time",
             table=table,
             hint="Switch it on, for the future: singletable backup recovery MODULE --on.",
         )
@@ -157,7 +157,7 @@ async def _restore(port: Port, to: str, operation: str, body: dict[str, Any], pr
 
 
 def _told(state: str, wanted: str, progress: Progress | None) -> bool:
-    """Whether a state is the wanted one; another is told."""
+    """Return True for the wanted state; report any other to `progress`."""
     if state != wanted and progress is not None:
         progress(state)
     return state == wanted

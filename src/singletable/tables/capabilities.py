@@ -121,7 +121,7 @@ async def _knows(port: Port, capability: Capability) -> bool:
 
 
 class _Refusal(Struct, frozen=True):
-    """A delete on the condition that there is no such item: it never deletes. Says whether the refusal has the item."""
+    """A delete that requires the item to be absent: it never deletes. Returns True if the refusal has the item."""
 
     body: dict[str, Any]
 
@@ -137,7 +137,7 @@ class _Refusal(Struct, frozen=True):
 
 
 async def _returns_items(port: Port, table: TableDefinition | None) -> bool | None:
-    """None where the table has no item to try it on."""
+    """Return None if the table has no item to test with."""
     assert table is not None
     names = {f"#{n}": name for n, name in enumerate(table.key)}
     body = {

@@ -33,12 +33,12 @@ _GONE: Final[Mapping[str, Any]] = {"IndexStatus": "DELETING"}
 
 
 class IndexProgress(Struct, frozen=True):
-    """How far an index has come, as the service says."""
+    """The progress of an index, from the service."""
 
     status: str
     is_filling: bool
     items: int
-    """In the index, as the service last counted: up to six hours ago on AWS."""
+    """The index's items by the service's last count, up to six hours old on AWS."""
     table_items: int
 
 
@@ -134,7 +134,7 @@ def _settings_body(table: TableDefinition, setting: Setting, raw: Mapping[str, A
 async def _begin(
     port: Port, table: str, body: Mapping[str, Any], is_begun: Callable[[Mapping[str, Any]], bool]
 ) -> None:
-    """Send a change of an index. Where its first answer was lost, the second is an error; the table then tells."""
+    """Send a change of an index. After a lost answer the retry fails; the table's description then decides."""
     try:
         await _update(port, table, body)
     except SingletableError:

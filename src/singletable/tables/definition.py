@@ -20,7 +20,7 @@ MAX_PROJECTED = 100
 """Attributes that all indexes together hold by name, the type and schema version of each among them."""
 MAX_PROJECTED_OF_INDEX = 20
 MAX_ATTRIBUTE_BYTES = 255
-"""Of the name of an attribute that a key is made of, or that an index holds by name."""
+"""The limit for the name of a key attribute, or of one that an index holds by name."""
 
 StreamView = Literal["keys", "new", "old", "new_and_old"]
 STREAM_VIEWS: Mapping[StreamView, str] = {
@@ -34,8 +34,8 @@ STREAM_VIEWS: Mapping[StreamView, str] = {
 class Index(Struct, frozen=True):
     """A global secondary index: the attributes of its key, and what it holds of each item.
 
-    `projection` is "all", "keys", or the stored names of the attributes to hold besides the keys; type and schema
-    version are always held, so that an item read from an index is known for what it is.
+    `projection` is "all", "keys", or the stored names of more attributes to hold. The keys, the type and the schema
+    version are always held, so that an item read from an index can be decoded.
     """
 
     partition: str
@@ -45,7 +45,7 @@ class Index(Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class TableDefinition:
-    """The definition of a table, as DynamoDB needs it. What is None or empty is undeclared, and stays as it is."""
+    """The definition of a table, as DynamoDB needs it. None or an empty value is undeclared, and changes nothing."""
 
     name: str
     key: tuple[str, str] = ("pk", "sk")
@@ -59,32 +59,32 @@ class TableDefinition:
     encryption_key: str | None = None
     """A KMS key's id or ARN; None for the key that AWS owns, which costs nothing. Data is encrypted at rest always.
 
-    Not an alias: DynamoDB tells the ARN of a table's key, so nobody could say whether the alias is kept to.
+    Not an alias: DynamoDB returns the ARN of a table's key, so the alias could not be verified.
     """
     settings: TableSettings = TableSettings()
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise DeclarationError(
-                f"{self.name!r} is not a name of a table",
+                f"{self.name!r} is not a valid table name",
                 hint="A table's name has 3 to 255 of letters, digits, '_', '-' and '.'.",
             )
         for name in self.indexes:
             if not _NAME.fullmatch(name):
-                raise DeclarationError(f"{name!r} is not a name of an index", table=self.name)
+                raise DeclarationError(f"{name!r} is not a valid index name", table=self.name)
         if len(self.indexes) > MAX_INDEXES:
             raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB allows {MAX_INDEXES}", table=self.name)
         if self.stream is not None and self.stream not in STREAM_VIEWS:
             raise DeclarationError(
-                f"{self.stream!r} is not a view of a stream",
+                f"{self.stream!r} is not a stream view",
                 table=self.name,
-                hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
+                hint=f"Pass one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
         if self.encryption_key is not None and not _ENCRYPTION_KEY.fullmatch(self.encryption_key):
             raise DeclarationError(
-                f"{self.encryption_key!r} is not an id or ARN of an encryption key",
+                f"{self.encryption_key!r} is not the id or ARN of an encryption key",
                 table=self.name,
-                hint="Of an alias, aws kms describe-key --key-id alias/NAME prints both.",
+                hint="For an alias, aws kms describe-key --key-id alias/NAME prints both.",
             )
         self.settings.check(self.name)
         names = self.reserved if self.ttl_attribute is None else [*self.reserved, self.ttl_attribute]

@@ -31,13 +31,13 @@ class TableExport(Struct, frozen=True, kw_only=True):
     prefix: str = ""
     kind: ExportKind = "full"
     items: int | None = None
-    """How many it holds; None while it is made."""
+    """The number of items; None while the export runs."""
     billed_bytes: int | None = None
     failure: str = ""
 
     @property
     def location(self) -> str:
-        """Where its manifest is, as `s3://BUCKET/PREFIX/AWSDynamoDB/ID`: what `export --from-export` takes."""
+        """The address of its manifest, as `s3://BUCKET/PREFIX/AWSDynamoDB/ID`, for `export --from-export`."""
         parts = [self.bucket, self.prefix.strip("/"), "AWSDynamoDB", self.arn.rsplit("/", 1)[-1]]
         return "s3://" + "/".join(part for part in parts if part)
 
@@ -76,7 +76,7 @@ async def describe_export(port: Port, arn: str) -> TableExport:
     """One export. NotFound where there is none. One request."""
     answer = await _send(port, "", "DescribeExport", {"ExportArn": arn}, or_none="ExportNotFoundException")
     if not answer:
-        raise NotFound("there is no such export", operation="DescribeExport", hint=f"Its name was given as {arn}.")
+        raise NotFound("the export does not exist", operation="DescribeExport", hint=f"Its name was given as {arn}.")
     return _export(answer)
 
 
@@ -99,7 +99,7 @@ async def await_export(port: Port, export: TableExport, progress: Progress | Non
 
 
 def _times(table: str, at: datetime | None, since: datetime | None, until: datetime | None) -> dict[str, Any]:
-    """The part of a request that says of which time it is."""
+    """The times in a request: one moment, or a period."""
     if any(time is not None and time.tzinfo is None for time in (at, since, until)):
         raise InvalidRequest("a time of an export has a zone", table=table, hint="As in 2026-11-20T09:30:00Z.")
     if since is None and until is None:

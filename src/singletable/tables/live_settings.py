@@ -17,7 +17,7 @@ _UNKNOWN: Final = "UnknownOperationException"
 
 
 class LiveSettings(Struct, frozen=True):
-    """What a table has. Recovery and tags are None where they were not asked for, or the engine has none."""
+    """The settings of a live table. Recovery and tags are None if not requested, or not supported by the engine."""
 
     billing: Billing
     table_class: TableClass

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final
 
 READ_BYTES: Final = 4096
-"""Of one unit, in a consistent read."""
+"""Bytes that one unit pays for, in a consistent read."""
 
 
 def read_units(size: float, *, consistent: bool = False) -> float:

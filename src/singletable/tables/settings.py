@@ -1,4 +1,4 @@
-"""Settings of a table beyond its keys, indexes, stream and expiry. None is undeclared: it stays as it is.
+"""Settings of a table beyond its keys, indexes, stream and expiry. None is undeclared: it is left unchanged.
 
 Table("shop", settings=TableSettings(point_in_time_recovery=True, tags={"team": "shop"}))
 """
@@ -31,7 +31,7 @@ class Provisioned(Struct, frozen=True):
 
     @property
     def throughput(self) -> dict[str, int]:
-        """As a request takes it."""
+        """The throughput in a request."""
         return {"ReadCapacityUnits": self.read_units, "WriteCapacityUnits": self.write_units}
 
 
@@ -39,7 +39,7 @@ Billing = Literal["on_demand"] | Provisioned
 
 
 class TableSettings(Struct, frozen=True):
-    """What a table is to be, where it is declared. `singletable apply` brings a live table to it."""
+    """The declared settings of a table. `singletable apply` brings a live table to them."""
 
     point_in_time_recovery: bool | None = None
     billing: Billing | None = None
@@ -52,18 +52,18 @@ class TableSettings(Struct, frozen=True):
         """DeclarationError for a setting that DynamoDB doesn't have."""
         if self.table_class is not None and self.table_class not in TABLE_CLASSES:
             raise DeclarationError(
-                f"{self.table_class!r} is not a class of a table",
+                f"{self.table_class!r} is not a table class",
                 table=table,
-                hint=f"Say one of {', '.join(map(repr, TABLE_CLASSES))}.",
+                hint=f"Pass one of {', '.join(map(repr, TABLE_CLASSES))}.",
             )
         if isinstance(self.billing, Provisioned):
             if min(self.billing.read_units, self.billing.write_units) < 1:
                 raise DeclarationError("provisioned capacity is at least one unit of each", table=table)
         elif self.billing not in (None, "on_demand"):
             raise DeclarationError(
-                f"{self.billing!r} is not a way to pay for a table",
+                f"{self.billing!r} is not a billing mode",
                 table=table,
-                hint='Say "on_demand", or Provisioned(read_units=..., write_units=...).',
+                hint='Pass "on_demand", or Provisioned(read_units=..., write_units=...).',
             )
         if len(self.tags) > MAX_TAGS or not all(self.tags):
             raise DeclarationError(f"a table has up to {MAX_TAGS} tags, each with a name", table=table)

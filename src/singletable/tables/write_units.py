@@ -1,7 +1,7 @@
 """The capacity units of a write, from the item before and after it, as DynamoDB bills it.
 
 A unit for each KB of the larger of the two, at least one; twice that in a transaction. Each index of the item costs
-besides: one write for an entry that comes, goes or changes, two where its key changes, none where nothing that it holds
+more: one write for an entry that comes, goes or changes, two if its key changes, nothing if nothing that it holds
 changes; never doubled.
 """
 
@@ -21,7 +21,7 @@ Item = Mapping[str, Mapping[str, Any]]
 
 
 class Projected(Struct, frozen=True):
-    """An index, as far as it decides what a write costs."""
+    """The facts of an index that decide the cost of a write."""
 
     name: str
     keys: tuple[str, str]
@@ -29,7 +29,7 @@ class Projected(Struct, frozen=True):
     """The attributes that it holds, keys included; None for all."""
 
     def entry(self, item: Item | None) -> Item | None:
-        """What it holds of an item; None where the item is not in it."""
+        """The item's entry in the index; None if the item is not in it."""
         if item is None or any(name not in item for name in self.keys):
             return None
         return item if self.held is None else {name: value for name, value in item.items() if name in self.held}

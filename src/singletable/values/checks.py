@@ -1,4 +1,4 @@
-"""What a value must be to be written: each check returns the wire form or raises InvalidValue, without the value."""
+"""Checks of values before a write: each returns the wire form or raises InvalidValue, without the value."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Derived(Struct, frozen=True):
 
 class Piece(Struct, frozen=True):
     """A value in a text, with what precedes it. At most one of the last three fields is set; it says how the value is
-    written. A str with none of them is written unchanged."""
+    written. A str without any is written unchanged."""
 
     literal: str
     name: str
@@ -92,7 +92,7 @@ class KeyText(Struct, frozen=True):
     stored: str
     pieces: tuple[Piece, ...]
     end: str
-    """What stands after the last value."""
+    """The text after the last value."""
     check: Callable[[Any, str], None]
     """`check(object, text)`: the full check, which raises ValueError. Called if the inline comparison fails."""
     is_shared: bool = False
@@ -137,8 +137,8 @@ class Codec(Generic[T]):
             raise self._explain(value, error) from error
 
     def dump_within(self, value: T) -> dict[str, AttributeValue]:
-        """Of an object inside an item. Which attribute does not fit is for the item's own codec to find: if each asked
-        the next, the time would double with every level."""
+        """The item of an object inside an item. The item's own codec finds the attribute that does not fit: if each
+        level asked the next, the time would double with every level."""
         try:
             return self._dump(value)
         except (AttributeError, KeyError) as error:
@@ -177,7 +177,7 @@ class Codec(Generic[T]):
             raise Corrupt(
                 f"an item of {self.kind.__name__} can't be read: {_reason(error)}",
                 attribute=field.stored,
-                hint="Correct the item, or declare the attribute as it is stored.",
+                hint="Correct the item, or declare the attribute's stored type.",
             ) from None  # the standard library's errors quote the value
 
     def _explain(self, value: T, error: InvalidValue | AttributeError | KeyError) -> SingletableError:

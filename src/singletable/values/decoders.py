@@ -1,7 +1,7 @@
 """Making msgspec's decoders, one at a time.
 
-What msgspec learns of a struct it keeps on the class, and shows it to other threads before it is complete: two threads
-that make decoders of one new struct at the same time can crash the process (msgspec 0.22). Made ones are safe.
+msgspec caches a struct's description on the class, and other threads see it before it is complete: two threads that
+make decoders of one new struct concurrently can crash the process (msgspec 0.22). Finished decoders are safe.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from singletable.errors import InvalidValue
 
 MAX_DIGITS = 38
 PLAIN_INT = 10**MAX_DIGITS
-"""Below this (in magnitude) an int is stored as it is; from here on its digits are counted."""
+"""Below this (in magnitude) an int is stored unchanged; from here on its digits are counted."""
 _LARGEST_EXPONENT = 125
 _SMALLEST_EXPONENT = -130
 _PLAIN_DECIMAL = re.compile("-?[0-9]{1,20}(?:[.][0-9]{1,18})?").fullmatch
@@ -99,5 +99,5 @@ def _named(value: object) -> str:
 
 
 def normalized(value: Decimal) -> Decimal:
-    """A number without zeros at its end, with all its other digits: by itself `Decimal.normalize` rounds to 28."""
+    """A number without trailing zeros, with all its other digits: by itself `Decimal.normalize` rounds to 28."""
     return value.normalize(_EXACT)

@@ -53,7 +53,7 @@ from singletable.values.untyped import AttributeValue, from_attribute_value, map
 _LAST_ELEMENT = 2**31 - 1
 """DynamoDB refuses a path with a larger number of an element; the embedded engine takes it for one that is missing."""
 Role = Literal["", "unique", "expires", "version"]
-"""An attribute whose value no other item may have; when its item expires; how often its item was written."""
+"""unique: no other item may have the value. expires: the time of expiry. version: the number of writes of the item."""
 
 
 class Source:
@@ -89,7 +89,7 @@ def quoted(literal: str) -> str:
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """How one type is stored. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
+    """The stored form of a type. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
 
     is_set: ClassVar[bool] = False
     holds_none: ClassVar[bool] = False
@@ -112,7 +112,7 @@ class Plan(Struct, frozen=True, eq=False):
         raise self._unsaid()
 
     def _unsaid(self) -> TypeError:
-        return TypeError(f"{type(self).__name__} is no whole plan: it says no wire type, read, write or load")
+        return TypeError(f"{type(self).__name__} is incomplete: a plan has a wire type, read, write and load")
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
@@ -134,7 +134,7 @@ class Plan(Struct, frozen=True, eq=False):
 
     @property
     def without_none(self) -> Plan:
-        """The plan of its values besides None."""
+        """The plan of its values other than None."""
         return self
 
 
@@ -145,7 +145,7 @@ def wire_struct(tag: str, inner: Any) -> Any:
 
 
 class Scalar(Plan, frozen=True, eq=False):
-    """One S, N, B or BOOL. `reader` and `writer` are None where the wire's own value is the Python value."""
+    """One S, N, B or BOOL. `reader` and `writer` are None if the wire's value is the Python value."""
 
     tag: str
     inner: Any
@@ -257,7 +257,7 @@ def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
     def parse(inner: Any) -> Any:
         value = base.parse(inner)
         if value not in allowed:
-            raise ValueError("the stored value is none of those declared")
+            raise ValueError("the stored value is not a declared one")
         return value
 
     return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "", choices=values)
@@ -437,16 +437,16 @@ class Field:
     """One attribute of an entity or of a nested dataclass."""
 
     name: str
-    """In Python."""
+    """The name in Python."""
     stored: str
-    """In DynamoDB."""
+    """The name in DynamoDB."""
     plan: Plan = field(compare=False)
     optional: bool = False
     """May be None, which is stored as absence."""
     default: Callable[[], Any] | None = None
-    """What an item without it reads as; None where it must be there."""
+    """Makes the value for an item that lacks the attribute; None if the attribute is required."""
     role: Role = ""
-    """What the library does with it beyond storing it."""
+    """The library's use of the attribute, beyond storing it."""
     is_written: bool = True
     """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
 
@@ -455,7 +455,7 @@ class Field:
         return self.optional or self.plan.is_set or self.default is not None
 
     def absent(self) -> Any:
-        """What an item without the attribute reads as."""
+        """The value for an item that lacks the attribute."""
         if self.optional:
             return None
         if isinstance(self.plan, SetPlan):

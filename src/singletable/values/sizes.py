@@ -51,7 +51,7 @@ def text_size(text: str) -> int:
 
 
 def texts_size(texts: Iterable[str]) -> int:
-    """Of all of them together, at a fraction of the time."""
+    """The size of all texts together, in a fraction of the time."""
     return text_size("".join(texts))
 
 

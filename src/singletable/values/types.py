@@ -80,7 +80,7 @@ def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field
 
 
 def plan_for(kind: Any) -> Plan:
-    """How a type is stored; DeclarationError where DynamoDB has no form for it."""
+    """The plan for a type; raises DeclarationError if DynamoDB has no form for it."""
     kind = bare(kind)
     if kind is Any or kind is object:
         return FreePlan()
@@ -186,7 +186,7 @@ class NestedPlan(Plan, frozen=True, eq=False):
         return f'{{"M": {dump}({check}({name}))}}'
 
     def _dump(self, value: Any) -> dict[str, AttributeValue]:
-        """Of an object inside one of its own class, which may go on for ever."""
+        """The stored form of an object inside one of its own class, which may nest without end."""
         depth = _depth.get() + 1
         if depth >= MAX_CONTAINERS:
             raise too_deep()

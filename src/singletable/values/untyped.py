@@ -75,7 +75,7 @@ def from_attribute_value(value: Mapping[str, Any]) -> Any:
 
 
 def read_number(text: str) -> int | Decimal:
-    """An int where the number is whole and written without an exponent; else the Decimal, all its digits."""
+    """An int if the number is whole and written without an exponent; else the Decimal, with all its digits."""
     try:
         return int(text)
     except ValueError:

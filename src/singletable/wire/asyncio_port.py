@@ -26,7 +26,7 @@ T = TypeVar("T")
 class AwaitingPort(BasePort):
     """Sends operations over the connections of the running event loop.
 
-    Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
+    Raises, in addition to the operations' errors: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
     `Denied` and `NotConfigured`. A cancelled write may have been applied. Use it as an async context manager, or await
     `close`. `sleep` is an argument for tests.
     """

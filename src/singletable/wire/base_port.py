@@ -1,4 +1,4 @@
-"""What the ports of both transports share: the clocks, the delivery of requests, the ports to other services."""
+"""The common part of the ports of both transports: clocks, delivery of requests, ports to other services."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BasePort(ABC):
 
     @property
     def traits(self) -> Traits:
-        """What differs at this engine. `db.require` replaces it, for the ports to other services too."""
+        """The differences of this engine. `db.require` replaces them, also on the ports to other services."""
         return self._traits
 
     @traits.setter

@@ -124,7 +124,7 @@ class SocketPool:
         self._idle.clear()
 
     def close_in_child(self) -> None:
-        """In a forked child: lets go of the parent's connections, also of those that its threads had in use."""
+        """Let go of the parent's connections in a forked child, including the ones that its threads had in use."""
         self._idle.clear()
         for connection in tuple(self._open):
             self.discard(connection)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 class BlockingPort(BasePort):
     """Sends operations over blocking sockets.
 
-    Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
+    Raises, in addition to the operations' errors: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
     `Denied` and `NotConfigured`. Use it as a context manager, or `close` it. `sleep` is an argument for tests.
     """
 

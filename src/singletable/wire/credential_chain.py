@@ -28,7 +28,7 @@ class AwsChain:
         self._resolved: Any = None
 
     def keys(self, *, renew: bool = False) -> tuple[str, str, str | None] | None:
-        """Access key, secret key and session token; None where the chain finds none. May block for seconds."""
+        """Access key, secret key and session token; None if the chain finds none. May block for seconds."""
         if renew or self._resolved is None:
             self._resolved = self._ask(lambda session: session.get_credentials())
         if self._resolved is None:

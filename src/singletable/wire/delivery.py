@@ -58,14 +58,14 @@ class Delivery:
         self.timeouts = options.timeouts
         self.budget = RetryBudget()
         self.lacks: frozenset[Capability] = frozenset()
-        """What the service is known not to have: no request is sent for it."""
+        """The capabilities that the service is known to lack: no request is sent for them."""
         self._source = credentials
         self._service = options.service
         self._policy = options.policy
         self._checksum = options.checksum
         self._signer: Signer | None = None
         self._skew = 0.0
-        """Seconds that the service's clock is ahead of this machine's, as far as an answer has shown it."""
+        """Seconds that the service's clock is ahead of this machine's, by the last answer that showed it."""
         self._first_timeout = min(options.timeouts.read, options.policy.deadline_seconds)
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
@@ -195,7 +195,7 @@ class Delivery:
         return True
 
     def _error_body(self, answer: Answer) -> bytes | None:
-        """An error's body, with the code of the header where the body has none; None for a damaged answer."""
+        """An error's body, with the header's code if the body has none; None for a damaged answer."""
         code = code_in_header(answer.headers) if answer.status != _OK else ""
         if answer.body and not self._is_whole(answer):
             return None
@@ -208,7 +208,7 @@ class Delivery:
         return await exchange.run_blocking(lambda: self._source.fetch(now, renew=renew))
 
     async def _renew(self, exchange: Exchange, state: RetryState, failed: FailedTry) -> None:
-        """Fetch credentials in place of the expired ones. Raises `Denied` where the same are returned."""
+        """Fetch credentials in place of the expired ones. Raises `Denied` if it gets the same ones."""
         now = self.now() + self._skew
         held = self._source.cached(now)
         if held is not None and held != failed.signed_by:
@@ -254,7 +254,7 @@ def fresh_token() -> str:
 
 
 def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
-    """What the service answered, without text that could hold an item's values or parts of a signature."""
+    """The service's answer in words, without text that could hold an item's values or parts of a signature."""
     for said, of_disk in DISK.items():
         if verdict is of_disk:
             return f"The engine can't write its data file: {said}"

@@ -146,7 +146,7 @@ def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
 def _region_of(settings: AwsSettings, region: str | None) -> str:
     found = region or settings.region
     if not found:
-        raise NotConfigured("There is no AWS region", hint=_REGION_HINT)
+        raise NotConfigured("the AWS region is not set", hint=_REGION_HINT)
     # It becomes part of the host that gets signed requests, so it must not contain another host.
     if not _REGION.fullmatch(found):
         raise InvalidRequest(f"{found!r} is not the name of a region", hint="Write it like eu-central-1")
@@ -168,7 +168,7 @@ def _host_of_account(settings: AwsSettings, account: str | None, region: str, ki
         return None
     if not account or not _ACCOUNT.fullmatch(account):
         raise NotConfigured(
-            "AWS_ACCOUNT_ID_ENDPOINT_MODE is required, and there is no account id"
+            "AWS_ACCOUNT_ID_ENDPOINT_MODE is required, and the account id is unknown"
             if not account
             else "AWS_ACCOUNT_ID is not the id of an account",
             hint="Set AWS_ACCOUNT_ID to the account of the credentials, or the mode to preferred",

@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 
 class Verdict(Enum):
-    """What a failed try means for its request."""
+    """The meaning of a failed try for its request."""
 
     ANSWER = auto()
     """A definite answer: the operation raises its error."""
@@ -130,7 +130,7 @@ _RETRYABLE_REASONS: Final[Mapping[str | None, Verdict | None]] = {
     "ProvisionedThroughputExceeded": Verdict.THROTTLED,
 }
 DISK: Final = {"database or disk is full": Verdict.DISK_FULL, "disk I/O error": Verdict.DISK_FAILED}
-"""What SQLite says within the message of an InternalServerError."""
+"""SQLite's own words within the message of an InternalServerError."""
 _TOO_MANY_REQUESTS = 429
 _FIRST_SERVER_ERROR = 500
 
@@ -149,7 +149,7 @@ CLOCK_CODES: Final = frozenset(
 
 
 class CancellationReason(Struct, frozen=True, rename="pascal"):
-    """Why one action of a transaction failed; `code` is the text `None`, or null, for those that did not."""
+    """The reason why an action of a transaction failed; `code` is the text `None`, or null, if it did not."""
 
     code: str | None = "None"
     message: str | None = None
@@ -158,7 +158,7 @@ class CancellationReason(Struct, frozen=True, rename="pascal"):
 
 
 class ThrottlingReason(Struct, frozen=True):
-    """Which limit was passed, and the ARN of what has it: a table, or an index of one."""
+    """The limit that was exceeded, and the ARN of its table or index."""
 
     reason: str | None = None
     resource: str | None = None
@@ -197,7 +197,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.]{1,128}")
 
 
 def read_fault(body: bytes) -> Fault | None:
-    """The error in a body; None where the body isn't an error of the service."""
+    """The error in a body; None if the body isn't an error of the service."""
     try:
         read = _decode_body(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -229,7 +229,7 @@ def server_time(headers: Mapping[bytes, bytes]) -> float | None:
 
 
 def with_code(body: bytes, code: str) -> bytes | None:
-    """An error's body with the code of the header; None where the body isn't a JSON object."""
+    """An error's body with the code of the header; None if the body isn't a JSON object."""
     try:
         fields = _decode_fields(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -238,7 +238,7 @@ def with_code(body: bytes, code: str) -> bytes | None:
 
 
 def classify(status: int, fault: Fault | None) -> Verdict:
-    """The verdict on an answer with another status than 200; `fault` is None where the body is not the service's."""
+    """The verdict on an answer with another status than 200; `fault` is None for a body from elsewhere."""
     if fault is None:  # from a proxy or a load balancer
         return Verdict.THROTTLED if status == _TOO_MANY_REQUESTS else Verdict.LOST
     named = VERDICTS.get(fault.code)

@@ -28,7 +28,7 @@ class Answer(Struct, frozen=True, gc=False):
 
 
 class Timeouts(Struct, frozen=True):
-    """In seconds. `read` bounds the whole answer, counted from the last byte of the request."""
+    """Timeouts in seconds. `read` bounds the whole answer, counted from the last byte of the request."""
 
     connect: float = 3.0
     read: float = 10.0

@@ -42,7 +42,7 @@ class Kind(Struct, frozen=True):
 
 
 def host_of(service: str, region: str, kind: Kind = Kind()) -> str:  # noqa: B008 frozen
-    """Of `dynamodb`, `streams.dynamodb` or `sqs`."""
+    """The host of a service: `dynamodb`, `streams.dynamodb` or `sqs`."""
     partition = partition_of(region)
     if service == "streams.dynamodb" and kind.dual_stack and partition in (COMMERCIAL, GOVERNMENT, CHINA):
         service = "streams-dynamodb"

@@ -20,7 +20,7 @@ class Idler(Protocol):
     """A connection as its pool sees it."""
 
     idle_since: float
-    """By the monotonic clock."""
+    """Seconds of the monotonic clock."""
 
     def is_quiet(self) -> bool:
         """Whether it is open and has nothing to read: a readable idle connection was closed by the other side."""
@@ -99,7 +99,7 @@ class Probe:
 
 
 def closed() -> InvalidRequest:
-    """For a request after `close()`."""
+    """The error for a request after `close()`."""
     return InvalidRequest(
         "the database is closed", hint="Call connect(...) for another, or move the call into the `with` block."
     )

@@ -17,7 +17,7 @@ from singletable.wire.retry import RetryPolicy
 
 
 class PortOptions(Struct, frozen=True):
-    """How a port sends its requests. The clocks and `random` are options for tests."""
+    """The options of a port. The clocks and `random` are options for tests."""
 
     service: Service = DYNAMODB
     policy: RetryPolicy = RetryPolicy()
@@ -28,7 +28,7 @@ class PortOptions(Struct, frozen=True):
     ca_file: str | None = None
     """The authorities that TLS trusts; None: those of the endpoint, else the system's."""
     locate: Locate | None = None
-    """Where the account's other services are; None: beside the endpoint."""
+    """The addresses of the account's other services; None: next to the endpoint."""
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = elapsed
     random: Callable[[], float] = random_module.random

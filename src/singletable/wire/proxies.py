@@ -24,7 +24,7 @@ class Proxy(Struct, frozen=True):
     host: str
     port: int
     authorization: str = ""
-    """The header's value; empty where the address has no user."""
+    """The header's value; empty if the address names no user."""
 
     def __repr__(self) -> str:
         return f"Proxy({self.address})"
@@ -79,7 +79,7 @@ def _either(environ: Mapping[str, str], name: str) -> str | None:
 
 
 def _is_excepted(no_proxy: str, authority: str) -> bool:
-    """By `*`, or by the host's name or a suffix of it, with or without the port; addresses are compared as texts."""
+    """True for `*`, the host's name, or a suffix of it, with or without the port; addresses are compared as texts."""
     if no_proxy.strip() == "*":
         return True
     places = (authority.lower(), authority.lower().rpartition(":")[0] or authority.lower())

@@ -1,4 +1,4 @@
-"""When a request is retried, after how long, and with which error it ends. Pure: time is an argument.
+"""The rules of retries: which request, after which wait, and the final error. Pure: time is an argument.
 
 Two questions decide. Did this try certainly change nothing? Then it may be repeated. If not, would a second application
 change anything? A lost answer to a write that isn't repeatable ends the request at once, with `OutcomeUnknown`.
@@ -55,7 +55,7 @@ _READ_FIRST = "Read what it writes before you repeat it"
 
 
 class RetryPolicy(Struct, frozen=True):
-    """How long to retry. All durations are in seconds; each wait is random, between 0 and its ceiling.
+    """The time to retry for. All durations are in seconds; each wait is random, between 0 and its ceiling.
 
     Raises `InvalidRequest` for a transaction deadline over 300 s, as the client token would no longer protect it, and
     for fewer attempts than 1.

@@ -26,7 +26,7 @@ class AwsSettings:
         self.environ = environ
 
     def text(self, variable: str, setting: str) -> str | None:
-        """The variable, else the profile's setting; None where both are missing or empty."""
+        """The variable, else the profile's setting; None if both are missing or empty."""
         return self.environ.get(variable) or self.profile.get(setting) or None
 
     def flag(self, variable: str, setting: str) -> bool:
@@ -44,13 +44,13 @@ class AwsSettings:
 
     @property
     def region(self) -> str | None:
-        """As in botocore, AWS_DEFAULT_REGION comes first; AWS_REGION, of the other SDKs, comes before the profile."""
+        """The region. As in botocore, AWS_DEFAULT_REGION comes first; AWS_REGION, of the other SDKs, precedes the profile."""
         environ = self.environ
         return environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or self.text("AWS_REGION", "region")
 
     @property
     def account_mode(self) -> str:
-        """How to use an account's own address of DynamoDB: preferred, disabled or required."""
+        """The use of an account's own address of DynamoDB: preferred, disabled or required."""
         mode = (self.text("AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode") or _MODES[0]).lower()
         if mode not in _MODES:
             raise _unreadable(
@@ -78,7 +78,7 @@ class AwsSettings:
         sections += [self._credentials[name]] if name in self._credentials else []
         if named is not None and not sections:
             raise NotConfigured(
-                f"There is no AWS profile {name!r}, which the environment names",
+                f"the AWS profile {name!r}, which the environment names, does not exist",
                 hint="Correct AWS_PROFILE, or add the profile to the AWS configuration file",
             )
         return {key: value for section in sections for key, value in section.items()}
@@ -132,7 +132,7 @@ class AwsSettings:
         return {title: dict(parser[title]) for title in parser.sections()}
 
     def _at_home(self, path: str) -> str | None:
-        """With `~` expanded; None where the environment has no home."""
+        """The path with `~` expanded; None if the environment names no home."""
         environ = self.environ
         if not path.startswith("~"):
             return path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def tls_for(endpoint: Endpoint, ca_file: str | None) -> Tls | None:
-    """None for plain HTTP. Raises `NotConfigured` for a file that can't be used."""
+    """The TLS of an endpoint; None for plain HTTP. Raises `NotConfigured` for a file that can't be used."""
     return Tls(ca_file or endpoint.ca_file) if endpoint.tls else None
 
 

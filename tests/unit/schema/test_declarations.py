@@ -243,13 +243,13 @@ def test_upcasters_belong_to_versions_before() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"name": "x"}, "not a name of a table"),
+        ({"name": "x"}, "not a valid table name"),
         ({"name": "table", "separator": ":"}, "separate the parts"),
         ({"name": "table", "separator": ""}, "separate the parts"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),
         ({"name": "table", "stream": "both"}, "'keys', 'new', 'old', 'new_and_old'"),
-        ({"name": "table", "indexes": ["g 1"]}, "not a name of an index"),
+        ({"name": "table", "indexes": ["g 1"]}, "not a valid index name"),
         ({"name": "table", "indexes": [f"gsi{n}" for n in range(21)]}, "21 indexes"),
     ],
 )
