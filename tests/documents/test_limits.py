@@ -212,7 +212,7 @@ def test_what_can_not_hold_is_refused_when_the_class_is_made() -> None:
             ones: Items[str] = collection(word="ThingVersion", prefix="pv_")
             others: Items[str] = collection(word="ThingVersion", prefix="pv_")
 
-    with pytest.raises(DeclarationError, match="not a word of keys"):
+    with pytest.raises(DeclarationError, match="is not valid in keys"):
 
         class Odd(Document, table=table, word="a#b"):
             name: str = ""

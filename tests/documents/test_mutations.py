@@ -152,7 +152,7 @@ async def test_a_poisoned_mutation_is_rejected_with_its_error_and_delays_no_othe
     assert [o.status for o in found] == [*["rejected"] * 9, "applied"]
     errors = [o.error or "" for o in found]
     assert errors[0] == "RuntimeError: on purpose"
-    assert "there is no mutation of that name" in errors[1]
+    assert "no mutation has that name" in errors[1]
     assert errors[6].startswith("KeyError")
     assert "name (1604 bytes)" in errors[7]
     assert all(errors[:9])

@@ -156,7 +156,7 @@ async def test_only_the_library_submits_its_own_mutation(world: World) -> None:
         "p1", [Mutation.of("$restore", emptied).by("eve", 1), Mutation.of("$other", {}).by("eve", 2)]
     )
     assert [(o.status, o.error) for o in found] == [("rejected", found[1].error)] * 2
-    assert "there is no mutation of that name" in (found[0].error or "")
+    assert "no mutation has that name" in (found[0].error or "")
     await world.docs.submit_next("p1", "eve", Mutation.of("$restore", emptied))
     assert [(o.id, o.status) for o in await world.docs.process("p1")] == [(3, "rejected")]
     after = await world.docs.head("p1")

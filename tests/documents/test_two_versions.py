@@ -146,7 +146,7 @@ async def test_a_mutation_that_only_the_new_program_knows_waits_for_it(
         assert [(each.client, each.status) for each in await old.process("p1")] == [("d", "applied")]
         assert await old.process("p1") == []
     assert [r.getMessage() for r in caplog.records] == [
-        "the mutation 'rename' waits: this program has none of its name"
+        "the mutation 'rename' waits: this program has no mutation of that name"
     ]
     assert [(each.code, "rename" in each.what) for each in await old.check("p1")] == [("inbox.unknown", True)]
     assert await new.check("p1") == []
@@ -165,7 +165,7 @@ async def test_one_that_no_program_knows_is_rejected_in_the_end(bench: Bench) ->
     bench.clock.advance(3)
     found = await old.process("p1")
     assert [each.status for each in found] == ["rejected", "applied"]
-    assert "there is no mutation of that name" in (found[0].error or "")
+    assert "no mutation has that name" in (found[0].error or "")
     assert await old.check("p1") == []
 
 

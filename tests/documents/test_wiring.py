@@ -20,21 +20,21 @@ ONE = rename(name="x")
 
 @pytest.mark.parametrize("blobs", ["/tmp/x", Path("/tmp/x"), MemoryStore(), LocalBlobs, 7])
 async def test_what_is_no_blob_store_is_refused_at_once(blobs: Any) -> None:
-    with fresh() as db, pytest.raises(InvalidRequest, match="not a blob store") as refused:
+    with fresh() as db, pytest.raises(InvalidRequest, match="is not a blob store") as refused:
         Documents(db, Project, blobs=blobs)
     assert "LocalBlobs(directory)" in refused.value.hint
     async with fresh_async() as adb:
-        with pytest.raises(InvalidRequest, match="not a blob store"):
+        with pytest.raises(InvalidRequest, match="is not a blob store"):
             AsyncDocuments(adb, Project, blobs=blobs)
 
 
 @pytest.mark.parametrize("kind", [dict, Document])
 async def test_what_is_no_document_class_is_refused_at_once(kind: Any, tmp_path: Path) -> None:
     store = LocalBlobs(tmp_path)
-    with fresh() as db, pytest.raises(DeclarationError, match=f"{kind.__name__} is not a document"):
+    with fresh() as db, pytest.raises(DeclarationError, match=f"{kind.__name__} is not a document class"):
         Documents(db, kind, blobs=store)
     async with fresh_async() as adb:
-        with pytest.raises(DeclarationError, match=f"{kind.__name__} is not a document"):
+        with pytest.raises(DeclarationError, match=f"{kind.__name__} is not a document class"):
             AsyncDocuments(adb, kind, blobs=store)
 
 

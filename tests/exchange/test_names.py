@@ -118,7 +118,7 @@ class Cased(Entity, table=cased, type="cased"):
 def test_what_sql_does_not_tell_apart_is_refused(db: Database, tmp_path: Path) -> None:
     db.create(Cased(id="1", name="a", Name="b"))
     Exports(db, cased).export(tmp_path)
-    with pytest.raises(InvalidRequest, match="Cased has attributes that SQL does not tell apart: name"):
+    with pytest.raises(InvalidRequest, match="Cased has attributes with the same name in SQL: name"):
         open_export(tmp_path, cased)
     with fresh() as target:
         assert Imports(target, cased).run(tmp_path).written == 1

@@ -37,12 +37,12 @@ class Indexed(Edge[Place, Place]):
 
 @pytest.mark.parametrize("word", ["A-B", "", "A%", "A\n"])
 def test_a_type_is_one_word_of_keys(word: str) -> None:
-    with pytest.raises(DeclarationError, match="one word of keys"):
+    with pytest.raises(DeclarationError, match="a type is one word"):
 
         class Wrong(Node, table=table, type=word):
             pass
 
-    with pytest.raises(DeclarationError, match="one word of keys"):
+    with pytest.raises(DeclarationError, match="a type is one word"):
 
         class Other(Edge[Place, Place], table=table, type=word):
             n: int = 0

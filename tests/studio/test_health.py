@@ -103,5 +103,5 @@ async def test_the_page_says_what_was_not_checked(boards: Boards) -> None:
     async with awaiting(boards.db) as db, visiting(db, projects) as visitor:
         await checked(visitor)
         assert len(visitor.sent) <= 40  # two documents
-        assert "the contents of Project: it has no blob store here" in (await checked(visitor))["left_out"]
+        assert "the contents of Project: no blob store is configured here" in (await checked(visitor))["left_out"]
         assert "Not checked: the contents of Project" in shown(await visitor.page("/"))

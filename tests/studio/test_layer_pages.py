@@ -138,7 +138,7 @@ async def test_hostile_nodes_are_text(goals: Database) -> None:
 @pytest.mark.parametrize("node", ["nothing", "GOAL-", "FISH-1"])
 async def test_a_key_that_is_no_node(graph: Visitor, node: str) -> None:
     sent = len(graph.sent)
-    assert "not a key of a node" in await graph.page(f"/graph/records?node={node}", 400)
+    assert "not the key of a node" in await graph.page(f"/graph/records?node={node}", 400)
     assert graph.sent[sent:] == []
 
 

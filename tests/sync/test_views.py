@@ -349,5 +349,5 @@ def test_a_view_s_declaration_is_checked() -> None:
 async def test_a_view_of_another_class_is_refused(seers: Seers) -> None:
     seers.views["ada"] = Sees("wrong", [Shown(Notes.name)])  # type: ignore[arg-type]
     ada = Client("ga", "ca")
-    with pytest.raises(DeclarationError, match="not a collection of it"):
+    with pytest.raises(DeclarationError, match="not one of its collections"):
         await seers.pull(ada)

@@ -70,7 +70,7 @@ class Batch:
     _bytes: int = 4 * ROW_BYTES
 
     def run(self, rows: Sequence[InboxRow], submissions: Sequence[Submission]) -> None:
-        """Run those that fit into one version. The first always fits: if it is too large by itself, it is rejected."""
+        """Run the mutations that fit into one version. The first always fits: one that is too large is rejected."""
         with Runner() as runner:
             self._run_all(runner, list(zip(rows, submissions, strict=True))[:MAX_MUTATIONS])
 
@@ -159,7 +159,7 @@ def record_bytes(row: InboxRow, error: str | None) -> int:
 def mutator_named(model: Any, mutation: Mutation) -> Any:
     found = model.mutators.get(mutation.name)
     if found is None:
-        raise InvalidRequest("there is no mutation of that name", operation="mutation")
+        raise InvalidRequest("no mutation has that name", operation="mutation")
     return found
 
 
@@ -187,5 +187,5 @@ def too_large() -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """The text of an error, as it is stored with the rejected mutation."""
+    """The text of an error, for the stored rejected mutation."""
     return error_text(error, name=error.code if isinstance(error, SingletableError) else "")

@@ -1,4 +1,4 @@
-"""What is erased of documents: a document goes whole, with its versions, mutations and contents.
+"""The documents that an erasure deletes: each whole, with its versions, mutations and contents.
 
     class Project(Document, table=app, belongs_to=Organisation.id): ...
 
@@ -86,7 +86,7 @@ class DocumentBelongings(LayerBelongings):
         return await self._document(port, document_id) if word == self.model.words.document else None
 
     async def _document(self, port: Port, document_id: str) -> Belonging | None:
-        """None where there is none, or where its deletion has ended."""
+        """The document to erase; None if it is missing, or its deletion has ended."""
         await ready(port, self.model.table)
         epoch = await any_epoch_row(port, self.context, document_id)
         if epoch is None or (epoch.deleted and await is_deleted(port, self.context, document_id)):

@@ -68,7 +68,7 @@ class NoBlobs:
 
 
 def _no_store() -> NotConfigured:
-    return NotConfigured("there is no blob store here", hint='Give one, as in blobs=LocalBlobs("data/blobs").')
+    return NotConfigured("no blob store is configured here", hint='Give one, as in blobs=LocalBlobs("data/blobs").')
 
 
 class LocalBlobs:

@@ -43,7 +43,7 @@ class TimeLimitExceeded(Exception):
 
 @dataclass(eq=False)
 class Watch:
-    """How long a function has run, not counting the time in which it waited for the library."""
+    """The time that a function has run, without its waits for the library."""
 
     seconds: float
     began: float = field(default_factory=time.monotonic)
@@ -76,7 +76,7 @@ class Watch:
             return _PAUSED_SECONDS if self._pauses else self.seconds - self._spent()
 
     def end(self) -> bool:
-        """Whether the time is over. From then on no pause begins."""
+        """True if the time has passed. From then on no pause begins."""
         with self._lock:
             self._is_over = self._is_over or (self._pauses == 0 and self._spent() >= self.seconds)
             return self._is_over

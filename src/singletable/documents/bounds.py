@@ -16,7 +16,7 @@ class Bounds:
     """The limits of each mutation of a document. Memory that a function allocates for itself can't be limited."""
 
     seconds: float = 10.0
-    """How long the function may run. Reading contents and calling `authorise` doesn't count."""
+    """The time that the function may run. Reading contents and calling `authorise` doesn't count."""
     argument_bytes: int = 4 << 20
     """The size of its arguments, as JSON."""
     result_bytes: int = 64 << 20
@@ -25,14 +25,14 @@ class Bounds:
     """The number of items that it assigns, refers to or deletes. An item that is changed twice counts twice."""
 
     unknown_seconds: float = 3600.0
-    """How long a mutation with an unknown name waits for a program that knows it. Then it is rejected."""
+    """The time that a mutation with an unknown name waits for a program that knows it. Then it is rejected."""
     ahead: int = 1000
-    """How far a client's ids may be ahead of its last one that was applied or rejected."""
+    """The most that a client's id may be ahead of its last one that was applied or rejected."""
     waiting: int = 400
-    """How many mutations may be in the inbox when one arrives that can't be applied yet: after a missing id, or with an
+    """The mutations that may be in the inbox when one arrives that can't be applied yet: after a missing id, or with an
     unknown name."""
     gap_seconds: float = 86_400.0
-    """How long mutations wait for a missing id before them. Then `collect_garbage` removes them from the inbox."""
+    """The time that mutations wait for a missing id before them. Then `collect_garbage` removes them from the inbox."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -42,7 +42,7 @@ async def branch(
 ) -> D:
     """A new document that begins as a version of another was. NotFound, AlreadyExists.
 
-    Four round trips of reads, of which one reads the hashes that are returned, and one transaction of four items and
+    Four round trips of reads, one of them for the hashes that are returned, and one transaction of four items and
     two checks: under 2 KB and the scalars, whatever the document's size. No blob is read or written.
     """
     found = await (
@@ -60,7 +60,7 @@ async def branch(
 
 
 async def _try_branch(port: Port, context: Context[Any], found: Version, new: str, parent: str) -> Version | None:
-    """Version 0 of the branch; None where garbage collection raised an epoch meanwhile."""
+    """Version 0 of the branch; None if garbage collection raised an epoch meanwhile."""
     own = await epoch_row(port, context, found.document_id)
     root = own if own.pool is None else await any_epoch_row(port, context, own.pool.document_id)
     if root is None:

@@ -56,8 +56,8 @@ class JsonCodec(Generic[T]):
         except (TypeError, NameError) as error:
             raise DeclarationError(
                 f"{self.where}: its type can't be derived from its JSON: {error}",
-                hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union of which at most one "
-                "member is an object.",
+                hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union with at most one "
+                "object among its members.",
             ) from None
 
     def encode(self, value: T) -> bytes:
@@ -77,7 +77,7 @@ class JsonCodec(Generic[T]):
             raise Corrupt(
                 f"a stored value is not of its declared type{_path_of(error)}",
                 attribute=self.where,
-                hint="Give new fields of the type a default, and keep those that stored values have.",
+                hint="Give new fields of the type a default, and keep the ones that stored values have.",
             ) from None
         return value
 

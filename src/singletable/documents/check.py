@@ -56,13 +56,13 @@ R = TypeVar("R", bound=Row)
 
 READ_AT_ONCE = 256
 GAP_SECONDS = 60.0
-"""How long a mutation may wait for one before it, which may still arrive."""
+"""The time that a mutation may wait for an earlier one, which may still arrive."""
 UNPROCESSED_SECONDS = 300.0
-"""How long a mutation that can be applied may wait. Processors take seconds; none runs that would apply it."""
+"""The time that an applicable mutation may wait. Processors take seconds; after this time, none runs."""
 
 
 class DocumentCheck(ItemCheck):
-    """What is wrong with the documents whose items are on a page: each is checked once, where its epoch is."""
+    """The check of documents whose items are on a page: each is checked once, with its epoch's item."""
 
     looks_twice = True
     page = 100
@@ -97,8 +97,8 @@ class DocumentCheck(ItemCheck):
 
 
 def document_checks(context: Context[Any]) -> LayerChecks:
-    """What the check of a table looks for in the documents of a class."""
-    left_out = f"the contents of {context.kind.__name__}: it has no blob store here"
+    """The checks of a table for the documents of a class."""
+    left_out = f"the contents of {context.kind.__name__}: no blob store is configured here"
     has_contents = not isinstance(context.store, NoBlobs)
     return LayerChecks(context.model.table, (DocumentCheck(context),), (), () if has_contents else (left_out,))
 
@@ -140,7 +140,7 @@ async def _findings(port: Port, context: Context[Any], document_id: str) -> list
 
 
 async def _family(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
-    """What the document began with, what its branches did, and whether each knows of the other."""
+    """Check the document's origin and its branches, and that each names the other."""
     rows = context.model.rows
     found: list[Finding] = []
     branches: list[Branch] = await _all(port, rows.branch.by_branch(document_id, ANY))
@@ -295,7 +295,7 @@ async def _reached(
 
 
 async def _inherited(port: Port, context: Context[Any], first: Version) -> set[Content]:
-    """What a branch began with."""
+    """The contents of a branch's first version."""
     keys = [key for name in first.sources or {} if (key := collection_key(first, name)) is not None]
     found: set[Content] = set()
     for key, own in zip(keys, await parts_of(port, context, keys), strict=True):

@@ -36,14 +36,14 @@ from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 TRIES = 60
-"""How often a version is attempted before TransactionConflict is raised."""
+"""The number of attempts for a version before TransactionConflict is raised."""
 _LONGEST_WAIT_SECONDS = 0.5
 _LOST_HINT = "Put the blob back from a backup of the store. What was submitted stays in the inbox until then."
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
 
 async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
-    """Apply waiting mutations until none can be applied; returns those that this call applied or rejected.
+    """Apply waiting mutations until none can be applied; returns the outcomes of this call.
 
     Each version of up to 40 mutations takes two round trips of reads, one of blobs, and one transaction: two units for
     each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
@@ -153,7 +153,7 @@ async def _run_waiting(
         await clear(port, context, state.dead)
         for row in state.unknown:
             place = (context.kind, document_id, row.client, row.id)
-            warn_once(port, place, f"the mutation {row.name!r} waits: this program has none of its name")
+            warn_once(port, place, f"the mutation {row.name!r} waits: this program has no mutation of that name")
         if not state.waiting:
             return state, [], None
         attempted, working, more = await _run(port, context, state)
@@ -223,7 +223,7 @@ async def _stored_references(
     submissions: Sequence[Submission],
     hashes: Mapping[str, Mapping[str, bytes]],
 ) -> set[Content]:
-    """Which of the contents that arguments refer to are in the store. Those of the newest version always are."""
+    """The contents that arguments refer to and the store has. Those of the newest version always exist."""
     refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
     if not refs:
         return set()

@@ -30,7 +30,7 @@ _MAX_SEGMENT_BYTES = 255
 _GZIP = 31
 _OVERHEAD = 1024
 _PUTS = 5
-"""Of one content, where the store refuses it and does not have it."""
+"""The tries to put a content that the store refuses and does not have."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The context of a document class: what every flow over its documents needs besides a port."""
+"""The context of a document class: everything but a port that a flow over its documents needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Pooled = Version | CollectionVersion | GcEpoch
 Authoriser = Callable[[Submission, Any], None]
 """Called before each mutation, with the submission and the draft. It rejects the mutation by raising an error."""
 _VERBS = ("put", "get", "has", "list", "delete")
-"""Of a blob store."""
+"""The methods of a blob store."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Context(Generic[D]):
 
     @cached_property
     def model(self) -> DocumentModel:
-        """What is known of the class: its scalars, collections and words."""
+        """The model of the class: its scalars, collections and words."""
         return document_model(self.kind)
 
     def contents(self, parent: str, document_id: str) -> Contents:
@@ -88,12 +88,12 @@ def _check_store(kind: type[Any], store: Any) -> None:
     if isinstance(store, (str, os.PathLike)):
         hint = "For contents in a directory say blobs=LocalBlobs(directory)."
     elif missing:
-        hint = "Say blobs=LocalBlobs(directory), or blobs=ObjectBlobs(store) for a store of obstore."
+        hint = "Pass blobs=LocalBlobs(directory), or blobs=ObjectBlobs(store) for a store of obstore."
     elif isinstance(store, type):
         hint = "Make one: LocalBlobs(directory)."
     else:
         return
-    raise InvalidRequest(f"{name} is not a blob store of {kind.__name__}", hint=hint)
+    raise InvalidRequest(f"{name} is not a blob store for {kind.__name__}", hint=hint)
 
 
 def _named(given: object) -> str:

@@ -7,7 +7,7 @@
     sweep     what deleted members of the family kept for branches that are deleted now; with the last member, all blobs
     reveal    nothing: the epoch stays, so that the id is not used again
 
-What other members of the family don't reach of its blobs goes with their next collection of garbage.
+Its blobs that other members of the family don't reach go with their next garbage collection.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
 
 
 def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
-    """Deleted branches of which nothing is left."""
+    """Deleted branches without any items left."""
     return [row for row in family.branches if row.deleted and row.branch not in needed]
 
 

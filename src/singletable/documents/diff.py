@@ -32,7 +32,7 @@ class Diff:
     before: int
     after: int
     scalars: Mapping[str, tuple[Any, Any]]
-    """By name: the two values."""
+    """The two values, by name."""
     collections: Mapping[str, CollectionDiff]
     """Only the collections that differ."""
 

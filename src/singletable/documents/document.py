@@ -1,4 +1,4 @@
-"""Documents: a class of scalars and collections, of which every version is kept.
+"""Documents: a class of scalars and collections. Every version is kept.
 
 class Project(Document, table=app, index="gsi1"):
     name: str = ""                  # scalars: together at most 1,536 bytes
@@ -265,7 +265,7 @@ class Document:
 
 
 _KINDS_OF: WeakKeyDictionary[Table, WeakSet[type[Document]]] = WeakKeyDictionary()
-"""The document classes of each table, as long as they are referenced."""
+"""The document classes of each table, while they are referenced."""
 
 
 def documents_of(table: Table) -> list[type[Document]]:
@@ -278,7 +278,8 @@ def document_model(kind: type[Any]) -> DocumentModel:
     model = getattr(kind, "__document__", None)
     if not isinstance(model, DocumentModel):
         raise DeclarationError(
-            f"{getattr(kind, '__name__', kind)} is not a document", hint="Declare it: class X(Document, table=...)."
+            f"{getattr(kind, '__name__', kind)} is not a document class",
+            hint="Declare it: class X(Document, table=...).",
         )
     return model
 
@@ -286,7 +287,7 @@ def document_model(kind: type[Any]) -> DocumentModel:
 def _check_words(cls: type[Any], words: Words) -> None:
     for text in (words.document, words.prefix, words.parent, words.plural):
         if not re.fullmatch(r"[A-Za-z0-9_]+", text):
-            raise DeclarationError(f"{cls.__name__}: {text!r} is not a word of keys: letters, digits and '_'")
+            raise DeclarationError(f"{cls.__name__}: {text!r} is not valid in keys: use letters, digits and '_'")
 
 
 def _annotations(cls: type[Any]) -> dict[str, tuple[type[Any], Any]]:
@@ -319,7 +320,7 @@ def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, Collection
         words = CollectionWords(word, said.prefix or f"{name}_v_")
         for text in (words.word, words.prefix):
             if not re.fullmatch(r"[A-Za-z0-9_]+", text) or words.folder == "mutations":
-                raise DeclarationError(f"{cls.__name__}.{name}: {text!r} is not a word of keys", attribute=name)
+                raise DeclarationError(f"{cls.__name__}.{name}: {text!r} is not valid in keys", attribute=name)
         if words.folder in {other.folder for other in found.values()}:
             raise DeclarationError(f"{cls.__name__}.{name}: another collection has the word {word!r}", attribute=name)
         found[name] = CollectionModel(cls, name, words, said.version, _evaluator(base, name, annotation, around))

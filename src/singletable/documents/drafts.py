@@ -29,10 +29,10 @@ MAX_SCALAR_BYTES = 1536
 MAX_READ_BYTES = 64 * 1024 * 1024
 """The most bytes of contents that a batch caches for later mutations."""
 ENTRY_BYTES = 33
-"""The bytes of a map's entry besides its id: the hash, and one byte."""
+"""The bytes of a map's entry without its id: the hash, and one byte."""
 
 Changes = dict[str, bytes | None]
-"""By item id: the new hash, or None for a deleted item."""
+"""The new hash by item id; None for a deleted item."""
 
 
 def entries_size(ids: Collection[str]) -> int:

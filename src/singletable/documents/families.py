@@ -70,7 +70,7 @@ def sources_of(branches: Iterable[Branch]) -> set[CollectionKey]:
 
 
 async def family_of(port: Port, context: Context[Any], root: str) -> Family | None:
-    """A root and its branches; None where there was never such a document. Two requests, in this order."""
+    """A root and its branches; None if the document never existed. Two requests, in this order."""
     epoch = await any_epoch_row(port, context, root)
     if epoch is None:
         return None

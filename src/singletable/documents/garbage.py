@@ -74,7 +74,7 @@ class Collected:
 
 @dataclass
 class _Reached:
-    """What is reached, and how far was looked in each member of the family."""
+    """The reached contents, and the progress in each member of the family."""
 
     versions: dict[str, Version] = field(default_factory=dict[str, Version])
     contents: set[Content] = field(default_factory=set[Content])
@@ -83,7 +83,7 @@ class _Reached:
 async def collect_garbage(port: Port, context: Context[Any], document_id: str, *, take_over: bool = False) -> Collected:
     """Delete the contents that nothing reaches: of a document, and of all that share contents with it by branches.
 
-    Safe beside any number of writers and other collections.
+    Safe with any number of concurrent writers and other collections.
 
     First it deletes mutations of the inbox that have waited for a missing id for longer than the document's bounds.
 
@@ -272,7 +272,7 @@ class _Run:
 
     # --- deleting -----------------------------------------------------------------------------------------------------
     async def delete(self, doomed: set[Content]) -> tuple[int, int]:
-        """Delete contents whose rows are still this run's. Returns how many were deleted, and how many could not be."""
+        """Delete contents whose rows are still this run's. Returns the numbers deleted and not deletable."""
         mine = _is("run", {"S": self.name})
         deleted = failed = 0
         for content in sorted(doomed, key=_order):

@@ -25,7 +25,7 @@ _Place = tuple[str, int]
 async def first_missing(
     port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], known: Known
 ) -> dict[str, int]:
-    """For each client with a gap, the first id that is neither submitted now, nor in the inbox, nor applied.
+    """The first id of each client with a gap that is neither submitted now, nor in the inbox, nor applied.
 
     No request if each client continues from its last id; otherwise one, and one more if an id is missing.
     """
@@ -42,7 +42,7 @@ async def first_missing(
 
 
 def _before(new: Sequence[Submission], known: Known) -> set[_Place]:
-    """The ids directly before the submitted ones, except those that are submitted or applied themselves."""
+    """The ids directly before the submitted ones, without the ids that are submitted or applied themselves."""
     given = {(each.client, each.id) for each in new}
     return {
         (client, id - 1) for client, id in given if id - 1 > last_of(known, client) and (client, id - 1) not in given

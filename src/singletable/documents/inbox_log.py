@@ -14,7 +14,7 @@ _REMEMBERED = 1000
 log = logging.getLogger("singletable.documents")
 _Places = OrderedDict[Hashable, None]
 _warned: WeakKeyDictionary[Port, _Places] = WeakKeyDictionary()
-"""By port: one that is made where another was freed has warned of nothing."""
+"""The places warned of, by port: a new port at a freed one's address has warned of nothing."""
 
 
 def warn_once(port: Port, place: Hashable, what: str) -> None:

@@ -34,7 +34,7 @@ from singletable.errors import NotFound
 from singletable.flow.port import Port
 
 AT_ONCE = 16
-"""How many versions' hashes are read concurrently."""
+"""The number of versions whose hashes are read concurrently."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Changer:
     id: int
     name: str
     principal: str | None
-    """Who answers for it."""
+    """The user who answers for it."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ async def _run_again(
     id: str,
     expected: bytes | None,
 ) -> list[int] | None:
-    """Which of a version's mutations changed an item; None if running them again has another result."""
+    """The version's mutations that changed an item; None if running them again has another result."""
     contents = context.contents_of(before)
     hashes = await hashes_of(port, context, before, tuple(context.model.collections))
     calls: list[Callable[[], bytes]] = [

@@ -60,24 +60,24 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Merge:
-    """What a merge found, and did. Contents of conflicts are read by `at()` of the three versions."""
+    """The result of a merge. Contents of conflicts are read by `at()` of the three versions."""
 
     base: Place
     ours: Place
     theirs: Place
     taken: tuple[tuple[str, str], ...]
-    """What became theirs, by collection and id; scalars by "" and name."""
+    """The changes taken from theirs, by collection and id; scalars by "" and name."""
     conflicts: tuple[Conflict, ...]
-    """All of them, also those of which the call said which side to keep."""
+    """All conflicts, including those that the call decided."""
     outcome: Outcome | None
-    """Of the mutation that merged; None where nothing was written: see `is_merged`."""
+    """The outcome of the mutation that merged; None if nothing was written: see `is_merged`."""
     is_merged: bool
     """False where conflicts were left open. Then nothing was written."""
 
 
 @dataclass(frozen=True)
 class _Decided:
-    """What is to be done, and what stands against it."""
+    """The changes to make, and the conflicts."""
 
     state: MergeState
     taken: tuple[tuple[str, str], ...]
@@ -130,7 +130,7 @@ def _found(base: Version, ours: Version, theirs: Version, decided: _Decided) -> 
 
 # --- the common version -----------------------------------------------------------------------------------------------
 async def _base(port: Port, context: Context[Any], ours: Version, theirs: Version) -> Version:
-    """The newest version that both have in common, of those that are known."""
+    """The newest known version that both have in common."""
     places = [
         await _last_merge(port, context, theirs.document_id, ours),
         await _last_merge(port, context, ours.document_id, theirs),
@@ -168,7 +168,7 @@ async def _arguments(port: Port, context: Context[Any], into: Version, record: M
 
 
 async def _parting(port: Port, context: Context[Any], ours: Version, theirs: Version) -> Place | None:
-    """Where the two parted, as a version of a document that is there: version 0 of a branch is what it began as."""
+    """The version at which the two parted, of a document that exists: version 0 of a branch is its origin."""
     mine, other = await _lineage(port, context, ours), await _lineage(port, context, theirs)
     numbers = {place.document_id: (i, place.number) for i, place in enumerate(other)}
     for i, place in enumerate(mine):
@@ -180,7 +180,7 @@ async def _parting(port: Port, context: Context[Any], ours: Version, theirs: Ver
 
 
 async def _lineage(port: Port, context: Context[Any], version: Version) -> list[Place]:
-    """A version, the one that its document began as, and so on, as far as the documents are there."""
+    """A version, the one that its document began as, and so on, until a document is missing."""
     found = [Place(version.document_id, version.number)]
     while True:
         try:
@@ -245,7 +245,7 @@ def _differences(
     prefer: Side | None,
     choose: Mapping[tuple[str, str], Side],
 ) -> list[tuple[str, Any, Any, Conflict | None]]:
-    """What they changed and we have otherwise: the id, what it is, what it becomes, and the conflict if it is one."""
+    """Their changes that differ from ours: the id, the value, the new value, and the conflict if it is one."""
     base, ours, theirs = sides
     found: list[tuple[str, Any, Any, Conflict | None]] = []
     for id in sorted({*base, *theirs}):
@@ -269,7 +269,7 @@ def _shown(value: Any) -> Any:
 async def _submit(
     port: Port, context: Context[Any], ours: Version, theirs: Version, decided: _Decided, principal: str | None
 ) -> Outcome | None:
-    """The outcome of the merge; None where something of it was changed meanwhile."""
+    """The outcome of the merge; None if something in it was changed meanwhile."""
     mutation, client, onto = merge_mutation(decided.state), client_of(theirs.document_id), ours.document_id
     wanted = {
         Content(folder, bytes.fromhex(digest))

@@ -1,7 +1,7 @@
 """The library's own mutation `$merge`: some items and scalars become what another document has.
 
-Its arguments name each with what it was when the merge was decided, so that it is applied to that or rejected: an edit
-that comes in between is never overwritten. The library decides anew then.
+Its arguments name each with its value when the merge was decided, so that it is applied to that or rejected: an edit
+that comes in between is never overwritten. The library decides again then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHANGED = "was changed while it was merged"
 
 
 class ItemMerge(Struct, frozen=True):
-    """What an item was, by its sha256, and its new content; None for no item."""
+    """An item's old sha256 and its new content; None for no item."""
 
     was: str | None
     to: Ref[Any] | None
@@ -53,11 +53,11 @@ def merge_mutation(state: MergeState) -> Mutation:
 
 
 def read_merge(arguments: str) -> MergeState:
-    """InvalidValue for what are no arguments of a merge."""
+    """Read a merge. Raises InvalidValue for other arguments."""
     try:
         found: MergeState = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        raise InvalidValue("the arguments are no merge", operation=MERGE) from None
+        raise InvalidValue("the arguments are not those of a merge", operation=MERGE) from None
     return found
 
 

@@ -54,7 +54,7 @@ class Mutation:
     def of(cls, name: str, arguments: object) -> Mutation:
         """A mutation from a client, with any name and any JSON. One that can't be run is rejected when processed.
 
-        None is no arguments: Replicache sends `"args": null` for a mutator that is called without any.
+        None means without arguments: Replicache sends `"args": null` for a mutator that is called without any.
         """
         return cls(name, canonical({} if arguments is None else arguments).decode())
 

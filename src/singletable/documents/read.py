@@ -37,7 +37,7 @@ R = TypeVar("R")
 D = TypeVar("D", bound=Document)
 
 PROBES = 15
-"""How many versions are read concurrently in the search for a time."""
+"""The number of versions read concurrently in the search for a time."""
 
 
 # --- snapshots --------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ async def at(
 ) -> D:
     """A version by its number, by its tag, or the one that was the newest at a time. NotFound.
 
-    A time takes a round trip for each four bits of the number of versions, besides those of `head`.
+    A time takes a round trip for each four bits of the number of versions, plus those of `head`.
     """
     if [version, time, tag].count(None) != 2:
         raise InvalidRequest("at() takes a version, a time or a tag", operation="at")
@@ -115,7 +115,7 @@ def not_found(context: Context[Any], document_id: str, what: str = "document") -
     if what != "document":
         return NotFound(f"this document has no {what}", key=key, operation="read", hint="history() lists its versions.")
     hint = "create(parent, document_id) makes one."
-    return NotFound("there is no document of this id", key=key, operation="read", hint=hint)
+    return NotFound("no document has this id", key=key, operation="read", hint=hint)
 
 
 async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
@@ -168,7 +168,7 @@ class CollectionKey(NamedTuple):
 
 
 def collection_key(version: Version, name: str) -> CollectionKey | None:
-    """Where a version has a collection; None where it was never written. A branch begins with another document's."""
+    """The key of a version's collection; None if it was never written. A branch begins with another document's."""
     source = (version.sources or {}).get(name)
     if source is not None:
         return CollectionKey(source.document_id, name, source.number)
@@ -338,7 +338,7 @@ async def parent_of(port: Port, context: Context[Any], document_id: str) -> str:
 
 
 async def epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch:
-    """What a commit holds. One request. NotFound, also for a deleted document."""
+    """The row that a commit checks. One request. Raises NotFound, also for a deleted document."""
     found = await any_epoch_row(port, context, document_id)
     if found is None or found.deleted:
         raise not_found(context, document_id)
@@ -346,7 +346,7 @@ async def epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEp
 
 
 async def any_epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch | None:
-    """The same also for a deleted document; None where there was never one."""
+    """The same row, also of a deleted document; None if the document never existed."""
     key: KeyOf[GcEpoch] = context.model.rows.epoch.by_document(document_id)
     return await get_row(port, key.consistent())
 

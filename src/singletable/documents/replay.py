@@ -29,10 +29,10 @@ from singletable.errors import InvalidRequest, NotFound
 from singletable.flow.port import Port
 
 AT_ONCE = 40
-"""How many mutations a replay submits together."""
+"""The number of mutations that a replay submits together."""
 VERSIONS_AT_ONCE = 100
 COPIES = 5
-"""How often contents are copied again if garbage collection deletes them before they are submitted."""
+"""The number of times contents are copied if garbage collection deletes them before they are submitted."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ async def _contents(port: Port, context: Context[Any], document_id: str) -> Cont
 async def _records(
     port: Port, context: Context[Any], document_id: str, since: int, last: int
 ) -> tuple[list[MutationRecord], int]:
-    """The records of the mutations applied in some versions, in order, and how many were rejected."""
+    """The records of the mutations applied in some versions, in order, and the number rejected."""
     found: list[MutationRecord] = []
     skipped = 0
     for first in range(since, last, VERSIONS_AT_ONCE):

@@ -70,7 +70,7 @@ def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
     try:
         state: State = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        raise InvalidValue("the arguments are no state of a document", operation=RESTORE) from None
+        raise InvalidValue("the arguments are not the state of a document", operation=RESTORE) from None
     if state.over and state.over != _digest_of_draft(model, draft):
         raise InvalidValue("the document was changed since the version that this was to replace", operation=RESTORE)
     for name, value in model.scalars.load(state.scalars).__dict__.items():

@@ -66,7 +66,7 @@ def same_epoch(epoch: GcEpoch) -> Condition:
 async def _release_condemned(
     port: Port, context: Context[Any], root: str, needed: Mapping[Content, bytes | None]
 ) -> None:
-    """Delete the rows of condemned contents. Wait for those that are being deleted until their rows are missing."""
+    """Delete the rows of condemned contents. Wait while a content is being deleted, until its row is missing."""
     kind = context.model.rows.condemned
     keys = [kind.by_content(root, content.folder, content.sha256) for content in needed]
     for tried in range(_TRIES):
@@ -87,7 +87,7 @@ async def _release_condemned(
 
 
 async def _remove(port: Port, row: Condemned) -> None:
-    """Delete a row, unless its content is being deleted by now. The caller reads it again."""
+    """Delete a row, unless its content is being deleted. The caller reads it again."""
     undisturbed = Condition("=", (Stored("deleting"), Given({"BOOL": False})))
     try:
         await port.send(delete_if(key_of(row), undisturbed))

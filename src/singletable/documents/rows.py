@@ -61,7 +61,7 @@ class Row(Entity):
             yield rows.version.by_number(document_id)
 
     def _others(self) -> Iterable[str]:
-        """The documents that a row names besides its own."""
+        """The other documents that a row names."""
         branch: str | None = getattr(self, "branch", None)
         sources: Mapping[str, Place] = getattr(self, "sources", None) or {}
         named = (getattr(self, "pool", None), getattr(self, "origin", None), *sources.values())
@@ -111,15 +111,15 @@ class Version(Row):
     time: datetime
     scalars: dict[str, Any] = field(personal=True)
     collections: dict[str, int]
-    """By collection: the version in which it was last written. Collections that were never written are left out."""
+    """The version in which each collection was last written. A collection that was never written is left out."""
     mutations: list[Applied]
     """In the order in which they were applied."""
     pool: Pool | None = None
-    """Of a branch, whose blobs it uses; None where they are the document's own."""
+    """The document whose blobs a branch uses; None for the document's own."""
     origin: Place | None = None
-    """In version 0 of a branch: the version that it began as."""
+    """The version that a branch began as, in its version 0."""
     sources: dict[str, Place] | None = None
-    """Of a branch: collections that it has not written yet, and whose version they are."""
+    """The collections that a branch has not written yet, with the versions that have them."""
     deleted: bool | None = None
     """The document is deleted: this version hides those before it."""
 
@@ -135,7 +135,7 @@ class CollectionVersion(Row):
     spills: int
     """The number of parts."""
     items: dict[str, bytes]
-    """By item id: the sha256 of its content."""
+    """The sha256 of each item's content, by item id."""
     pool: Pool | None = None
 
     by_number: ClassVar[BoundKey[..., Any]]
@@ -226,7 +226,7 @@ class Tag(Row):
 
 
 class Branch(Row):
-    """A document that uses the blobs of this one. It lies beside the document that its branches began with."""
+    """A document that uses the blobs of this one. It lies next to the document that its branches began with."""
 
     branch: str
     parent: str = field(name="organisation")
@@ -241,7 +241,7 @@ class Branch(Row):
 
 @dataclass(frozen=True)
 class Words:
-    """How a document class is written in keys and paths."""
+    """The words of a document class in keys and paths."""
 
     document: str
     prefix: str
@@ -251,7 +251,7 @@ class Words:
 
 @dataclass(frozen=True)
 class CollectionWords:
-    """How a collection is written in keys and paths."""
+    """The words of a collection in keys and paths."""
 
     word: str
     prefix: str
@@ -336,7 +336,7 @@ def _mutations(
         return (words.document, f"{document_id}"), ("Mutation", f"{client}", f"{id:012}")
 
     def by_client(document_id: str, client: str = ANY) -> KeyParts:
-        """How far the mutations of a document's clients have come."""
+        """The progress of a document's clients."""
         return (words.document, f"{document_id}"), ("Client", f"{client}")
 
     def by_place(document_id: str, client: str = ANY, id: int = ANY) -> KeyParts:
@@ -354,7 +354,7 @@ def _mutations(
 
 def _garbage(owner: type[Any], table: Table, words: Words) -> tuple[type[GcEpoch], type[Condemned]]:
     def by_document(document_id: str) -> KeyParts:
-        """What commits to a document hold."""
+        """The row that commits to a document check."""
         return (words.document, f"{document_id}"), ("GcEpoch",)
 
     def by_content(document_id: str, folder: str = ANY, sha256: str = ANY) -> KeyParts:

@@ -44,7 +44,7 @@ class AsyncDocuments(Generic[D]):
 
     `blobs` is the store of contents, unless the class has one; without either, NotConfigured is raised. `authorise` is
     called before each mutation, with the submission and the draft, and rejects it by raising an error.
-    `max_content_bytes` is the limit of one item, uncompressed. Raises NotSupported where the engine is known to have no
+    `max_content_bytes` is the limit of one item, uncompressed. Raises NotSupported if the engine is known to lack
     transactions.
     """
 
@@ -108,8 +108,8 @@ class AsyncDocuments(Generic[D]):
     ) -> Outcome:
         """Restore a document to a version, as the next mutation of the client `by`. Returns its outcome.
 
-        `over=7` is the version that it replaces: where the document is no longer as it was then, whichever processor
-        finds that out, the outcome is rejected and says so.
+        `over=7` is the version that it replaces: if the document has changed since, whichever processor finds that out,
+        the outcome is rejected and says so.
 
         The round trips of `at`, and those of one version of `process`; no content is copied. NotFound.
         """
@@ -168,7 +168,7 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
     async def collect_garbage(self, document_id: str, *, take_over: bool = False) -> Collected:
-        """Delete unreachable blobs, beside any number of writers. Run it regularly, one at a time.
+        """Delete unreachable blobs, with any number of concurrent writers. Run it regularly, one at a time.
 
         `take_over` finishes the work of a run that died. Use it only if no other run of this document is alive. It
         reads all versions of the family and lists its blobs; a request for each blob that it deletes. NotFound.
@@ -291,11 +291,11 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
 
     def belongings(self) -> LayerBelongings:
-        """What `Erasure(db, table, documents)` finds besides records: documents of the subject, whole."""
+        """The finds of `Erasure(db, table, documents)`, beyond records: documents of the subject, whole."""
         return DocumentBelongings(self.context)
 
     def checks(self) -> LayerChecks:
-        """What `db.check(table, documents)` looks for besides records: all documents of the class."""
+        """The checks of `db.check(table, documents)`, beyond those of records: all documents of the class."""
         return document_checks(self.context)
 
     async def check(self, document_id: str) -> list[Finding]:

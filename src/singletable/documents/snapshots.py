@@ -21,7 +21,7 @@ D = TypeVar("D", bound=Document)
 SIDE_BY_SIDE = 16
 
 Hashes = Mapping[str, bytes]
-"""By item id: the sha256 of its content."""
+"""The sha256 of each item's content, by item id."""
 
 
 class StoredItems(Items[T]):

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 MAX_INLINE_BYTES = 512
 """Larger arguments are stored in a blob, compressed. Otherwise they are written twice, in a row of the inbox and in a
-record, each of which stays within one write unit up to this size."""
+record. Up to this size, each stays within one write unit."""
 TRIES = 50
 _EXAMPLE = 'rename(name="x").by("client", 1)'
 

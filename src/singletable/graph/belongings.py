@@ -1,4 +1,4 @@
-"""What is erased with a node: its edges in both directions, each with its member in an edge set, and then the node.
+"""The items erased with a node: its edges in both directions, each with its member in an edge set, and then the node.
 
 A node gets its tombstone before the first of its edges goes, so that no new edge to it can appear. Where an index may
 lag, the node's key and tombstone stay, without any data, until `db.sweep_table(table)` has proved that no edge is left.

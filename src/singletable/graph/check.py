@@ -3,12 +3,12 @@
 * a node's edge set and counters match its listed edges, and are complete unless the node is marked `overflow`
 * both nodes of every edge exist
 * no deletion of a node is unfinished: edges to such a node may be left, which only a sweep finds
-* the rows of every index match the edges, and are as many; what may be a lag is read a second time
+* the rows of every index match the edges, also in number; a difference that may be a lag is read a second time
 
-A node lies beside its edges, so a page tells most; what it doesn't tell is read. Targets and rows are anywhere: the
-check notes which nodes it has met, and sums of digests of items and rows, and compares them at the end. What disagrees
-there is read again, and compared item by item. So a sound graph is read once, and each of its indexes once. The numbers
-of rows and of items are compared, too: programs that write meanwhile may cause that one finding.
+A node lies next to its edges, so a page shows most of them; the rest is read. Targets and rows are anywhere: the check
+notes the nodes that it has met, and sums of digests of items and rows, and compares them at the end. Differences are
+read again, and compared item by item. So a sound graph is read once, and each of its indexes once. The numbers of rows
+and of items are compared, too: programs that write meanwhile may cause that one finding.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from singletable.operations import Item
 from singletable.tables.read_units import READ_BYTES
 
 _BUCKETS = 64
-"""Sums of digests of an index: where one disagrees, so many of its rows are compared with their items."""
+"""The sums of digests of an index: if one disagrees, one 64th of the rows is compared with the items."""
 _MET = "items of the graph"
 
 
 def graph_checks(table: Table) -> LayerChecks:
-    """What the check of a graph's table looks for besides records."""
+    """The checks of a graph's table, beyond those of records."""
     check = GraphCheck(table)
     rows = [IndexRows(table, name) for name in table.definition.indexes]
     return LayerChecks(table, (check,), (EdgeTargets(check), *rows))
 
 
 class GraphCheck(ItemCheck):
-    """What is wrong with nodes and edges."""
+    """The check of nodes and edges."""
 
     repairs = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count", "edge.orphan"})
 
@@ -72,7 +72,7 @@ class GraphCheck(ItemCheck):
         self.nodes: set[int] = set()
         """The nodes of all pages, as hashes of their keys."""
         self.missing: set[int] = set()
-        """The targets of edges that are none of these."""
+        """The targets of edges that are not among these."""
         self.read: set[str] = set()
         """The nodes that were compared with all of their edges: what other pages have of these is known."""
         self.met = 0
@@ -155,7 +155,7 @@ class GraphCheck(ItemCheck):
 
 
 class EdgeTargets(Pass):
-    """The targets of all edges. Where one is not a node that the pass over all items met, the table is read again."""
+    """The targets of all edges. If the pass over all items did not meet one, the table is read again."""
 
     name = "targets of edges"
     sampling = "none"
@@ -197,7 +197,7 @@ class IndexRows(Pass):
         return of_indexes.get(self.index, 0) / READ_BYTES / 2
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
-        """Those of a sample; of a whole index they are told at its end."""
+        """The findings in a sample; those in a whole index are returned at its end."""
         return await self._compared(port, items) if self.is_sample else []
 
     async def _compared(self, port: Port, items: Sequence[Item]) -> list[Finding]:
@@ -280,7 +280,7 @@ def _of_node(table: Table, node: Node, item: Item, edges: Edges) -> list[Finding
     said = members_in(item)
     real = {member for members in edges.listed.values() for member in members}
     if said != real:
-        what = f"{len(said - real)} members have no edge, {len(real - said)} listed edges are no members"
+        what = f"{len(said - real)} members have no edge, {len(real - said)} listed edges are not members"
         found.append(Finding("edge-set.wrong", what, kind, place))
     if len(texts_of(node)) != len(said):
         found.append(Finding("edge-set.twice", "a member stands in both halves", kind, place))

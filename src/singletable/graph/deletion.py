@@ -66,8 +66,8 @@ def incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
 
 
 async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[Any, Any]]], lag: float) -> int:
-    """Repeat passes until one finds nothing, one of them after the usual lag of an index. Returns how many items of
-    the node's partition this program can't delete."""
+    """Repeat passes until one finds nothing, one of them after the usual lag of an index. Returns the number
+    of items of the node's partition that this program can't delete."""
     is_settled = not lag
     while True:
         found = await _remove_outgoing(port, node)

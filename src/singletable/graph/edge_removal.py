@@ -38,9 +38,9 @@ class Removed:
     """The result of a pass over edges."""
 
     there: int = 0
-    """How many edges the pass found."""
+    """The number of edges that the pass found."""
     left: int = 0
-    """How many remain: concurrently changed each time, of a type that this program doesn't know, or unreadable."""
+    """The number left: concurrently changed each time, of a type that this program doesn't know, or unreadable."""
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(self.there + other.there, self.left + other.left)
@@ -116,7 +116,7 @@ def hold_absence(key: KeyOf[Any]) -> GuardedWrite:
 
 
 def _appeared(key: KeyOf[Any], verb: str) -> EdgeMoved:
-    return EdgeMoved(f"there is a {key.model.kind.__name__} by now", key=key, operation=verb)
+    return EdgeMoved(f"a concurrent write created this {key.model.kind.__name__}", key=key, operation=verb)
 
 
 async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:

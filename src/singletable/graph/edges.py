@@ -164,7 +164,7 @@ class BoundEdge(Bound[P, D_co]):
 
 
 class EdgeIndex(Declared[P]):
-    """What `@records.index("gsi0")` over a function of one text leaves in the class body."""
+    """The result of `@records.index("gsi0")` over a function of one text, in the class body."""
 
     bound = BoundEdge
 

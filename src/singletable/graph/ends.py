@@ -1,4 +1,4 @@
-"""The ends of an edge: keys of nodes. What queries need of an edge, without its writes and its own keys."""
+"""The ends of an edge: keys of nodes. Queries need this part of an edge, without its writes and its own keys."""
 
 from __future__ import annotations
 

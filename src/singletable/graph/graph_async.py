@@ -71,7 +71,7 @@ class AsyncGraph:
     ) -> None:
         """Create nodes with complete edge sets, and their edges, in batches of 25 a request. Not atomic.
 
-        AlreadyExists where a node is there, NotFound where a target is missing; InvalidRequest for an edge whose source
+        Raises AlreadyExists if a node exists, NotFound if a target is missing, InvalidRequest for an edge whose source
         is not among the nodes. Targets are read before and after.
         """
         await flows.load(at_rate(self.db.port, rate), nodes, edges)
@@ -112,5 +112,5 @@ class AsyncGraph:
     async def count_edges(
         self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable = None
     ) -> int:
-        """How many edges of a type a node has. No request for a node whose edge set is complete."""
+        """Count a node's edges of a type. No request for a node whose edge set is complete."""
         return await flows.count_edges(self.db.port, source, edge, unreadable)

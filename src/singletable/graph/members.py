@@ -38,7 +38,7 @@ class Meaning(Struct, frozen=True, gc=False):
 
 
 class Member(Struct, frozen=True, gc=False):
-    """One edge, as far as its source's edge set stores it."""
+    """The part of an edge that its source's edge set stores."""
 
     text: str
     """The target's key text."""

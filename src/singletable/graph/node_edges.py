@@ -1,4 +1,4 @@
-"""What a node's edge set has to show: the edges of its partition, as members and numbers; and what it shows."""
+"""The content that a node's edge set should have, from the edges of its partition; and the content that it has."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Edges:
     """The edges of a node's partition that its edge set has to show."""
 
     listed: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    """By type, each as its half and its member."""
+    """The edges by type, each as its half and its member."""
     unlisted: set[str] = field(default_factory=set[str])
-    """The types of which the node has edges that are not listed."""
+    """The types of the node's edges that are not listed."""
 
     def add(self, edge: Any) -> None:
         if not is_edge(edge) or edge.__mirrors__ is None:

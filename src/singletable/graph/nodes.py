@@ -35,7 +35,7 @@ N = TypeVar("N", bound="Node")
 EDGE_SETS = ("edges0", "edges1")
 """Two string sets, read as one: an update can't add to and delete from the same set."""
 OVERFLOW = "overflow"
-"""The edge types of which the node has unlisted edges."""
+"""The types of the node's unlisted edges."""
 TOMBSTONE = "deleting"
 """The time when a node's deletion began, and random digits. Readers treat the node as missing, links refuse it."""
 RETAINED = "buried"
@@ -99,7 +99,7 @@ def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
     found: tuple[Any, ...] = get_args(kinds) or (kinds,)
     for kind in found:
         if not (inspect.isclass(kind) and issubclass(kind, Node)):
-            raise DeclarationError(f"{kind!r} is not a node: an edge joins nodes")
+            raise DeclarationError(f"{kind!r} is not a node class: an edge joins nodes")
         model_of(kind)
     return found
 
@@ -185,9 +185,7 @@ def check_word(word: str, table: Table) -> None:
     if table.separator != "-":
         raise DeclarationError(f"{table.name} is not a table of a graph", hint="Declare it as GraphTable(...).")
     if not word or "-" in word or "%" in word or not word.isprintable():
-        raise DeclarationError(
-            f"{word!r} is not a type of a graph: it is one word of keys, without '-'", table=table.name
-        )
+        raise DeclarationError(f"{word!r} is not a type of a graph: a type is one word, without '-'", table=table.name)
 
 
 def check_roles(cls: type[Any], refused: Mapping[str, str]) -> None:

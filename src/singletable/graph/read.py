@@ -55,7 +55,7 @@ async def page_of_nodes(
 ) -> NodePage[N]:
     """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each further level.
 
-    Missing nodes are left out and counted: a page is never refilled. So are those that are told as unreadable.
+    Missing nodes are left out and counted: a page is never refilled. So are the ones that are reported as unreadable.
     """
     edges = await page(port, query.edges, limit, after, seal, principal, unreadable=unreadable)
     rows = await rows_of(port, edges.items, query, unreadable)
@@ -117,7 +117,7 @@ async def walk(
 
 
 async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]], unreadable: OnUnreadable = None) -> int:
-    """How many edges of a type a node has. No request for a node whose edge set is complete; otherwise the edges are
+    """Count a node's edges of a type. No request for a node whose edge set is complete; otherwise the edges are
     read."""
     if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
@@ -140,7 +140,7 @@ def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
 async def _neighbours(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool, unreadable: OnUnreadable
 ) -> list[Neighbours]:
-    """For each node, the neighbours of each spec; a level takes one round trip."""
+    """The neighbours of each node, for each spec; a level takes one round trip."""
     if not linked or not nodes:
         return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
     selected = await _members(port, nodes, linked, complete, unreadable)
@@ -153,7 +153,7 @@ async def _neighbours(
 async def _members(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool, unreadable: OnUnreadable
 ) -> list[dict[Linked[Any], list[Member]]]:
-    """For each node, the members of each spec: from its edge set and, with `complete`, from its edges."""
+    """The members of each node, for each spec: from its edge set and, with `complete`, from its edges."""
     selector = MemberSelector(linked)
     selected = [selector.of(node) for node in nodes]
     if complete:
@@ -192,7 +192,7 @@ async def _complete(
     selected: list[dict[Linked[Any], list[Member]]],
     unreadable: OnUnreadable,
 ) -> None:
-    """Read the edges themselves where a set is incomplete. The queries are sent concurrently."""
+    """Read the edges themselves if a set is incomplete. The queries are sent concurrently."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
     now = port.now()
     prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), now, unreadable) for i, spec in places]

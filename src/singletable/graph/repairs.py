@@ -1,7 +1,7 @@
-"""Repairs of a graph: an edge set that disagrees with its edges, and an edge of which a node is missing.
+"""Repairs of a graph: an edge set that disagrees with its edges, and an edge whose source or target is missing.
 
-An edge set is written on condition that the node's sets and counters are as they were read, and each edge that they
-disagree about is as it was read, or absent still. Every link, relink and unlink changes one of these.
+An edge set is written on condition that the node's sets and counters are unchanged since they were read, and so is each
+edge that they disagree about. Every link, relink and unlink changes one of these.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE = 90
 
 
 async def repair_of_edge(port: Port, table: Table, edge: Any) -> Repair | None:
-    """Delete an edge on condition that it is as it was read, and its node missing still."""
+    """Delete an edge on condition that it is unchanged since it was read, and its node is still missing."""
     if not is_edge(edge):
         return None
     there = await items_at(port, table, ends_of(edge))
@@ -55,7 +55,7 @@ async def repair_of_edge(port: Port, table: Table, edge: Any) -> Repair | None:
 
 
 async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Repair | None:
-    """None where a member of the set is of no edge type that this program knows."""
+    """Write the edge set from its edges. None if a member is of an edge type that this program doesn't know."""
     source = item[table.definition.key[0]]["S"]
     edges = (await edges_of(port, table, [source]))[source]
     said, real = members_in(item), {member for members in edges.listed.values() for member in members}
@@ -75,12 +75,12 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
     async def apply(port: Port) -> bool:
         return is_same and bool(changes) and await _write(port, table, node, item, changes, known)
 
-    what = f"write the edge set anew: {len(wrong)} members, and its numbers" if wrong else "write the numbers of edges"
+    what = f"rewrite the edge set: {len(wrong)} members, and its numbers" if wrong else "write the numbers of edges"
     return Repair(what, apply)
 
 
 def _changes(table: Table, item: Item, wanted: set[str], edges: Edges) -> list[AttributeChange]:
-    """What of the node's sets, counters and overflow has to be another."""
+    """The changes of the node's sets, counters and overflow."""
     found: list[AttributeChange] = []
     for half in EDGE_SETS:
         members = sorted(text for name, _, text in (each.partition(" ") for each in wanted) if name == half)
@@ -116,7 +116,7 @@ async def _write(
 
 
 def _edge_key(table: Table, source: str, member: str) -> KeyOf[Any] | None:
-    """The key of the edge that a member stands for; None where no class here has such members."""
+    """The key of the edge that a member stands for; None if no class here has such members."""
     text = member.partition(" ")[2]
     for edge in _mirrored(table):
         for target, *_ in form_of(edge).parts([text]):

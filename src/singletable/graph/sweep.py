@@ -35,10 +35,10 @@ async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int
     """Finish every deletion that delete_node() left unfinished; returns the numbers of nodes and of orphans deleted.
 
     One consistent scan of the table, a second one if it finds a node that is being deleted; a transaction for each 48
-    edges of such nodes, and one for each node. It can run beside writers, readers and other sweeps. After an
+    edges of such nodes, and one for each node. It can run concurrently with writers, readers and other sweeps. After an
     interruption, run it again.
 
-    `orphans` also deletes edges of which a node is missing: one more request for each hundred nodes that edges lead
+    `orphans` also deletes edges whose node is missing: one more request for each hundred nodes that edges lead
     to. Such edges come from target="unchecked" and from interrupted loads. A running load looks the same, so never use
     it during one.
     """

@@ -64,11 +64,11 @@ class GraphTable(Table):
         return GraphIndexDecorator(super().index(name).name)
 
     def checks(self) -> LayerChecks:
-        """The checks of a graph, beside those of its items."""
+        """The checks of a graph, in addition to those of its items."""
         return graph_checks(self)
 
     def belongings(self) -> LayerBelongings:
-        """What of a graph belongs to the subject of an erasure."""
+        """The parts of a graph that belong to the subject of an erasure."""
         return GraphBelongings(self)
 
     @property
@@ -81,5 +81,5 @@ class GraphTable(Table):
         return edges_around(entity) if isinstance(entity, Node) else ()
 
     async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
-        """What a sweep completes of a graph: deletions of nodes."""
+        """Complete the deletions of nodes."""
         return await sweep_graph(port, self, orphans=orphans)

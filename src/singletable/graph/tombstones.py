@@ -5,7 +5,7 @@ retained  the edges that could be found are deleted; only the key and the tombst
           are free, and no link can be made to its id. The item is marked `buried`
 removed   no edge leads to the node: proved by the table itself, or by an index that is written with the table
 
-Each tombstone has a number of its own, from the time and random digits. A node that was created anew under the same id
+Each tombstone has a number of its own, from the time and random digits. A node that was created again under the same id
 and deleted again has another number.
 """
 

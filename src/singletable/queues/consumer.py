@@ -57,7 +57,7 @@ class _Receipt:
 
     handle: str
     renewed_at: float
-    """By the monotonic clock."""
+    """Seconds of the monotonic clock."""
     is_lost: bool = False
 
 
@@ -144,7 +144,7 @@ async def consume(
     visibility_seconds: int = 30,
     wait_seconds: int = 5,
 ) -> int:
-    """Handle the messages of a queue until `stop`; returns how many were handled and deleted.
+    """Handle the messages of a queue until `stop`; returns the number handled and deleted.
 
     `at_once` slots receive up to ten messages each and handle them one after the other. If a handler raises, or a
     message is not JSON of the queue's type, the message is received again when its visibility ends, until the queue's

@@ -1,4 +1,4 @@
-"""The depth of queues: how many messages wait, are being handled, and are delayed."""
+"""The depth of queues: the numbers of messages that wait, are being handled, and are delayed."""
 
 from __future__ import annotations
 

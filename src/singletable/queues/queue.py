@@ -87,7 +87,7 @@ class Message(Generic[T]):
     group: str
     """Empty for a queue that is not FIFO."""
     receives: int
-    """How often it was received, including this time."""
+    """The number of times it was received, including this one."""
 
     def __repr__(self) -> str:
         """Shows no body, as it appears in logs."""

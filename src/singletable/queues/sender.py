@@ -42,7 +42,7 @@ _Pair = tuple[Outgoing[Any], Entry]
 
 
 async def _send_all(port: Port, queue: Queue[Any], pairs: Sequence[_Pair]) -> list[_Pair]:
-    """Send the batches; returns the messages that were refused, and those that follow them in their groups."""
+    """Send the batches; returns the refused messages, and the ones behind them in their groups."""
     rest: list[_Pair] = []
     for batch in _batches(pairs):
         blocked = {message.group for message, _ in rest if message.group}

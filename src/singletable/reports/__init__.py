@@ -3,7 +3,7 @@
     Stats(db, shop).read()                 # items, bytes and read units by class, partition and index
     open_export("exports", shop).query("SELECT state, count(*) FROM job GROUP BY ALL").polars()
 
-Read `shape` (what is told of a table), `measurement` (how it is read), `sql` (DuckDB over an export, closed to all
+Read `shape` (the facts of a table), `measurement` (how it is read), `sql` (DuckDB over an export, closed to all
 else), `relations` and `views` (what can be asked), `answers`, `charts` (as SVG and as a page of HTML),
 `terminal_charts`. All but the shape of a table needs `pip install 'singletable[reports]'`.
 """

@@ -52,7 +52,7 @@ class Series(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """What is drawn. InvalidRequest where a series has not one number for each label."""
+    """The data of a chart. Raises InvalidRequest if a series doesn't have a number for each label."""
 
     title: str
     labels: tuple[str, ...]

@@ -91,7 +91,7 @@ class ClosedDatabase:
         if statement.type not in _READS:
             raise InvalidRequest(
                 f"{statement.type.name.replace('_', ' ')} is refused: SQL only reads here",
-                hint="Ask by SELECT. What changes the table are the verbs of the library.",
+                hint="Ask by SELECT. To change the table, use the verbs of the library.",
             )
         if statement.type == duckdb.StatementType.EXPLAIN:
             self._check(_explained(sql))
@@ -112,8 +112,8 @@ class ClosedDatabase:
 
 
 def _explained(sql: str) -> str:
-    """What an EXPLAIN would run. InvalidRequest for one that begins with a comment, in which another statement could
-    hide."""
+    """The statement inside an EXPLAIN. Raises InvalidRequest if it begins with a comment, in which another statement
+    could hide."""
     found = _EXPLAIN(sql)
     if found is None:
         raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")

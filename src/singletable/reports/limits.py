@@ -22,22 +22,22 @@ from singletable.reports.closed import LESS, Step
 
 _MAIN: Final = "import sys; sys.path += sys.argv[1:]; from singletable.reports.one_question import main; main()"
 _START_SECONDS: Final = 60.0
-"""For the process to open the export: the question's own seconds begin after that."""
+"""The time for the process to open the export: the question's own seconds begin after that."""
 _ENVIRON: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Other allocators reserve more of the address space than they use, and the limit counts what is reserved."""
 
 
 class Limits(Struct, frozen=True):
-    """How much one question may take. None is unlimited."""
+    """The limits of one question. None is unlimited."""
 
     rows: int | None = None
     """More are cut off, and the answer says so."""
     seconds: float | None = None
     """A question that takes longer is ended: InvalidRequest."""
     megabytes: int | None = None
-    """Of memory: InvalidRequest for a question that needs more. On Linux all of its memory, elsewhere DuckDB's own."""
+    """The limit of memory; more raises InvalidRequest. On Linux the process's memory counts, elsewhere DuckDB's."""
     answer_megabytes: int | None = None
-    """Of the answer, in which each cell counts 64 bytes at least: InvalidRequest for a larger one."""
+    """The limit of the answer, where each cell counts 64 bytes at least: a larger one raises InvalidRequest."""
 
 
 class LimitedDatabase:

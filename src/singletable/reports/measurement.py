@@ -19,14 +19,14 @@ from singletable.tables.read_units import READ_BYTES
 MOST_CHANGES: Final = 10_000
 """Changes that are read of a stream, unless it is said."""
 _LEAST_UNITS: Final = 0.5
-"""Of a page of a segment without an item."""
+"""The units of a page of a segment without items."""
 
 Progress = Callable[[int], object]
 """Called with the number of items read so far, after each round trip."""
 
 
 async def predict(port: Port, table: Table, sample: float | None) -> Prediction:
-    """What reading the shape will take. Two requests, no units. NotConfigured where the table is missing."""
+    """Predict the cost of reading the shape. Two requests, no units. Raises NotConfigured if the table is missing."""
     check_sample(sample)
     found = await describe(port, table.definition)
     if found is None:
@@ -48,7 +48,7 @@ async def read_shape(
     changes: int,
     progress: Progress | None,
 ) -> TableShape:
-    """Scan the table, or a sample of it, eventually consistent; then read at most so many changes of its stream."""
+    """Scan the table, or a sample of it, eventually consistent; then read a limited number of its stream's changes."""
     check_sample(sample)
     at_once = usual_segments(port) if segments is None else segments
     if not 1 <= at_once <= MOST_SEGMENTS:

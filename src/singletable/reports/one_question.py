@@ -17,7 +17,7 @@ from singletable.reports.closed import LESS, ClosedDatabase
 from singletable.reports.limits import Limits
 
 _CELL_BYTES: Final = 64
-"""What a cell takes at least, where it is shown."""
+"""The least bytes of a shown cell."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Relations between datasets: which class names items of which other, by what is declared.
+"""Relations between datasets: a class that names items of another one, from the declarations.
 
     organisation_member  joins  organisation   organisation_id = organisation_id
     goal_membership      joins  goal           source = 'GOAL-' || id
@@ -41,8 +41,8 @@ class Relation:
 def relations_of(datasets: Sequence[Dataset]) -> tuple[Relation, ...]:
     """The relations between datasets of entity classes, each with a name of its own.
 
-    `member_user` where there is one way from member to user, or one that is not a mention; the other ways are named by
-    their attributes, `member_user_by_changed_by`.
+    `member_user` for the only way from member to user, or the only one that is not a mention; the other ways are named
+    by their attributes, `member_user_by_changed_by`.
     """
     own = [dataset for dataset in datasets if not dataset.is_system]
     found: dict[tuple[str, str, tuple[Join, ...]], Relation] = {}
@@ -53,7 +53,7 @@ def relations_of(datasets: Sequence[Dataset]) -> tuple[Relation, ...]:
 
 
 def _of(left: Dataset, all: Sequence[Dataset]) -> Iterator[Relation]:
-    """What one class names, surest first."""
+    """The relations of one class, surest first."""
     yield from _by_ends(left, all)
     references = [each for each in references_of(left.table) if each.holder is left.model.kind]
     for reference in sorted(references, key=lambda each: each.bond == "mentions"):
@@ -87,7 +87,7 @@ def _one_value(template: Template) -> tuple[str, str]:
 
 
 def _by_key(left: Dataset, right: Dataset) -> Iterator[Relation]:
-    """Where a key of the left class has the partition key by which one item of the right class is known."""
+    """The relations by a key of the left class that has the partition key of one item of the right class."""
     for names in named_in_keys(left.model, right.model):
         if _are_scalar(left, [own for own, _ in names]):
             yield Relation("", left.name, right.name, tuple(Join(own, "", other) for own, other in names))

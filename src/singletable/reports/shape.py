@@ -20,7 +20,7 @@ from singletable.tables.write_units import Projected, projected_in
 from singletable.values import item_size
 
 LARGEST: Final = 20
-"""How many of the largest are listed."""
+"""The number of largest ones that are listed."""
 MOST_COUNTED: Final = 100_000
 """Item collections that are counted at once, of the table and of each index. Above it the smaller half is forgotten."""
 
@@ -61,11 +61,11 @@ class LargeItem(Struct, frozen=True):
     type: str
     bytes: int
     read_units: float
-    """Of one get, eventually consistent."""
+    """The units of an eventually consistent get."""
 
 
 class HotKey(Struct, frozen=True):
-    """A partition key, and how many of the changes that were read from the stream were of its items."""
+    """A partition key, with the number of its items' changes among those read from the stream."""
 
     key: tuple[str, str]
     """With the sort key of one of these items."""
@@ -75,7 +75,7 @@ class HotKey(Struct, frozen=True):
 
 
 class IndexShape(Struct, frozen=True):
-    """What an index holds of the items that were read."""
+    """The part of the items read that an index holds."""
 
     name: str
     items: int
@@ -88,14 +88,14 @@ class IndexShape(Struct, frozen=True):
 
 
 class SizeBar(Struct, frozen=True):
-    """How many have a size of up to so many bytes, and above those of the bar before."""
+    """The number of items with a size up to the bar's bytes, and above those of the bar before."""
 
     up_to: int
     count: int
 
 
 class Prediction(Struct, frozen=True):
-    """What reading the shape takes, by the size that the service tells, which is up to six hours old."""
+    """The cost of reading the shape, by the size that the service reports, which is up to six hours old."""
 
     items: int
     bytes: int
@@ -207,7 +207,7 @@ class _Collections:
         return self._sizes.bars(share)
 
     def _forget(self) -> None:
-        """The older half where the table is read in order, which is complete then; else the smaller half."""
+        """Forget the older half, which is complete, if the table is read in order; else the smaller half."""
         self.is_least = not self._in_order
         each = list(self._open.items())
         if not self._in_order:

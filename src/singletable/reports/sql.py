@@ -3,8 +3,8 @@
     with open_export("exports", shop) as session:
         session.query("SELECT state, count(*) FROM orders GROUP BY ALL").arrow
 
-A query reads. DuckDB is told to reach no file but the export's, to load no extension and to keep that; and a statement
-that is not a SELECT is refused before it is run.
+A query reads. DuckDB may reach only the export's files, may not load extensions, and can't change these settings; a
+statement that is not a SELECT is refused before it runs.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def open_export(
     if not as_exported and (changed := manifest.changed(datasets)):
         raise InvalidRequest(
             f"{', '.join(changed)} in {store.url}: declared otherwise when this export was made",
-            hint="Export again; or say as_exported=True (--as-exported) to ask it as it is.",
+            hint="Export again; or pass as_exported=True (--as-exported) to ask the old form.",
         )
     return SqlSession(store, manifest, datasets, personal=personal, limits=limits)
 
 
 def open_live(db: BlockingDatabase, *tables: Table, rate: Rate | None = None, personal: bool = True) -> SqlSession:
-    """SQL over tables as they are now: they are scanned once, into a directory that goes with the session.
+    """SQL over the present state of tables: they are scanned once, into a directory that goes with the session.
 
     Half a read unit for each 4 KB, eventually consistent, and as much disk as the export takes. For small tables:
     export a large one, and ask that.
@@ -148,7 +148,7 @@ class SqlSession:
 
     @property
     def place(self) -> str:
-        """Where the export is."""
+        """The address of the export."""
         return self._store.url
 
     @property
@@ -158,12 +158,12 @@ class SqlSession:
 
     @property
     def datasets(self) -> tuple[DatasetFiles, ...]:
-        """What the export holds, and the classes that it has no item of."""
+        """The datasets of the export, and the classes without items in it."""
         return tuple(self._files.values())
 
     @property
     def views(self) -> Mapping[str, str]:
-        """What can be asked, with a line of description: the datasets with rows or a class, then the relations."""
+        """The views, each with a line of description: the datasets with rows or a class, then the relations."""
         said = {each.name: each.description.partition("\n")[0] for each in self._files.values()}
         return said | {each.name: f"{each.left} with its {each.right}" for each in self.relations}
 
@@ -190,7 +190,7 @@ class SqlSession:
 
     # --- what is open -------------------------------------------------------------------------------------------------
     def _settings(self) -> Iterator[Step]:
-        """What closes the database to all but the files of the export."""
+        """The settings that close the database to all but the files of the export."""
         yield "run", "SET TimeZone = 'UTC'", None
         if self.limits is not None and self.limits.megabytes is not None:
             yield "run", f"SET memory_limit = '{self.limits.megabytes}MB'", None
@@ -227,7 +227,7 @@ class SqlSession:
                 yield relation_comment(relation)
 
     def _source(self, name: str) -> Iterator[Step]:
-        """What gives the rows of a dataset in SQL, and the step that it takes."""
+        """The SQL that returns the rows of a dataset, and the step that it takes."""
         each = self._files[name]
         paths = [str(path) for path in self._on_disk.paths(each)]
         schema = self._schemas.get(name)
@@ -250,6 +250,6 @@ def _refuse_equal_columns(datasets: Iterable[DatasetFiles]) -> None:
         counts = Counter(column.name.lower() for column in dataset.columns)
         if twice := [name for name, count in counts.items() if count > 1]:
             raise InvalidRequest(
-                f"{dataset.entity or dataset.name} has attributes that SQL does not tell apart: {', '.join(twice)}",
+                f"{dataset.entity or dataset.name} has attributes with the same name in SQL: {', '.join(twice)}",
                 hint="Names that differ in more than their case can be asked.",
             )

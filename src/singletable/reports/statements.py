@@ -1,4 +1,4 @@
-"""What a question reads: the views, tables and functions in it, from the syntax tree that DuckDB makes of it."""
+"""The reads of a question: the views, tables and functions in it, from DuckDB's syntax tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from singletable.errors import InvalidRequest
 _FUNCTIONS: Final = frozenset({"unnest", "range", "generate_series", "repeat", "repeat_row"})
 """Table functions that read nothing. Others read files, or run a text that nobody has looked at."""
 _CATALOGUE: Final = "duckdb_"
-"""What the names of functions begin with that tell about views and settings."""
+"""The prefix of functions that list views and settings."""
 _SCHEMAS: Final = frozenset({"information_schema", "pg_catalog"})
 _PLAIN = re.compile(r"\w+").fullmatch
 """A name that no file has, nor what the session registered: those have a dot or a space."""

@@ -25,9 +25,9 @@ class Stats:
         return f"<Stats of {self.table.name}>"
 
     def predict(self, sample: float | None = None) -> Prediction:
-        """What `read` will take, by the size that DescribeTable tells. Two requests, no units.
+        """Predict the cost of `read`, by the size that DescribeTable returns. Two requests, no units.
 
-        NotConfigured where the table is missing, InvalidRequest for a sample that is not a part.
+        Raises NotConfigured if the table is missing, InvalidRequest for a sample outside 0 to 1.
         """
         return self.db.run(measurement.predict(self.db.port, self.table, sample))
 
@@ -45,7 +45,7 @@ class Stats:
 
         One scan, eventually consistent: half a read unit for each 4 KB of the table, or of the sample; and requests to
         its stream, which take no units, for the oldest `changes` of a day. Memory does not grow with the table. Writes
-        nothing. InvalidRequest for a sample that is not a part, or too many segments.
+        nothing. Raises InvalidRequest for a sample outside 0 to 1, or too many segments.
         """
         flow = measurement.read_shape(
             at_rate(self.db.port, rate),

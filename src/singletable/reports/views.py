@@ -28,7 +28,7 @@ def _covered(name: str, type: str) -> str:
 
 
 def empty_rows(dataset: DatasetFiles) -> str:
-    """What gives the columns of a dataset without a file, and no row."""
+    """SQL that returns the columns of a dataset without a file, and no row."""
     names = ", ".join(f"NULL::VARCHAR AS {quoted(column.name)}" for column in dataset.columns)
     return f"(SELECT {names} WHERE false)"
 
@@ -67,7 +67,7 @@ def relation_view(
 
 
 def relation_comment(relation: Relation) -> str:
-    """What the view of a relation is."""
+    """The description of a relation's view."""
     names = " and ".join(join.column for join in relation.joins)
     said = (
         f"{relation.left} with the {relation.right} that its {names} {'mentions' if relation.is_mention else 'names'}"
@@ -87,11 +87,11 @@ def _columns(dataset: DatasetFiles, alias: str, prefix: str, covered: frozenset[
 
 
 def parquet_rows(paths: Iterable[str]) -> str:
-    """What gives the rows of Parquet files."""
+    """SQL that returns the rows of Parquet files."""
     return f"read_parquet([{', '.join(map(text, paths))}])"
 
 
 def names_in(query: str, known: Sequence[str]) -> list[str]:
-    """Those of the names that a query may mean: they stand in its text."""
+    """The names that a query may mean: they are in its text."""
     lower = query.lower()
     return [name for name in known if name.lower() in lower]

@@ -1,4 +1,4 @@
-"""Finding shards to read: the stream's shards against the leases, and a fair share of those that are free."""
+"""Finding shards to read: the stream's shards against the leases, and a fair share of the free ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARGIN_SECONDS = 15 * 60.0
 further ahead of the service's: requests signed by such a clock are refused."""
 
 _FRESH_SECONDS = 10.0
-"""For this long a consumer with `start="now"` may begin at the end of a shard; later it could miss records."""
+"""The time for which a consumer with `start="now"` may begin at the end of a shard; later it could miss records."""
 
 
 @dataclass(eq=False)
@@ -45,9 +45,9 @@ class Search:
     """Takes every free shard, not only its share."""
     observations: leases.LeaseObservations
     began_at: float
-    """By the monotonic clock."""
+    """Seconds of the monotonic clock."""
     looked_at: float = -math.inf
-    """By the monotonic clock."""
+    """Seconds of the monotonic clock."""
     left: list[str] = field(default_factory=list[str])
     """The shards that are not over and that this worker does not hold."""
 
@@ -69,7 +69,7 @@ class Search:
         )
 
     def look_soon(self) -> None:
-        """Look again at once: a shard is over, and its children may be read."""
+        """Look again at once: a shard has ended, and its children may be read."""
         self.looked_at = -math.inf
 
     def is_due(self) -> bool:
@@ -188,7 +188,7 @@ def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: 
 
 
 async def _register_consumer(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
-    """Which stream the consumer reads, and since when; stored the first time."""
+    """Read the consumer's stream and the time of its start; stored the first time."""
     kind: Any = consumer.state.consumer
     key: Any = consumer.state.consumer.by_name(consumer.name)
     with leases_needed(port, consumer.state):

@@ -1,4 +1,4 @@
-"""What is erased of a consumer: dead letters whose item is the subject's, or names it. They hold both images whole."""
+"""The items of a consumer that an erasure deletes: dead letters of the subject's items, or of items that name it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ChangeBelongings(LayerBelongings):
         try:
             letters = await all_dead_letters(port, self.consumer.state, self.consumer.name)
         except NotConfigured:
-            return []  # no worker has run: there is no table of leases
+            return []  # no worker has run: the table of leases is missing
         return [self._letter(letter) for letter in letters if self._is_of(letter, subjects)]
 
     def _letter(self, letter: DeadLetter) -> Belonging:
@@ -80,7 +80,7 @@ def _refers(table: Table, references: Sequence[Reference], item: Item, subjects:
 
 
 def _images(letter: DeadLetter) -> Iterator[Item]:
-    """The images of a record; none where what is stored is damaged, which the check tells."""
+    """The images of a record; nothing for a damaged one, which the check reports."""
     with suppress(SingletableError):
         images = letter.record.dynamodb
         for image in (images.old_image, images.new_image):

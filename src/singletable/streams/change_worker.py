@@ -23,7 +23,7 @@ class ChangeWorker:
 
     `worker.run()` works until SIGTERM; `worker.drain()` handles what is in the stream now, for tests and
     scripts. Any number of workers share the shards of the stream. Raises InvalidRequest for anything but an
-    Database, NotSupported where the engine is known to have no streams.
+    Database, NotSupported if the engine is known to lack streams.
     """
 
     def __init__(self, db: Blocking, changes: Changes) -> None:
@@ -77,7 +77,7 @@ class ChangeWorker:
     ) -> None:
         """Handle what is in the stream, including changes the handlers make, and return: for tests and scripts.
 
-        Waits until the lease of a worker that died is over; Unavailable where another worker is alive. A read
+        Waits until the lease of a worker that died expires; Unavailable if another worker is alive. A read
         of each shard for each answer, and the leases' writes.
         """
         self._check_functions()
@@ -88,7 +88,7 @@ class ChangeWorker:
         """Returns a function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures.
 
         Records are handled in their order. The first that fails is reported, and Lambda sends it again with all that
-        follow. Lambda's own settings say how often, and where a record goes that never succeeds.
+        follow. Lambda's own settings limit the tries, and name the destination of a record that never succeeds.
         """
         self._check_functions()
 
@@ -108,21 +108,21 @@ class ChangeWorker:
         """Call the handlers of a dead letter once more, here and now; where they succeed it is deleted.
 
         Raises what a handler raises, and the dead letter stays. Later changes of its item were handled before it: a
-        handler that must not go back reads the item itself. NotFound where it is no longer a dead letter. Two requests.
+        handler that must not go back reads the item itself. NotFound if it is no longer a dead letter. Two requests.
         """
         self._check_functions()
         return self.db.run(flows.retry(self.db.port, self.changes.consumer, dead_letter))
 
     def drop(self, dead_letter: DeadLetter) -> None:
-        """Delete a dead letter without handling its change. A query and a delete. NotFound where it is no longer one.
+        """Delete a dead letter without handling its change. A query and a delete. NotFound if it is no longer one.
 
-        What its handlers would have done is left undone.
+        The work of its handlers is left undone.
         """
         return self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
 
     def check(self) -> list[Finding]:
-        """What is not as it should be: dead letters, leases without a shard, tries of what is done. Two requests and
-        more: it reads all that the worker keeps."""
+        """Return the findings: dead letters, leases without a shard, tries of finished changes. Two requests or more:
+        it reads all of the worker's items."""
         return self.db.run(flows.check(self.db.port, self.changes.consumer))
 
     def _check_functions(self) -> None:

@@ -107,7 +107,7 @@ class Changes:
             )
         if table.definition.stream is None:
             raise DeclarationError(
-                "the table has no stream", table=table.name, hint='Say Table(..., stream="new_and_old").'
+                "the table has no stream", table=table.name, hint='Declare Table(..., stream="new_and_old").'
             )
         self.table, self.name = table, name
         self._leases_in: LeasesIn = leases
@@ -144,7 +144,7 @@ class Changes:
         A change of the source is written to all holders concurrently, one write each. A new holder, or one whose copy
         was written by hand, is checked against the source: a consistent read and a write. Where the pattern reads an
         index, it is read again once the index can't lag any more. Holders are up to date when the stream is drained.
-        Raises DeclarationError where holders and source can't be found from each other.
+        Raises DeclarationError if holders and source can't be found from each other.
         """
         for handler in copy_updater(self.table, pattern, to).handlers():
             self._add(handler)
@@ -160,12 +160,12 @@ class Changes:
         return self._router.gaps
 
     def checks(self) -> LayerChecks:
-        """What `db.check(table, changes)` looks for besides records: the state of this consumer."""
+        """The checks of `db.check(table, changes)`, beyond those of records: the state of this consumer."""
         whole = WholePass(self.table, f"changes of {self.name}", partial(check, consumer=self.consumer))
         return LayerChecks(self.table, (), (whole,))
 
     def belongings(self) -> LayerBelongings:
-        """What `Erasure(db, table, changes)` finds besides records: dead letters of the subject's items."""
+        """The finds of `Erasure(db, table, changes)`, beyond records: dead letters of the subject's items."""
         return ChangeBelongings(self.consumer)
 
     @cached_property
@@ -197,18 +197,18 @@ def _check_key(table: Table, handler: Handler) -> None:
 
 
 _CHANGES_OF: WeakKeyDictionary[Table, WeakSet[Changes]] = WeakKeyDictionary()
-"""The consumers of each table that this program has declared, as long as they are referenced."""
+"""The consumers of each table that this program has declared, while they are referenced."""
 
 
 def changes_of(table: Table) -> list[Changes]:
-    """The consumers of a table that this program has declared, by name; of a name that was declared anew, the last."""
+    """The consumers of a table that this program has declared, by name; of two with one name the last."""
     return list({made.name: made for made in sorted(_CHANGES_OF.get(table, ()), key=lambda made: made.name)}.values())
 
 
 def _check_view(table: Table, handler: Handler) -> None:
     """Refuse a stream without the images that a handler needs."""
     if lack := handler.lacks_in(STREAM_VIEWS[table.definition.stream or "keys"]):
-        raise DeclarationError(lack, table=table.name, hint='Say Table(..., stream="new_and_old").')
+        raise DeclarationError(lack, table=table.name, hint='Declare Table(..., stream="new_and_old").')
 
 
 def _check_expiry(table: Table, handler: Handler) -> None:

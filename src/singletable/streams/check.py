@@ -1,8 +1,8 @@
 """Check: the invariants of a consumer's state. It reads that state and the stream's shards, and nothing else.
 
-* there are no dead letters, and each that there is can be read
-* every lease is one of the stream's shards, or of one that is over
-* a shard is over only after its parent
+* a consumer has no dead letters; each one can be read
+* every lease is for one of the stream's shards, or for one that has ended
+* a shard ends only after its parent
 * a change that is tried again lies behind its shard's position
 """
 

@@ -1,4 +1,4 @@
-"""What a worker takes: the consumer with its handlers, and the options."""
+"""The arguments of a worker: the consumer with its handlers, and the options."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BUFFER_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How a worker works; seconds throughout."""
+    """The options of a worker; times are in seconds."""
 
     start: Start = "horizon"
-    """Where a new consumer begins: with the oldest record, a day back, or with the next change."""
+    """The start of a new consumer: the oldest record, a day back, or the next change."""
     lease_seconds: float = 10.0
     """After this time without a heartbeat other workers take its shards."""
     tries: int = 5
@@ -33,7 +33,7 @@ class WorkerOptions:
     """Between two reads of a shard without new records."""
     checkpoint_seconds: float = 1.0
     buffer_bytes: int = BUFFER_BYTES
-    """Of records that wait in memory, over all shards; each shard has an even share."""
+    """The limit for records that wait in memory, over all shards; each shard has an even share."""
 
     def __post_init__(self) -> None:
         if self.lease_seconds <= 0 or self.tries < 1 or self.backoff_seconds < 0 or self.poll_seconds <= 0:

@@ -106,7 +106,7 @@ class CopyUpdater(CopyWriter):
             raise unreadable.error
 
     async def _holders(self, port: Port, found: Sequence[Any], unreadable: OnUnreadable) -> list[Any]:
-        """The holders on a page, or those that its items lead to: one more round trip."""
+        """The holders on a page, or the ones that its items lead to: one more round trip."""
         own = [item for item in found if isinstance(item, self.pattern.captured.owner)]
         if self.holder is self.pattern.captured.owner:
             return own
@@ -129,7 +129,7 @@ class CopyUpdater(CopyWriter):
 
 
 def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> CopyUpdater:
-    """What `keep_copies` does for a pattern. Raises DeclarationError where it can't be done."""
+    """The handler of `keep_copies` for a pattern. Raises DeclarationError for a pattern without one."""
     if not _is_pattern(pattern):
         raise DeclarationError(
             "keep_copies() takes the access pattern that finds the holders by their source",

@@ -39,11 +39,11 @@ class DeadLetter:
     tries: int
     at: datetime
     packed: bytes = field(repr=False)
-    """The payload, compressed, as it is stored."""
+    """The stored payload, compressed."""
 
     @property
     def payload(self) -> bytes:
-        """The record as JSON: keys and both images. Raises Corrupt where what is stored is damaged."""
+        """The record as JSON: keys and both images. Raises Corrupt if the payload is damaged."""
         try:
             return zlib.decompress(self.packed)
         except zlib.error:
@@ -51,7 +51,7 @@ class DeadLetter:
 
     @property
     def record(self) -> StreamRecord:
-        """The record. Raises Corrupt where what is stored is damaged."""
+        """The record. Raises Corrupt if the payload is damaged."""
         try:
             (record,) = read_records(b"[" + self.payload + b"]")
         except (msgspec.MsgspecError, ValueError):
@@ -127,7 +127,7 @@ async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> l
 async def dead_letter_at(
     port: Port, state: StateEntities, consumer: str, stream: str, shard: str, sequence: str
 ) -> DeadLetter | None:
-    """One dead letter, by its place; None where it was retried or dropped. One request, a unit for each 4 KB."""
+    """One dead letter, by its place; None if it was retried or dropped. One request, a unit for each 4 KB."""
     query: Any = state.dead_letter.by_sequence(consumer, stream, shard, sequence)
     with leases_needed(port, state):
         items: list[DeadLetterItem] = await flows.read_all(port, query.consistent())

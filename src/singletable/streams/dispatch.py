@@ -32,7 +32,7 @@ async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: 
 
 
 async def handle_record(port: Port, router: Router, record: StreamRecord) -> BaseException | None:
-    """Call a record's handlers; returns the first error, or None where all have returned.
+    """Call a record's handlers; returns the first error, or None if all have returned.
 
     FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
     """

@@ -1,4 +1,4 @@
-"""What handlers receive: a change of one entity, with its old and new state; or a gap in the stream."""
+"""The arguments of handlers: a change of one entity, with its old and new state; or a gap in the stream."""
 
 from __future__ import annotations
 

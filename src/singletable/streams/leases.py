@@ -14,7 +14,7 @@
     OVER      DELETE           GONE   any worker, once the stream no longer has the shard
     HELD      DELETE           GONE   a worker that took the lease of such a shard, and reported the gap
 
-No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` with each of
+No clocks are compared. A worker remembers when it first saw a lease unchanged; a live owner raises `beats` with each of
 its writes.
 """
 
@@ -81,12 +81,12 @@ def state_of(lease: LeaseItem) -> State:
 
 
 LeaseSnapshot = tuple[int, int, str]
-"""What a live owner changes: fence, beats and position."""
+"""The fields that a live owner changes: fence, beats and position."""
 
 
 @dataclass
 class LeaseObservations:
-    """When each lease was first seen as it is, by this worker's monotonic clock."""
+    """The time when each lease was first seen in its present state, by this worker's monotonic clock."""
 
     seconds: float
     """A lease that doesn't change for this long has lost its owner."""
@@ -119,7 +119,7 @@ async def make(port: Port, item: Entity) -> bool:
 
 
 async def take(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -> LeaseItem | None:
-    """Become the owner of a lease that was seen to be free; None where it has changed since, or is over."""
+    """Become the owner of a lease that was seen to be free; None if it has changed since, or its shard has ended."""
     kind: Any = state.lease
     changes = attr(kind.owner).set(owner), attr(kind.fence).set(lease.fence + 1), attr(kind.wanted_by).set("")
     seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats)
@@ -131,7 +131,7 @@ async def take(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -
 async def heartbeat(
     port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str | None = None
 ) -> LeaseItem | None:
-    """Renew a lease that is held; with a position it is a checkpoint too. None where the lease was lost."""
+    """Renew a lease that is held; with a position it is a checkpoint too. None if the lease was lost."""
     kind: Any = state.lease
     changes = [attr(kind.beats).set(beats)]
     if position is not None:
@@ -175,7 +175,7 @@ async def request_release(port: Port, state: StateEntities, lease: LeaseItem, ow
 async def _write(
     port: Port, state: StateEntities, lease: LeaseItem, event: Event, *changes: Update
 ) -> LeaseItem | None:
-    """Change a lease under its fence; None where it was lost."""
+    """Change a lease under its fence; None if it was lost."""
     kind: Any = state.lease
     changed = await _change(port, state, lease, event, changes, attr(kind.fence) == lease.fence)
     return changed if changed is not None and changed.fence == lease.fence else None

@@ -1,5 +1,5 @@
-"""Reading a stream's records as they are: every shard, each after its parent, without a lease. Nothing is written.
-Where records may be missing, it says so.
+"""Reading a stream's raw records: every shard, each after its parent, without a lease. Nothing is written. If records
+may be missing, it reports a gap.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Place:
     """The position in a shard."""
 
     iterator: str | None
-    """None where it must be requested."""
+    """The iterator; None if it must be requested."""
     last: str = ""
     """The sequence number of the last record that was read."""
     is_latest: bool = False
@@ -57,21 +57,21 @@ class RecordTail:
     stream: str = ""
     """The stream that is read; "" before the first reading."""
     looked_at: float = -math.inf
-    """By the clock of intervals, as is the next."""
+    """Seconds of the clock of intervals, as the next field."""
     maintained_at: float = -math.inf
     began_at: float = 0.0
     """In seconds since 1970."""
     _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
-    """Of each shard that was begun."""
+    """The position in each shard that was begun."""
     _found: list[StreamRecord | TailedGap] = field(default_factory=list["StreamRecord | TailedGap"])
-    """What was read and not given yet: a request that fails behind it loses nothing."""
+    """The records read but not yet returned: a later request that fails loses nothing."""
     _is_begun: bool = False
 
     def __post_init__(self) -> None:
         self.source = self.port.to(DYNAMODB_STREAMS)
 
     async def read(self) -> list[StreamRecord | TailedGap]:
-        """What has come since the last reading, and gaps where they are; nothing where nothing has.
+        """Return the records since the last call, with gaps in their places; empty without news.
 
         A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
         """

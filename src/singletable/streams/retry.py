@@ -10,7 +10,7 @@ from singletable.streams.dispatch import handle_record
 
 
 async def retry(port: Port, consumer: Consumer, change: DeadLetter) -> None:
-    """Handle it, and delete it; raises what a handler raises. NotFound where it was handled before."""
+    """Handle it, and delete it; raises a handler's error, and NotFound if it was handled before."""
     await _check_there(port, consumer, change, "retry")
     error = await handle_record(port, consumer.router, change.record)
     if error is not None:
@@ -19,7 +19,7 @@ async def retry(port: Port, consumer: Consumer, change: DeadLetter) -> None:
 
 
 async def drop(port: Port, consumer: Consumer, change: DeadLetter) -> None:
-    """Delete it without handling it. NotFound where it is no longer there, or was stored anew since it was read."""
+    """Delete it without handling it. NotFound if it is gone, or was stored again since it was read."""
     await _check_there(port, consumer, change, "drop")
     await forget(port, consumer.state, change)
 
@@ -31,5 +31,5 @@ async def _check_there(port: Port, consumer: Consumer, change: DeadLetter, verb:
             f"{consumer.name!r} has no dead letter with this sequence number",
             table=consumer.state.table.name,
             operation=verb,
-            hint="It was retried or dropped before: dead_letters() returns those that are left.",
+            hint="It was retried or dropped before: dead_letters() returns the remaining ones.",
         )

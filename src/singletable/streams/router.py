@@ -26,8 +26,8 @@ from singletable.values import json_decoder
 What = Literal["inserted", "modified", "removed", "expired"]
 _SETS = frozenset({"SS", "NS", "BS"})
 _SWITCH = (
-    'Say Table(..., stream="new_and_old"). A view can\'t be changed: `singletable plan` and `apply` end the stream and '
-    "begin another, whose ARN an event source mapping then needs."
+    'Declare Table(..., stream="new_and_old"). A view can\'t be changed: `singletable plan` and `apply` end the stream '
+    "and begin another, whose ARN an event source mapping then needs."
 )
 
 
@@ -47,7 +47,7 @@ class Handler(Struct, frozen=True):
         return inspect.iscoroutinefunction(self.function)
 
     def lacks_in(self, view: str) -> str:
-        """What it lacks in a stream of this view, spelled as the service does; "" where it has what it needs."""
+        """The image that it lacks in a stream of this view, in the service's spelling; "" if it lacks nothing."""
         needed = "NEW_IMAGE" if self.what == "inserted" else "NEW_AND_OLD_IMAGES"
         if view in (needed, "NEW_AND_OLD_IMAGES"):
             return ""

@@ -37,12 +37,12 @@ class Entry:
     record: StreamRecord
     place: Place
     size: int = 0
-    """Of its images as they came, in bytes."""
+    """The bytes of its images, as received."""
     tries: int = 0
     wait_until: float = 0.0
-    """By the clock of intervals."""
+    """Seconds of the clock of intervals."""
     error: BaseException | None = None
-    """What its last try ended with, until that is written down."""
+    """The error of its last try, until it is written down."""
     is_own: bool = False
     """It holds no memory of the answer that it came in."""
 
@@ -99,7 +99,7 @@ class HeldShard:
     has_news: bool = False
     """A record of the application was done since the last checkpoint."""
     size: int = 0
-    """Of the records that are not done, in bytes."""
+    """The bytes of the unfinished records."""
     _order: deque[Place] = field(default_factory=deque[Place])
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
@@ -172,7 +172,7 @@ class HeldShard:
             self.has_news |= not place.is_system
 
     def detach_from_answers(self) -> None:
-        """What stays for longer than a round must not keep an answer of the service in memory."""
+        """Copy the records that stay for longer than a round, so that they don't keep the answers in memory."""
         for queue in self.queues.values():
             for entry in queue:
                 entry.detach_from_answer()

@@ -20,11 +20,11 @@ _log = logging.getLogger("singletable.streams")
 _MOST_WAITING = 4000
 """Records of one shard that are kept in memory; at this number the shard is not read."""
 _ANSWER_BYTES = 2 * 1024 * 1024
-"""Of one GetRecords: it ends at 1 MB of items, which are more as JSON."""
+"""The most bytes of a GetRecords answer: it ends at 1 MB of items, which are larger as JSON."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
 """Before a throttled shard is read again."""
 _MOST_REFUSALS = 10
-"""Of one shard in a row, in a drain."""
+"""The refusals in a row that a drain accepts for one shard."""
 
 
 @dataclass(eq=False)

@@ -46,12 +46,12 @@ async def all_shards(port: Port, stream: str) -> list[Shard]:
 
 
 def newest(shards: Sequence[Shard]) -> set[str]:
-    """The shards without children: those that are written to."""
+    """The shards without children: the ones that get new records."""
     return {shard.id for shard in shards} - {shard.parent for shard in shards if shard.parent}
 
 
 def readable_shards(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> list[Shard]:
-    """The shards that may be read now: they are not over, and their parent is over or gone."""
+    """The shards that may be read now: they have not ended, and their parent has ended or is gone."""
     there = {shard.id for shard in shards}
 
     def is_over(id: str) -> bool:

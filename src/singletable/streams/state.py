@@ -1,4 +1,4 @@
-"""What a consumer keeps stored: the stream it reads, leases with their checkpoints, tries, dead
+"""The stored state of a consumer: the stream it reads, leases with their checkpoints, tries, dead
 letters.
 
 These are entities like any other, of a table of their own, `<table>-leases`; or of the very table whose changes are
@@ -31,7 +31,7 @@ class ConsumerItem(Entity):
 
 
 class LeaseItem(Entity):
-    """Who reads a shard, and its checkpoint. A worker that finds another `fence` than its own has lost it."""
+    """The owner of a shard, and its checkpoint. A worker that finds another `fence` than its own has lost it."""
 
     consumer: str
     stream: str
@@ -82,7 +82,7 @@ class DeadLetterItem(Entity):
 
 @dataclass(frozen=True)
 class StateEntities:
-    """The entities as they are in one table."""
+    """The entities in one table."""
 
     table: Table
     consumer: type[Any]
@@ -93,7 +93,7 @@ class StateEntities:
 
 @cache
 def state_entities(table: Table, leases: LeasesIn) -> StateEntities:
-    """The entities for the changes of a table, stored in it or in a table beside it."""
+    """The entities for the changes of a table, stored in it or in a separate table."""
     stored_in = table if leases == "same" else Table(f"{table.name}-leases")
     return StateEntities(stored_in, *_entities(stored_in))
 

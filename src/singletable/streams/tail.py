@@ -46,7 +46,7 @@ class Tail:
                 self.router.add(Handler(model.type, what, _nothing))
 
     async def read(self) -> list[TailedChange | TailedGap]:
-        """What has come since the last reading, and gaps where they are; nothing where nothing has.
+        """Return the changes since the last call, with gaps in their places; empty without news.
 
         A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
         """

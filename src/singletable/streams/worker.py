@@ -131,7 +131,7 @@ class Worker:
         return read or handled
 
     async def _look(self) -> None:
-        """Where shards can't be listed now, those that are held are read on."""
+        """Look for shards. If they can't be listed now, reading of the held ones continues."""
         try:
             await self.search.look(self.held)
         except PASSING as error:

@@ -32,7 +32,7 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class Access:
-    """What a user wants to do: read a document, or apply a mutation with this name and these arguments."""
+    """A user's wish: read a document, or apply a mutation with this name and these arguments."""
 
     mutation: str = ""
     args: Any = None
@@ -48,14 +48,14 @@ READ = Access()
 Authenticator = Callable[[HttpRequest], Awaitable[str | None] | str | None]
 Authoriser = Callable[[str, str, Access], Awaitable[bool] | bool]
 CreationRule = Callable[[str, str], Awaitable[str | None] | str | None]
-"""For a user and a missing document: the parent under which to create it, or None to leave it missing."""
+"""Returns the parent under which to create a missing document for a user, or None to leave it missing."""
 
 
 Viewer = Callable[[str, str], Awaitable[View | None] | View | None]
-"""For a user and a document: what of it the user sees. None: everything."""
+"""Returns a user's view of a document. None: everything is visible."""
 
 
 async def resolve(returned: Awaitable[T] | T) -> T:
-    """What an application's function returned, awaited where the function is async."""
+    """Return the result of an application's function; await it if the function is async."""
     result: Any = returned
     return cast("T", await result if inspect.isawaitable(result) else result)

@@ -69,14 +69,14 @@ class Applier:
 
 
 def _asked(what: str, mutation: str, ask: Callable[[], Any], result: Result | None) -> Any:
-    """What the application's function returns, from a thread."""
+    """Call an application's function from a thread."""
     try:
         returned = ask()
         if not inspect.isawaitable(returned):
             return returned
         if result is None:
             _close(returned)
-            raise _unanswered(what, "it is async, and there is no event loop", mutation)
+            raise _unanswered(what, "it is async, and no event loop runs", mutation)
         return result(returned)
     except OSError as error:
         raise _unanswered(what, type(error).__name__, mutation) from error

@@ -68,7 +68,7 @@ class Gap(Exception):
 
 
 class Endpoints(Protocol):
-    """What the ASGI application calls; `Sync` implements it."""
+    """The calls of the ASGI application; `Sync` implements them."""
 
     @property
     def limits(self) -> Limits: ...
@@ -93,7 +93,7 @@ class Endpoints(Protocol):
     async def user_of(self, request: HttpRequest) -> str | None: ...
 
     async def admit(self, user: str, document_id: str) -> None:
-        """Raises Missing where the user may not read the document, or it is missing and is not created."""
+        """Raise Missing if the user may not read the document, or it is missing and is not created."""
         ...
 
     async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]: ...

@@ -1,4 +1,4 @@
-"""What is erased of sync: the client groups that are bound to a user, with their clients and the guards of those.
+"""The items of sync that an erasure deletes: a user's client groups, with their clients and the clients' guards.
 
 Sync(documents, ..., belongs_to=User.id)     # what `authenticate` returns is this attribute of a user
 """

@@ -26,7 +26,7 @@ _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 class _Mutation(msgspec.Struct):
     """The fields of every mutation. Their least size bounds the number of pieces."""
 
-    clientID: msgspec.Raw  # noqa: N815 as it is sent
+    clientID: msgspec.Raw  # noqa: N815 the protocol's name
     id: msgspec.Raw
 
 

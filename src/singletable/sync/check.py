@@ -36,7 +36,7 @@ E = TypeVar("E", bound=Entity)
 
 
 class SyncCheck(ItemCheck):
-    """What is wrong with groups and clients, and with the mutations of a table's documents."""
+    """The check of groups and clients, and of the mutations of a table's documents."""
 
     def __init__(self, table: Table, models: Sequence[DocumentModel]) -> None:
         self.table, self.models, self.keys = table, models, group_keys(table)
@@ -86,7 +86,7 @@ class SyncCheck(ItemCheck):
 
 
 def sync_checks(table: Table, models: Sequence[DocumentModel]) -> LayerChecks:
-    """What the check of a table looks for in the items of `Sync`."""
+    """The checks of a table for the items of `Sync`."""
     return LayerChecks(table, (SyncCheck(table, models),))
 
 

@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 Recorded = Callable[[Sequence[str]], Awaitable[set[str]]]
 """Returns which of the given clients have a client record in the document."""
 REMEMBERED = 20_000
-"""How many bindings of groups, and of clients, a process caches."""
+"""The number of bindings of groups, and of clients, that a process caches."""
 
 MOST_PAGES = 100
 """Pages of a group's clients, 1 MB each: a million tabs."""
@@ -82,7 +82,7 @@ def declare_items(table: Table, *, belongs_to: Any = None) -> None:
 
 
 def users_of(table: Table) -> Any:
-    """The attribute that the users of a table's groups are named by; None where no program says so."""
+    """The attribute that names the users of a table's groups; None if no program declares it."""
     return _users.get(table)
 
 

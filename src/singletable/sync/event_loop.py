@@ -1,4 +1,4 @@
-"""What sync needs of the event loop of its ASGI server. Every other module awaits the port, or the server's
+"""The parts of sync that use the event loop of its ASGI server. Every other module awaits the port, or the server's
 functions."""
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _DocumentLock:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.callers = self.finished = self.served = 0
-        """Numbers of callers: all, those that have returned, those whose work has been done."""
+        """Numbers of callers: all; the ones that have returned; the ones whose work is done."""
         self.result = False
 
 

@@ -1,4 +1,4 @@
-"""HTTP over ASGI, as far as three endpoints need it: read a request's head and body, send a reply.
+"""HTTP over ASGI for three endpoints: read a request's head and body, send a reply.
 
 A request that is refused before push or pull raises `Refused`, with the status that the client acts on: 401 makes
 Replicache ask for new credentials, every other status makes it try again later.
@@ -66,7 +66,7 @@ def read_head(scope: Scope) -> HttpRequest:
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by name. Several of one name are joined as HTTP does, so that two credentials are no credential."""
+    """Headers by name. Several of one name are joined as HTTP does, so that two credentials become an invalid one."""
     found: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
@@ -136,7 +136,7 @@ def _check_room(held: InFlight, user: str, size: int, limits: Limits) -> None:
 
 
 def _too_large(most: int) -> Refused:
-    return Refused(413, "too-large", f"the body is over {most} bytes", connection="close")
+    return Refused(413, "too-large", f"the body exceeds {most} bytes", connection="close")
 
 
 async def send_reply(send: Send, reply: Reply) -> None:

@@ -1,4 +1,4 @@
-"""What sync keeps of a table, to be read: for the check of a table, an erasure, and roles."""
+"""Reads of sync's items in a table: for the check of a table, an erasure, and roles."""
 
 from singletable.sync.belongings import SyncBelongings
 from singletable.sync.check import sync_checks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits of the endpoints. A real client reaches none of them in ordinary work.
+    """The limits of the endpoints. A real client doesn't reach them in ordinary work.
 
     A push that a client would repeat for ever is not refused as a whole. Of more than `mutations` mutations the first
     ones are accepted, and the client sends the others again. A mutation over `depth`, `args_bytes` or `values` is
@@ -74,7 +74,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_seconds(self, user: str, now: float) -> float:
-        """0 where a request is allowed, which is then counted; else the seconds until one is. `now` never decreases."""
+        """Return 0 and count the request if it is allowed, else the seconds until one is. `now` never decreases."""
         left, at = self._buckets.pop(user, (float(self._burst), now))
         left = min(self._burst, left + (now - at) * self._per_second)
         passes = left >= 1.0

@@ -65,7 +65,7 @@ async def follow(apply: Apply, document_id: str) -> None:
 
 
 async def follow_message(apply: ApplyTelling, message: Message[Pointer]) -> None:
-    """Apply the inbox of a message's document. Raises RetryLater where a mutation waits for a newer program.
+    """Apply the inbox of a message's document. Raises RetryLater if a mutation waits for a newer program.
 
     The delays double, beginning with two seconds. They end when the mutation is rejected: after
     `Bounds.unknown_seconds`, an hour by default.
@@ -84,7 +84,7 @@ Handler = Callable[[Message[Pointer]], Any]
 def handle_event(
     port: Port, queue: Queue[Pointer], handle: Handler, event: Mapping[str, Any], context: Any
 ) -> Coroutine[Any, Any, dict[str, list[dict[str, str]]]]:
-    """Handle the pointers of a Lambda event. Returns the ids of those that failed."""
+    """Handle the pointers of a Lambda event. Returns the ids of the failed ones."""
     left = getattr(context, "get_remaining_time_in_millis", None)
 
     def has_time() -> bool:

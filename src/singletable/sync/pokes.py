@@ -38,7 +38,7 @@ class Listener:
         """The last version that it was sent."""
         self.ended = False
         self.watch: Watch | None = None
-        """What it is to be sent of presence, where it named its client."""
+        """The presence to send to it, if it named its client."""
 
 
 class Channel:

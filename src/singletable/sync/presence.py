@@ -43,7 +43,7 @@ class Present(msgspec.Struct, frozen=True):
 
 
 class PresenceChange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"gone": "del"}):
-    """What a stream is sent. `clear`: forget all entries that came before."""
+    """An event for a stream. `clear`: forget all entries that came before."""
 
     clear: bool = False
     put: Sequence[Present] = ()
@@ -74,7 +74,7 @@ class _Entry:
 
 @dataclass(eq=False)
 class Watch:
-    """What one stream has not been sent yet."""
+    """The changes that one stream has not been sent yet."""
 
     who: Who
     signal: Signal
@@ -84,7 +84,7 @@ class Watch:
 
 
 class _Room:
-    """The entries of one document, and the streams that are told of them."""
+    """The entries of one document, and the streams that receive them."""
 
     def __init__(self) -> None:
         self.entries: dict[Who, _Entry] = {}
@@ -136,7 +136,7 @@ class Presence:
             self._drop_if_empty(document_id, room)
 
     def take(self, document_id: str, watch: Watch) -> PresenceChange | None:
-        """What the stream is to be sent now; None where nothing changed, or its last event was too short a time ago."""
+        """Take the event to send to the stream now; None if nothing changed, or its last event was too recent."""
         room = self._rooms[document_id]
         self._expire(room)
         if self.due_in(watch) > 0:

@@ -2,7 +2,7 @@
 
     push  {pushVersion: 1, clientGroupID, profileID, schemaVersion, mutations: [{clientID, id, name, args, timestamp}]}
           -> {}
-             args is an object; null, or none, where a mutator is called without any
+             args is an object; null, or missing, for a mutator that is called without any
     pull  {pullVersion: 1, clientGroupID, profileID, schemaVersion, cookie}
           -> {cookie, lastMutationIDChanges: {clientID: id}, patch: [{op: put | del | clear, key, value}]}
              the cookie is a version's number; of a client that sees a view {order: number, view: name}
@@ -63,7 +63,7 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A push, with at most as many mutations as the limit."""
+    """A push. Its mutations don't exceed the limit."""
 
     group: str
     schema: str
@@ -211,7 +211,7 @@ def _mutation(fields: Any, limits: Limits) -> Pushed:
 
 
 def read_id(fields: Mapping[str, Any], name: str) -> str:
-    """An id that the client chose: printable ASCII, which is valid in keys, logs and events as it is."""
+    """An id that the client chose: printable ASCII, which is valid in keys, logs and events unchanged."""
     value = fields.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
         raise _malformed(name, f"a text of 1 to {MOST_ID_CHARACTERS} characters")

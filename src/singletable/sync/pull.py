@@ -76,7 +76,7 @@ class Puller:
     most_versions: int
 
     async def read_start(self, port: Port, document_id: str) -> PullStart:
-        """The beginning of a pull; one round trip. Raises NotFound where the document is missing."""
+        """Begin a pull; one round trip. Raises NotFound if the document is missing."""
         await ready(port, self.context.model.table)
         inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
         operations: list[Any] = [
@@ -189,7 +189,7 @@ class Puller:
 def _shown_json(
     contents: Contents, stored: tuple[CollectionModel[Any], Content], name: str, sight: Sight
 ) -> bytes | None:
-    """The content as JSON, upcast where it has an older schema version; None where the view hides it."""
+    """The content as JSON, upcast from an older schema version; None if the view hides it."""
     collection, content = stored
     found = collection.codec.json_of(contents.read(content))
     is_shown = sight.where[name] is None or sight.shows(name, collection.codec.decode_json(found))

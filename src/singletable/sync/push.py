@@ -31,7 +31,7 @@ class PushResult:
     refusal: Refusal | None = None
     """The group or a client is unknown, or belongs to another user. Nothing was stored."""
     skipped: int = 0
-    """Mutations that were not stored, as they come after a missing id, or are too far ahead."""
+    """The number of mutations not stored: they come after a missing id, or are too far ahead."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pusher:
     seen: Bindings
 
     async def push(self, port: Port, user: str, document_id: str, asked: Push) -> PushResult:
-        """Store a push; it is durable afterwards. Raises NotFound where the document is missing.
+        """Store a push; it is durable afterwards. Raises NotFound if the document is missing.
 
         Four round trips for a known group and known clients; one more where the inbox holds mutations of the same
         clients.

@@ -66,7 +66,7 @@ class NewVersion(Protocol):
 
 
 class AsyncDocuments(Protocol):
-    """Documents of an `AsyncDatabase`, as far as sync uses them."""
+    """The part of an `AsyncDatabase`'s documents that sync uses."""
 
     @property
     def db(self) -> Awaiting: ...
@@ -140,7 +140,7 @@ class Sync:
         return await self._process(document_id)
 
     def checks(self) -> LayerChecks:
-        """What `db.check(table, sync)` looks for besides records."""
+        """The checks of `db.check(table, sync)`, beyond those of records."""
         return sync_checks(self._context.model.table, [self._context.model])
 
     async def check(self) -> list[Finding]:
@@ -165,7 +165,7 @@ class Sync:
         visibility_seconds: int = 30,
         wait_seconds: int = 5,
     ) -> int:
-        """Handle the pointers of a queue until SIGTERM, SIGINT or `stop`. Returns how many it handled."""
+        """Handle the pointers of a queue until SIGTERM, SIGINT or `stop`. Returns the number handled."""
         with stopping(stop, signals) as should_stop:
             return await consume(
                 self._db.port,
@@ -180,11 +180,11 @@ class Sync:
     # --- what the ASGI application calls
     # --------------------------------------------------------------------------------
     async def user_of(self, request: HttpRequest) -> str | None:
-        """Who a request is from, by `authenticate`; None for nobody."""
+        """The user of a request, by `authenticate`; None for nobody."""
         return await resolve(self._authenticate(request)) or None
 
     async def admit(self, user: str, document_id: str) -> None:
-        """Raises Missing where the user may not read the document, or it is missing and is not created."""
+        """Raise Missing if the user may not read the document, or it is missing and is not created."""
         if not await resolve(self._authorise(user, document_id, READ)):
             raise Missing
         if document_id not in self._existing:
@@ -196,7 +196,7 @@ class Sync:
     async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]:
         """The refusal, if any. Otherwise the mutations are durable, and the processor is notified.
 
-        Raises Gap where some mutations were not accepted.
+        Raises Gap if some mutations were not accepted.
         """
         port = self._db.port
         pushed = await self._pusher.push(port, user, document_id, await self._permitted(user, document_id, push))
@@ -209,7 +209,7 @@ class Sync:
         return None, partial(self._apply_inbox, document_id) if self._processor == "inline" else None
 
     async def _permitted(self, user: str, document_id: str, push: Push) -> Push:
-        """The push. Where the user may make none of its mutations now, all are marked, to be rejected without
+        """Return the push. If the user may not make any of its mutations now, all are marked, to be rejected without
         arguments.
 
         Otherwise each mutation is authorised when it is applied.
@@ -223,7 +223,7 @@ class Sync:
         return replace(push, mutations=refused)
 
     async def _may_now(self, user: str, document_id: str, access: Access) -> bool:
-        """Whether the user may do it now; True where `authorise` is unavailable, as it is called again later."""
+        """True if the user may do it now, or `authorise` is unavailable: it is called again later."""
         try:
             return bool(await resolve(self._authorise(user, document_id, access)))
         except (OSError, Unavailable):
@@ -235,7 +235,7 @@ class Sync:
     async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
         """The answer. Mutations that are still in the inbox, as after a crash, are applied after it has been sent.
 
-        Those of the group itself are applied first where the processor is inline: its pull then shows them.
+        An inline processor applies those of the group itself first: its pull then shows them.
         """
         port = self._db.port
         owner = Owner(user, self._context.model.words.document, document_id)
@@ -260,7 +260,7 @@ class Sync:
         return partial(self._apply_inbox, document_id)
 
     async def _apply_inbox(self, document_id: str) -> None:
-        """Apply the inbox. What keeps failing stays in it, for the next push or pull."""
+        """Apply the inbox. A mutation that keeps failing stays in it, for the next push or pull."""
         for tried in range(_TRIES):
             try:
                 while await self._locks.run(document_id, lambda: self._apply_next(document_id)):

@@ -25,18 +25,18 @@ from singletable.errors import InvalidValue
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of one key of the client view, as it is to be made."""
+    """One change to make of one key of the client view."""
 
     key: str
     """`shapes/s1`, or the document's word in lower case for its scalars."""
     was: Any = None
-    """What must be there: of an object the attributes that change, if they must be there. None: no item."""
+    """The value that must be stored: of an object, the attributes that change and must exist. None: no item."""
     to: Any = None
-    """What it becomes: those attributes, those that go left out. None: no item."""
+    """The new value: those attributes, without the removed ones. None: no item."""
 
 
 def revise_draft(draft: Document, edits: Sequence[Edit]) -> list[str]:
-    """Make those edits whose items are what they were. Returns the keys of which something was kept as it is.
+    """Make the edits whose items are unchanged. Returns the keys of items that were kept in part or whole.
 
     Of an item that is there before and after, each attribute is compared by itself. One that an edit makes must be
     missing, one that it removes must be as a whole what it was. InvalidValue for a key of no collection.
@@ -76,7 +76,7 @@ def _revise_scalars(draft: Any, edit: Edit) -> bool:
 
 
 def revised(now: Any, edit: Edit) -> tuple[Any, bool]:
-    """What an item becomes by an edit, and whether nothing of it was kept."""
+    """The item after an edit, and whether the edit applied completely."""
     if not (_is_object(now) and _is_object(edit.was) and _is_object(edit.to)):
         return (edit.to, True) if same(now, edit.was) else (now, False)
     made, is_whole = dict(now), True

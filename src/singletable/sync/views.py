@@ -7,7 +7,7 @@
 
 A pull sends what the view shows and nothing else, neither a content nor an id. An item that leaves the view is removed
 on the client, one that enters it is put. The cookie names the view, so that a client whose view has changed is sent
-everything anew. A mutation works on what its user sees: a hidden item is missing for it, and can't be overwritten.
+everything again. A mutation works on its user's view: a hidden item is missing for it, and can't be overwritten.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Shown(Generic[T]):
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of a document: its scalars, and of its collections those that are listed.
+    """The visible part of a document: its scalars, and the listed collections.
 
-    Two views of one name show the same. So the name contains what the predicates depend on besides the content, as the
-    user for items of their own, and it changes when the predicates do. Clients get to know it.
+    Two views of one name show the same. So the name contains everything but the content that the predicates depend on,
+    as the user for items of their own, and it changes when the predicates do. Clients get to know it.
     """
 
     name: str
@@ -71,11 +71,11 @@ class Sight:
 
     view: View | None
     where: Mapping[str, Predicate | None]
-    """For each shown collection what decides about its items; None for all of them."""
+    """The predicate that selects the items of each shown collection; None shows all of them."""
 
     @classmethod
     def of(cls, model: DocumentModel, view: View | None) -> Sight:
-        """Raises DeclarationError where the view lists what is not a collection of the class."""
+        """Build the sight of a view. Raises DeclarationError if the view lists an unknown collection."""
         if view is None:
             return cls(None, dict.fromkeys(model.collections))
         return cls(view, {_name_of(model, each.collection): each.where for each in view.shown})
@@ -85,7 +85,7 @@ class Sight:
         return version if self.view is None else ViewCookie(version, self.view.name)
 
     def version_in(self, cookie: Any) -> int | None:
-        """The version that a client has in this view; None where its cookie is of another view, or is none."""
+        """The version that a client has in this view; None if its cookie is missing or of another view."""
         if self.view is None:
             return cookie if cookie.__class__ is int else None
         fields = cast("dict[str, Any]", cookie) if isinstance(cookie, dict) else {}
@@ -110,7 +110,7 @@ def _name_of(model: DocumentModel, collection: object) -> str:
         if each is collection:
             return name
     raise DeclarationError(
-        f"a view of {model.kind.__name__} shows {collection!r}, which is not a collection of it",
+        f"a view of {model.kind.__name__} shows {collection!r}, which is not one of its collections",
         hint="Name it on the class, as in Shown(Project.shapes).",
     )
 
@@ -136,7 +136,7 @@ def restrict_draft(draft: Document, view: View | None) -> None:
 
 
 class _ShownItems(Items[T]):
-    """The items of a draft that a view shows, and those that the mutation itself has put."""
+    """The items of a draft that a view shows, and the ones that the mutation itself has put."""
 
     def __init__(self, items: Items[T], name: str, sight: Sight) -> None:
         self._items, self._name, self._sight = items, name, sight

@@ -25,7 +25,7 @@ LambdaHandler = Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]
 
 
 class BlockingDocuments(Protocol):
-    """Documents of a `Database`, as far as sync knows them."""
+    """The part of a `Database`'s documents that sync uses."""
 
     @property
     def db(self) -> Blocking: ...

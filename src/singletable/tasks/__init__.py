@@ -16,7 +16,7 @@ conditional write, so of several workers one succeeds.
 
     schedule    an application's transaction puts the item, with its function, arguments, due time and a fence
     find        eight index partitions list what is due by `wake`; the index only says where to look
-    claim       one update, where the task is due and its fence is what was seen: fence + 1, tries + 1, and `wake` is
+    claim       one update, if the task is due and its fence is unchanged: fence + 1, tries + 1, and `wake` is
                 the end of the lease, so that the task is due again if the worker dies
     run         the function, outside of any transaction of the library's
     end         under the claim's fence: the item is deleted, or due again later, or a dead letter
@@ -25,8 +25,8 @@ The fence is what makes this safe: a worker whose lease ran out may still run, b
 worker's claim raised the fence. The function may put the end into its own transaction with `done()`: then its effect
 and its end are one commit, and the effect happens once. Otherwise a task runs at least once.
 
-Tasks of one order run one after the other. Then the task's own item is only its name; what runs is an ordered task, an
-item beside the others of its order, and the lane, one item for each order, says which of them runs. A claim is a
+Tasks of one order run one after the other. Then the task's own item is only its name; an ordered task runs, an item
+next to the others of its order, and the lane, one item for each order, says which of them runs. A claim is a
 transaction of the three, and so is each end; `ordered` has the writes, `ordered_claim` takes the first of a lane.
 
 Begin with `tasks` (what an application declares) and `task_worker_async` (what it calls), then `items` (what is

@@ -1,4 +1,4 @@
-"""What is erased of tasks: those whose arguments name the subject, waiting, running or dead.
+"""The tasks that an erasure deletes: tasks whose arguments name the subject, waiting, running or dead.
 
     @tasks.task(belongs_to={"email": User.email})
     def remind(email: str) -> None: ...
@@ -53,7 +53,7 @@ class TaskBelongings(LayerBelongings):
         return [self._task(item) for item in found.values() if _is_of(item, wanted)]
 
     def _wanted(self, subjects: Sequence[Subject]) -> dict[str, list[tuple[str, Any]]]:
-        """By function: the parameters that name a subject, each with its value as it is stored."""
+        """The parameters that name a subject, by function, each with its stored value."""
         wanted: dict[str, list[tuple[str, Any]]] = {}
         for function in self.functions.values():
             for name, said in function.belongs_to.items():
@@ -85,7 +85,7 @@ def _is_of(item: TaskItem, wanted: Mapping[str, Sequence[tuple[str, Any]]]) -> b
 
 
 async def _delete(tasks: TaskEntities, item: TaskItem, port: Port) -> bool:
-    """Whether it is deleted: not where a worker has claimed it since, or it has ended."""
+    """Delete a task; False if a worker has claimed it since, or it has ended."""
     writes: list[Write] = [Finish(item)]
     if isinstance(item, OrderedTask):
         writes += await _with_order(port, tasks, item)

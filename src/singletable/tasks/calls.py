@@ -50,7 +50,7 @@ class TaskFunction(Generic[P]):
     tries: int
     backoff: Backoff
     belongs_to: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """By parameter, the attribute of the entity whose erasure takes the task with it."""
+    """The attribute of the entity whose erasure also deletes the task, by parameter."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Call:
         """The call as a value. Raises InvalidValue for an argument that is not of its parameter's type."""
@@ -67,7 +67,7 @@ class TaskFunction(Generic[P]):
         return inspect.iscoroutinefunction(self.function)
 
     def bind(self, stored: Mapping[str, Any]) -> Callable[[], Any]:
-        """The function with the stored arguments. Raises Corrupt where they no longer fit its parameters."""
+        """The function with the stored arguments. Raises Corrupt if they no longer fit its parameters."""
         given: dict[str, Any] = {}
         for name, plan in self._plans.items():
             if name in stored:
@@ -87,7 +87,7 @@ class TaskFunction(Generic[P]):
 
     @cached_property
     def _plans(self) -> Mapping[str, Plan]:
-        """How each parameter is stored; made at the first call, when names in annotations are defined."""
+        """The plan of each parameter; made at the first call, when names in annotations are defined."""
         hints = self._hints()
         return {name: self._plan(name, hints.get(name, Any)) for name in self._signature.parameters}
 
@@ -108,7 +108,7 @@ class TaskFunction(Generic[P]):
             raise DeclarationError(error.what, hint=error.hint, attribute=f"{self.name}.{name}") from None
 
     def stored_value(self, name: str, value: Any) -> Any:
-        """A parameter's value as it is stored. InvalidValue."""
+        """A parameter's stored value. Raises InvalidValue."""
         return self._stored({name: value})[name]
 
     def _stored(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class TaskFunction(Generic[P]):
 def _free(plan: Plan, value: Any) -> Any:
     if isinstance(plan, SetPlan) and isinstance(value, (set, frozenset)) and not value:
         return list[Any]()
-    # Through JSON, as it is stored: bytes are text there.
+    # Through JSON, the stored form: bytes are text there.
     return from_attribute_value(msgspec.json.decode(encode(encoded(plan, value))))
 
 
@@ -145,7 +145,7 @@ _HINT = "Let the function take what was stored, or cancel the task."
 
 @dataclass(frozen=True)
 class Call:
-    """What is to run: a task's function with its arguments. A value."""
+    """A task's function with its arguments. A value."""
 
     task: TaskFunction[...]
     arguments: Mapping[str, Any]
@@ -158,7 +158,7 @@ class Call:
 def task_function(
     function: Callable[P, Any], name: str, tries: int, backoff: Backoff, belongs_to: Mapping[str, Any]
 ) -> TaskFunction[P]:
-    """Declare a function. Raises DeclarationError where calls of it could not be stored."""
+    """Declare a function. Raises DeclarationError if calls of it could not be stored."""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _POSITIONAL or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
             raise DeclarationError(

@@ -6,8 +6,8 @@
 * a task's arguments fit the function of its name, and a task that was returned for lack of a function has one here
 * no task is dead, and none could have been claimed for over an hour
 
-An ordered item without its task is not a finding: the task was cancelled, and the item is deleted when it is first.
-What may be a lag of the index is read again after it.
+An ordered item without its task is not a finding: the task was cancelled, and the item is deleted when it comes first.
+A finding that may be a lag of the index is checked again after the lag.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from singletable.tasks.items import (
 )
 
 OVERDUE_SECONDS = 3600.0
-"""How long a worker may be busy with other tasks. One that waits for longer waits for a worker that doesn't run."""
+"""The time that a worker may be busy with other tasks. A task that waits longer waits for a worker that doesn't run."""
 _PAGE = 100
 _LISTED = (State.DUE, State.DEAD)
 _Place = tuple[str, str]
@@ -59,17 +59,17 @@ Functions = Mapping[str, TaskFunction[...]]
 
 
 def task_checks(tasks: TaskEntities, functions: Functions) -> LayerChecks:
-    """What the check of a table with tasks looks for besides records."""
+    """The checks of a table with tasks, beyond those of records."""
     return LayerChecks(tasks.table, (TaskCheck(tasks, functions),), (TaskRows(tasks),))
 
 
 async def check(port: Port, tasks: TaskEntities, functions: Functions) -> list[Finding]:
-    """What is not as it should be; empty for sound tasks."""
+    """Return the findings; empty for sound tasks."""
     return await flows.check_layers(port, [task_checks(tasks, functions)])
 
 
 class TaskCheck(ItemCheck):
-    """What is wrong with tasks. One request for each that the index must list."""
+    """The check of tasks. One request for each task that the index must list."""
 
     def __init__(self, tasks: TaskEntities, functions: Functions) -> None:
         self.tasks, self.functions = tasks, functions
@@ -128,7 +128,7 @@ class TaskRows(Pass):
             await port.sleep(port.traits.index_lag_seconds)
         gone = {place_in(self.table, row) for row in await _missing_rows(port, self.tasks, alone)}
         still = await self._alone(port, [row for row in alone if place_in(self.table, row) not in gone])
-        what = f"{self.tasks.index} has a row, and there is no such task"
+        what = f"{self.tasks.index} has a row of a missing task"
         return [Finding("task.ghost", what, "", place_in(self.table, row)) for row in still]
 
     async def _alone(self, port: Port, rows: Sequence[Item]) -> list[Item]:
@@ -139,7 +139,7 @@ class TaskRows(Pass):
 
 
 def entity_in(tasks: TaskEntities, item: Item) -> Any:
-    """None for other items, and for an item that can't be read, which the records' own check reports."""
+    """The task in an item; None for other items, and for an unreadable one, which the records' own check reports."""
     models: list[Model[Any]] = [model_of(kind) for kind in (tasks.task, tasks.ordered, tasks.lane)]
     try:
         return next((entity for model in models if (entity := model.load(item)) is not None), None)
@@ -148,7 +148,7 @@ def entity_in(tasks: TaskEntities, item: Item) -> Any:
 
 
 async def _missing_rows(port: Port, tasks: TaskEntities, items: Sequence[Item]) -> list[Item]:
-    """Those of the items, or rows, that the index doesn't list where workers look: one request each."""
+    """The items, or rows, that the index doesn't list where workers look: one request each."""
     partition, sort = tasks.table.definition.index_keys(tasks.index)
     seen = {tasks.by_wake(state, shard).partition for state in _LISTED for shard in range(SHARDS)}
     listed = [item for item in items if sort in item and item.get(partition, {}).get("S") in seen]

@@ -29,7 +29,7 @@ class Running:
     """The name of its function."""
     due: datetime
     tries: int
-    """How often it was begun, including this time."""
+    """The number of tries, including this one."""
     fence: int
     """Greater with each claim."""
 
@@ -62,7 +62,7 @@ class Claimed:
     is_extending: bool = False
     """The write of a longer lease is on its way."""
     is_lost: bool = False
-    """It can't be extended any more: it has ended, or another worker has it."""
+    """True if it can't be extended any more: it has expired, or another worker holds it."""
     ends: list[Finish] = field(default_factory=list[Finish])
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ def claimed_now() -> Claimed:
 class NothingToDo(Exception):
     """Raised by a task's function: what it was scheduled for is done, or not needed any more. The task ends as done.
 
-    It is not tried again, and is not a dead letter. An exception of your own may be a subclass of it.
+    It is neither tried again nor a dead letter. An exception of your own may be a subclass of it.
     """
 
 
@@ -120,7 +120,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a task's function ended: with an error, or without."""
+    """The end of a task's function: with an error, or without."""
 
     error: BaseException | None = None
 

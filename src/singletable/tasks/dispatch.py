@@ -38,7 +38,7 @@ _MOST_ORDERED = 25
 
 @dataclass(frozen=True)
 class Pointer:
-    """What a message holds."""
+    """The content of a message."""
 
     key: str
     fence: int
@@ -155,7 +155,7 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDu
 
 
 async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotDue | None:
-    """Run the tasks before it first. Returns NotDue where the lane has to wait."""
+    """Run the tasks before it first. Returns NotDue if the lane has to wait."""
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
     for _ in range(_MOST_ORDERED):

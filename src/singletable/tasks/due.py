@@ -43,7 +43,7 @@ async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> lis
 
 
 async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime | None = None) -> list[Candidate]:
-    """Every task of a state, as the index shows them; with `until`, those that wake by then."""
+    """Every task of a state, from the index; with `until`, only tasks that wake by then."""
     await ready(port, tasks.table)
     candidates: list[Candidate] = []
     wanted: dict[int, Key | None] = dict.fromkeys(range(SHARDS))
@@ -59,7 +59,7 @@ async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime
 
 
 async def all_of(port: Port, tasks: TaskEntities, state: State, unreadable: OnUnreadable = None) -> list[TaskItem]:
-    """The tasks that the index shows in a state, as they are: some may have left it."""
+    """The tasks that the index shows in a state, read from the table: some may have left the state."""
     candidates = await keys_of(port, tasks, state)
     return await get_many(port, [c.key for c in candidates], consistent=True, unreadable=unreadable)
 

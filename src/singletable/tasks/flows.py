@@ -75,7 +75,7 @@ async def drop(port: Port, tasks: TaskEntities, key: str) -> None:
 
 
 async def _dead(port: Port, tasks: TaskEntities, key: str, verb: str) -> PlainTask:
-    """A dead task as it is now."""
+    """Read a dead task."""
     item = await get(port, tasks.by_id(key).consistent())
     if item is None or item.state is not State.DEAD:
         raise _not_dead(tasks, key, verb)
@@ -91,5 +91,5 @@ def _not_dead(tasks: TaskEntities, key: str, verb: str) -> NotFound:
         "no dead task has this key",
         key=tasks.by_id(key),
         operation=verb,
-        hint="TaskWorker(db, tasks).dead_letters() returns those that are.",
+        hint="TaskWorker(db, tasks).dead_letters() returns the dead ones.",
     )

@@ -32,7 +32,7 @@ class TaskLine(Struct, frozen=True):
     is_declared: bool
     """Whether this program has the function."""
     state: str
-    """`waits`, `due`, `sent`, `runs`, `again` (it failed and is tried again), `lost` (its worker's lease is over),
+    """`waits`, `due`, `sent`, `runs`, `again` (it failed and is tried again), `lost` (its worker's lease has expired),
     `dead`, `unreadable`."""
     wake: str
     due: str
@@ -49,11 +49,11 @@ class TaskList(Struct, frozen=True):
     tasks: tuple[TaskLine, ...]
     cursor: str | None
     counted: int
-    """How many were found, up to 25 in each of the eight parts of the index."""
+    """The number found, up to 25 in each of the eight parts of the index."""
     is_all: bool
     """Whether there are no others from here on."""
     overdue: int
-    """Those counted whose time has passed."""
+    """The number whose time has passed."""
 
 
 class TasksSeen(Struct, frozen=True):
@@ -73,7 +73,7 @@ class OrderSeen(Struct, frozen=True):
     runs: str
     """The place of the one that runs: its due time and key; empty for none."""
     until: str
-    """When the lease of the one that runs is over."""
+    """The time when the lease of the running task expires."""
     tasks: tuple[TaskLine, ...]
     cursor: str | None
 
@@ -187,7 +187,7 @@ def _binding(tasks: TaskEntities, state: State) -> tuple[str, ...]:
 
 
 def _opened(port: Port, seal: CursorSeal, tasks: TaskEntities, state: State, cursor: str | None) -> Mapping[str, Key]:
-    """Where each part goes on."""
+    """The position of each part."""
     if cursor is None:
         return {}
     places: Mapping[str, Mapping[str, str]] = seal.open(cursor, _binding(tasks, state), port.now())

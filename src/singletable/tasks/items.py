@@ -39,7 +39,7 @@ SHARDS = 8
 
 
 class State(Enum):
-    """Where a task is. The value is a part of its index key."""
+    """The state of a task. The value is a part of its index key."""
 
     DUE = "Due"
     """It waits for its time, or a worker has claimed it."""
@@ -50,7 +50,7 @@ class State(Enum):
 
 
 class TaskItem(Entity):
-    """A task, or an ordered task, as it is stored.
+    """The item of a task, or of an ordered task.
 
     `wake` is the time at which a worker may claim it: its due time, a lease's end, or a retry time.
     """
@@ -60,7 +60,7 @@ class TaskItem(Entity):
     arguments: dict[str, Any] = field(personal=True)
     state: State
     shard: int | None
-    """None keeps it out of the index."""
+    """The part of the index; None keeps it out of the index."""
     wake: datetime
     due: datetime
     fence: int
@@ -88,7 +88,7 @@ class OrderedTask(TaskItem):
 
 
 class Lane(Entity):
-    """Which ordered task of an order runs; no item while none runs."""
+    """The running task of an order; the item is missing while none runs."""
 
     order: str
     turn: str
@@ -171,7 +171,7 @@ def task_entities(table: Table, index: str) -> TaskEntities:
         @system_key(table)
         @staticmethod
         def by_order(order: str) -> KeyParts:
-            """Which task of an order runs."""
+            """The running task of an order."""
             return (ORDERED_TYPE, f"{order}"), (LANE_SORT,)
 
     return TaskEntities(
@@ -201,7 +201,7 @@ def check_index(table: Table, index: str) -> None:
         known = ", ".join(definition.indexes) or "none"
         raise DeclarationError(
             f"table {table.name} has no index {index!r} for its tasks; it has {known}",
-            hint=f'Say Table(..., indexes=["{index}"]).',
+            hint=f'Declare Table(..., indexes=["{index}"]).',
         )
     if set(definition.index_keys(index)) & set(definition.key):
         raise DeclarationError(

@@ -50,7 +50,7 @@ _ANY_TIME = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
 class ScheduleName(Schedule):
-    """The name of a task that has an order; AlreadyExists where there is a task of its key."""
+    """The name of a task that has an order; raises AlreadyExists if a task has its key."""
 
     def item(self, now: float) -> PlainTask:
         plan = self.plan
@@ -139,7 +139,7 @@ def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
 def claim_ordered(
     tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime
 ) -> tuple[OrderedTask, list[Write]]:
-    """The task as it is when claimed, and the writes of the claim: its item, its lane, and a check of its name."""
+    """The claimed task, and the writes of the claim: its item, its lane, and a check of its name."""
     model = model_for(task)
     claimed = replace(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True)
     changes = [

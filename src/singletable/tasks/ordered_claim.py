@@ -42,7 +42,7 @@ async def claim_first(
     until: datetime,
     runs_here: Collection[tuple[str, str]] = (),
 ) -> OrderedTask | None:
-    """Claim the first of a task's lane, which may be another task; None where the lane has to wait.
+    """Claim the first of a task's lane, which may be another task; None if the lane has to wait.
 
     `runs_here` are the primary keys of what this worker runs, which it never claims again, whatever its clock says.
 

@@ -94,7 +94,7 @@ class QueueWorker:
 
 
 async def handle(worker: Worker, message: Message[Any], counts: Counts) -> None:
-    """Run what a message points to. A message that is not a pointer is logged and deleted."""
+    """Run the task of a message. A message that is not a pointer is logged and deleted."""
     try:
         pointer = msgspec.convert(message.body, Pointer)
     except msgspec.ValidationError:

@@ -1,10 +1,10 @@
 """The states of a task, as data. `outcomes` and `writes` take the stored state of each write from here.
 
     state    event        next       who, and when
-    NEW      SCHEDULE     WAITING    an application's transaction; refused where a task has the key
+    NEW      SCHEDULE     WAITING    an application's transaction; refused if a task has the key
     WAITING  CLAIM        CLAIMED    a worker whose clock is past `wake`; counts a try, raises the fence
     WAITING  CANCEL       CANCELLED  an application's transaction
-    CLAIMED  CLAIM        CLAIMED    another worker, once the lease is over
+    CLAIMED  CLAIM        CLAIMED    another worker, once the lease has expired
     CLAIMED  EXTEND       CLAIMED    the heartbeat of the worker that has it
     CLAIMED  FINISH       DONE       the worker, or the function's own transaction with `done()`
     CLAIMED  RETRY        WAITING    the function raised, and tries are left
@@ -30,7 +30,7 @@ from singletable.tasks.items import State
 
 
 class Phase(Enum):
-    """Where a task is in its life."""
+    """The phase of a task's life."""
 
     NEW = auto()
     WAITING = auto()
@@ -41,7 +41,7 @@ class Phase(Enum):
 
 
 class Event(Enum):
-    """What happens to a task. The value is the verb that errors name."""
+    """An event in a task's life. The value is the verb that errors name."""
 
     SCHEDULE = "schedule"
     CLAIM = "claim"

@@ -69,7 +69,7 @@ class TaskWorker:
         return self.db.run(flows.drain(self.db.port, self.tasks.entities, self.tasks.functions, options, stop))
 
     def send_due(self, queue: Queue[Any], *, within_seconds: float = 900.0) -> int:
-        """Send the tasks to a queue that are due within so many seconds, 15 minutes at most; returns their number.
+        """Send the tasks that are due within some seconds, 15 minutes at most, to a queue; returns their number.
 
         For a schedule, such as a Lambda function called every minute. To a fifo queue only what is due now is sent. A
         message is a pointer: the task itself decides whether it is run. What is overdue by two minutes is sent again.
@@ -101,23 +101,23 @@ class TaskWorker:
         return self.db.run(flows.dead_letters(self.db.port, self.tasks.entities))
 
     def retry(self, key: str) -> None:
-        """Make a dead task due now, with all its tries before it; NotFound where no dead task has that key.
+        """Make a dead task due now, with all its tries before it; raises NotFound if no dead task has it.
 
         A read and a write.
         """
         return self.db.run(flows.retry(self.db.port, self.tasks.entities, key))
 
     def drop(self, key: str) -> None:
-        """Delete a dead task; NotFound where no dead task has that key. A task that was retried meanwhile stays.
+        """Delete a dead task; raises NotFound if no dead task has that key. A task that was retried meanwhile stays.
 
         A read and a write.
         """
         return self.db.run(flows.drop(self.db.port, self.tasks.entities, key))
 
     def check(self) -> list[Finding]:
-        """What is not as it should be; empty for sound tasks. Reads the whole table, and changes nothing.
+        """Return the findings; empty for sound tasks. Reads the whole table, and changes nothing.
 
-        Dead tasks are no finding: `dead_letters` returns them.
+        Dead tasks are not findings: `dead_letters` returns them.
         """
         return self.db.run(flows.check(self.db.port, self.tasks.entities, self.tasks.functions))
 

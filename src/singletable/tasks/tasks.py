@@ -1,4 +1,4 @@
-"""Tasks: the functions of a program whose calls can be scheduled. What they return is added to transactions."""
+"""Tasks: the functions of a program whose calls can be scheduled. Scheduled calls are added to transactions."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Tasks:
         return f"<Tasks of {self.table.name}: {', '.join(self.functions) or 'none'}>"
 
     def checks(self) -> LayerChecks:
-        """What `db.check(table, tasks)` looks for besides records."""
+        """The checks of `db.check(table, tasks)`, beyond those of records."""
         return task_checks(self.entities, self.functions)
 
     def belongings(self) -> LayerBelongings:
-        """What `Erasure(db, table, tasks)` finds besides records: tasks whose arguments name the subject."""
+        """The finds of `Erasure(db, table, tasks)`, beyond records: tasks whose arguments name the subject."""
         return TaskBelongings(self.entities, self.functions)
 
     @property
@@ -126,7 +126,7 @@ class Tasks:
 
         Its calls are stored under `name`, by default the function's own: if it changes, stored tasks have no function.
         `tries` includes the first. `belongs_to={"email": User.email}` says whose a task is: an erasure of the user
-        deletes those that have the user's value as that argument. Raises DeclarationError for a name that is taken, and
+        deletes the tasks with the user's value as that argument. Raises DeclarationError for a name that is taken, and
         for parameters without names.
         """
 
@@ -154,17 +154,17 @@ class Tasks:
     def at(self, due: datetime, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
         """Schedule a call at a time, or as soon as possible after it.
 
-        `key` names the task for `cancel`, and makes it unique: the transaction fails with AlreadyExists where a task of
+        `key` names the task for `cancel`, and makes it unique: the transaction fails with AlreadyExists if a task of
         that key waits, runs or is dead. Tasks of one `order` run one after the other, by their times; those of the same
         time in any order. Costs one item in one index; two items with an order.
 
-        Raises InvalidRequest where `call` is not the call of a task, InvalidValue for an empty key.
+        Raises InvalidRequest if `call` is not the call of a task, InvalidValue for an empty key.
         """
         _check_schedule("at", "datetime(2027, 1, 1, tzinfo=timezone.utc)", datetime, due, call)
         return Scheduled(self.entities, call, due, _key_or_random(key), order)
 
     def cancel(self, key: str) -> Cancelled:
-        """Cancel the task of a key; a missing one is not an error. If it runs, it goes on, and its end is refused."""
+        """Cancel the task of that key; it may be missing. If it runs, it goes on, but its end is refused."""
         _check_key(key)
         return Cancelled(self.entities, key)
 
@@ -182,7 +182,7 @@ class Tasks:
 
 
 _TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()
-"""The one Tasks of each table, as long as it is referenced."""
+"""The one Tasks of each table, while it is referenced."""
 
 
 def tasks_of(table: Table) -> Tasks | None:

@@ -58,7 +58,7 @@ class Worker:
     _looked_at: float = float("-inf")
     _look_at: float = float("-inf")
     _claimed: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
-    """What this worker has claimed lately, with the fence it had before."""
+    """The tasks that this worker has claimed lately, with the fence of each before the claim."""
     _claimed_order: deque[tuple[str, str]] = field(default_factory=deque[tuple[str, str]])
     _gained: bool = False
     """Whether the list has given a task."""

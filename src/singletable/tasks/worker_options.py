@@ -1,4 +1,4 @@
-"""How a worker of tasks works, and what it counts."""
+"""The options of a worker of tasks, and its counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_AT_ONCE = 15
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How a worker works; seconds throughout."""
+    """The options of a worker; times are in seconds."""
 
     at_once: int = 8
     poll_seconds: float = 1.0

@@ -89,7 +89,7 @@ class NewItem(Write):
 
 @dataclass(eq=False)
 class Schedule(NewItem):
-    """A new task; AlreadyExists where a task has its key."""
+    """A new task; raises AlreadyExists if a task has its key."""
 
     tasks: TaskEntities
     plan: Plan
@@ -167,7 +167,7 @@ class Claim(Write):
     now: datetime
     until: datetime
     seen: int | None
-    """The fence as it was read; None where the index does not project it."""
+    """The fence that was read; None if the index does not project it."""
 
     def main(self, current: Any, moment: Moment) -> Part:
         changes = list(self._changes(moment))

@@ -44,7 +44,7 @@ class AwsSettings:
 
     @property
     def region(self) -> str | None:
-        """The region. As in botocore, AWS_DEFAULT_REGION comes first; AWS_REGION, of the other SDKs, precedes the profile."""
+        """The region: as in botocore, AWS_DEFAULT_REGION first; AWS_REGION, of the other SDKs, precedes the profile."""
         environ = self.environ
         return environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or self.text("AWS_REGION", "region")
 

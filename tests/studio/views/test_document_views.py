@@ -115,7 +115,7 @@ def test_the_content_of_an_item_in_both_versions(boards: Boards) -> None:
     assert (added.before.text, "<script>" in added.after.text) == ("", True)
     nothing = seen(boards, item=("shapes", "nothing"), personal=True).content
     assert nothing is not None
-    assert nothing.note == "neither version has it, as far as they were read"
+    assert nothing.note == "neither version has it, in the parts that were read"
     with pytest.raises(NotFound, match="no collection"):
         seen(boards, item=("nothing", "s1"))
 

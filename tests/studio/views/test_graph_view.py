@@ -198,7 +198,7 @@ def test_what_a_class_can_not_read_is_shown_as_it_is_stored(goals: Database) -> 
 
 @pytest.mark.parametrize("key", ["", "GOAL", "GOAL-", "nothing-1", NASTY])
 def test_a_text_that_is_no_node_is_refused_and_nothing_is_sent(goals: Database, key: str) -> None:
-    with goals.meter() as meter, pytest.raises(InvalidRequest, match="not a key of a node"):
+    with goals.meter() as meter, pytest.raises(InvalidRequest, match="not the key of a node"):
         seen(goals, key)
     assert meter.requests == 0
 

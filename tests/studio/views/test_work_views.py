@@ -117,7 +117,7 @@ def test_a_dead_letter_that_is_gone(shop: Shop) -> None:
     shop.drain()
     (line,) = letters(shop).letters
     ChangeWorker(shop.db, shop.changes).drop(ChangeWorker(shop.db, shop.changes).dead_letters()[0])
-    with pytest.raises(NotFound, match="no such dead letter"):
+    with pytest.raises(NotFound, match="the dead letter no longer exists"):
         shop.db.run(letter_seen(shop.db.port, shop.table, shop.consumer, (line.stream, line.shard, line.sequence)))
 
 

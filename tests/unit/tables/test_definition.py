@@ -55,7 +55,7 @@ def test_every_setting() -> None:
     "key", ["", "alias/mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", "a b", f"{KEY}\n"]
 )
 def test_an_encryption_key_is_an_id_or_an_arn(key: str) -> None:
-    with pytest.raises(DeclarationError, match="not an id or ARN of an encryption key"):
+    with pytest.raises(DeclarationError, match="is not the id or ARN of an encryption key"):
         Table("keyed", encryption_key=key)
 
 

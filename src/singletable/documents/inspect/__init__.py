@@ -1,4 +1,4 @@
-"""What documents declare and keep, to be read: for tools that show them, and for the layers above.
+"""Reads of documents' declarations and items, for tools that show them and for the layers above.
 
 Each function that reads is a flow over a port; its docstring says what it costs. `lists` has the classes and some
 documents of each, `versions` a document at a version, `history` its versions, tags and branches, `inbox` what waits.

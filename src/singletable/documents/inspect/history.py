@@ -44,7 +44,7 @@ class BranchSeen(Struct, frozen=True):
     id: str
     origin: str
     version: int
-    """Of the origin, that it began as."""
+    """The origin's version that it branched from."""
     created: str
     is_deleted: bool
 

@@ -1,4 +1,4 @@
-"""What waits in a document's inbox and why, how far its clients are, and its contents that may be deleted."""
+"""A document's waiting mutations with reasons, its clients' progress, and its contents that may be deleted."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class WaitingSeen(Struct, frozen=True):
     principal: Shown
     arguments: Shown
     why: str
-    """What it waits for."""
+    """The reason to wait."""
 
 
 class ClientSeen(Struct, frozen=True):
-    """How far a client's mutations have come."""
+    """The progress of a client's mutations."""
 
     client: str
     last_id: int
@@ -139,7 +139,7 @@ def _waiting(row: InboxRow, why: str, *, personal: bool) -> WaitingSeen:
 def _reasons(
     context: AnyContext, rows: Sequence[InboxRow], clients: Mapping[str, ClientRecord], now: float
 ) -> list[str]:
-    """What each mutation waits for."""
+    """The reason why each mutation waits."""
     found: list[str] = []
     expected: dict[str, int] = {}
     held: dict[str, str] = {}

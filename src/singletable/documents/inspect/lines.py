@@ -11,10 +11,10 @@ from msgspec import Struct
 _AROUND = 3
 """Lines that stayed, shown before and after each change."""
 _MOST_LINES = 2_000
-"""Of one text; longer ones are shown as a whole, the old and the new."""
+"""The most lines of a text to compare; longer texts are shown whole, the old and the new."""
 
 _Change = tuple[str, int, int, int, int]
-"""What `SequenceMatcher.get_opcodes` gives."""
+"""An opcode of `SequenceMatcher.get_opcodes`."""
 
 
 class Line(Struct, frozen=True):

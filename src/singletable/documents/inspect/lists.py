@@ -63,7 +63,7 @@ def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | No
 
 
 def document_class(context: AnyContext) -> DocumentClass:
-    """A class as it is declared. No request."""
+    """The declaration of a class. No request."""
     model = context.model
     return DocumentClass(
         context.kind.__name__,

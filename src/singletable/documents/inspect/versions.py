@@ -23,7 +23,7 @@ from singletable.foundation import get_many
 from singletable.shown_values import MOST_CHARACTERS, Shown, covered, json_lines, shown
 
 MOST_VERSIONS = 20
-"""Versions whose mutations are shown, the newest of those that were asked for."""
+"""The number of versions whose mutations are shown, the newest of the requested ones."""
 MOST_MUTATIONS = 50
 MOST_ITEMS = 50
 """Ids of a collection, and of each list of a difference."""
@@ -42,12 +42,12 @@ class CollectionSeen(Struct, frozen=True):
 
     name: str
     number: int | None
-    """Its own version; None where it was never written."""
+    """Its own version; None if it was never written."""
     count: int
-    """Of the parts that were read."""
+    """The number of items in the parts that were read."""
     parts: int
     read: int
-    """How many of the parts were read."""
+    """The number of parts that were read."""
     items: tuple[ItemSeen, ...]
     after: str | None
     """The id after which the next page begins."""
@@ -62,16 +62,16 @@ class Changed(Struct, frozen=True):
 
 
 class ItemsChanged(Struct, frozen=True):
-    """What differs in a collection: how many ids, and the first of each list."""
+    """The differences in a collection: the numbers of ids, and the first of each list."""
 
     name: str
     counts: Mapping[str, int]
-    """By `added`, `changed`, `removed`."""
+    """The number of ids by `added`, `changed`, `removed`."""
     ids: Mapping[str, tuple[str, ...]]
 
 
 class Difference(Struct, frozen=True):
-    """What differs between two versions."""
+    """The differences between two versions."""
 
     scalars: tuple[Changed, ...]
     collections: tuple[ItemsChanged, ...]
@@ -235,7 +235,7 @@ def _collection(name: str, key: CollectionKey | None, parts: Parts) -> Collectio
 def _page_of(name: str, key: CollectionKey, found: Sequence[CollectionVersion], after: str) -> CollectionSeen:
     """The ids of some parts after one of them."""
     if not found:
-        raise Corrupt(f"version {key.number} of {name} has none of its parts", attribute=name)
+        raise Corrupt(f"version {key.number} of {name} lacks all of its parts", attribute=name)
     places = [(part.spill, id, digest) for part in found for id, digest in sorted(part.items.items()) if id > after]
     shown_ = places[:MOST_ITEMS]
     beyond = len(places) > len(shown_) or found[-1].spill + 1 < found[0].spills
@@ -289,7 +289,7 @@ def _scalars(context: AnyContext, row: Version, *, hidden: bool) -> Iterator[Sho
 
 
 def _values(context: AnyContext, row: Version) -> Mapping[str, Any]:
-    """A version's scalars; as they are stored, where the class can't read them any more."""
+    """A version's scalars; in their stored form if the class can't read them any more."""
     try:
         return scalar_values(context, scalars_of(row))
     except SingletableError:
@@ -354,7 +354,7 @@ async def _content(
         partial(_read, context, row, folder, id, digest) for row, digest in zip((was, now), digests, strict=True)
     ]
     before, after = await port.call_all(calls)
-    note = "" if any(digests) else "neither version has it, as far as they were read"
+    note = "" if any(digests) else "neither version has it, in the parts that were read"
     return ContentSeen(name, id, before, after, compared(before.text, after.text), note)
 
 

@@ -1,4 +1,4 @@
-"""What a graph declares and keeps, to be read: for tools that show it.
+"""Reads of a graph's declarations and items, for tools that show them.
 
 Each function that reads is a flow over a port; its docstring says what it costs. `lists` has the classes and some
 nodes, `node` a node with its edges, `edge_sets` where its edge set and its edges disagree.

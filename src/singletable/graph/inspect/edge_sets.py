@@ -1,4 +1,4 @@
-"""Edge sets beside edges: what a node's set has, and where it and the edges of a page disagree."""
+"""Edge sets compared with edges: the content of a node's set, and its disagreements with the edges of a page."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ does not; not known, as for an edge that comes from another node."""
 
 
 class EdgeSet(Struct, frozen=True):
-    """What a node's edge set has of one type."""
+    """A node's edge set, for one type of edges."""
 
     type: str
     members: int
     counted: int
-    """By the node's counter."""
+    """The number by the node's counter."""
     cap: int
     is_kept: bool
     """False for a type that is declared with mirrors=None."""
@@ -71,7 +71,7 @@ def kept_in(table: Table, reading: Reading, item: Item) -> Kept:
 
 
 def compare(table: Table, reading: Reading) -> list[Disagreement]:
-    """Where the edges of a page and the members in its range disagree."""
+    """The disagreements between the edges of a page and the members in its range."""
     if reading.item is None:
         return []
     found: list[Disagreement] = []
@@ -104,7 +104,7 @@ def _members(table: Table, item: Item) -> Iterator[tuple[AnyEdge, str, str]]:
 
 
 def sets_of(table: Table, kind: type[Node], item: Item | None) -> Iterator[EdgeSet]:
-    """What the edge set has of each type that may go out from the node."""
+    """The edge set for each type that may go out from the node."""
     if item is None:
         return
     members = [edge for edge, _, _ in _members(table, item)]

@@ -65,7 +65,7 @@ def kind_at(table: Table, key: str, reads: Reads = all_classes) -> type[Node]:
     kind = next((each for each in kinds if each.__word__ == word), None)
     if kind is None or not dash or not id:
         words = ", ".join(f"{each.__word__}-<id>" for each in kinds) or "none"
-        raise InvalidRequest("this is not a key of a node", table=table.name, hint=f"The table has nodes {words}.")
+        raise InvalidRequest("this is not the key of a node", table=table.name, hint=f"The table has nodes {words}.")
     return kind
 
 
@@ -143,7 +143,7 @@ class NodeEnds:
         return NodeEnd(key, name, id, label_of(node, personal=self.personal) or id, "there")
 
     def attributes(self, item: Item | None) -> tuple[Shown, ...]:
-        """The node's own attributes; as they are stored, where its class can't read them."""
+        """The node's own attributes; in their stored form if its class can't read them."""
         if item is None:
             return ()
         node = entity_at(self.table, item)
@@ -158,7 +158,7 @@ class NodeEnds:
                 yield Disagreement("a node that this edge joins is not there", edge.__name__, key)
 
     def told(self, disagreements: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
-        """Those that the user may see, without keys that are personal."""
+        """The disagreements that the user may see, without personal keys."""
         return tuple(self._told(each) for each in disagreements if self.may_see(each.type))
 
     def _told(self, one: Disagreement) -> Disagreement:
@@ -168,7 +168,7 @@ class NodeEnds:
 
 
 def label_of(node: Node, *, personal: bool) -> str:
-    """The first text that the node's class declares besides the id and that may be shown; empty without one."""
+    """The first text that the node's class declares after the id and that may be shown; empty without one."""
     hidden = frozenset[str]() if personal else personal_names(type(node))
     for name in model_of(type(node)).by_name:
         value = getattr(node, name, None)
@@ -186,7 +186,7 @@ def has_personal(table: Table) -> bool:
 
 
 def as_node(table: Table, item: Item, *, personal: bool) -> NodeEnd | None:
-    """An item as a node; None where it is none of the table's node classes."""
+    """An item as a node; None if it is not of a node class of the table."""
     try:
         key = place_in(table, item)[0]
         return NodeEnds(table, personal, all_classes).end_of(key, kind_at(table, key), item)

@@ -24,7 +24,7 @@ class NodeClass(Struct, frozen=True):
     word: str
     about: str
     requests: int
-    """What showing one of its nodes takes."""
+    """The requests to show one of its nodes."""
 
 
 class EdgeClass(Struct, frozen=True):

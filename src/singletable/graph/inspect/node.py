@@ -41,7 +41,7 @@ class NodeSeen(Struct, frozen=True):
     sets: tuple[EdgeSet, ...]
     outgoing: Direction
     incoming: Mapping[str, Direction]
-    """By the name of the edge's class."""
+    """The directions by the name of the edge's class."""
     disagreements: tuple[Disagreement, ...]
     expanding: Mapping[str, int]
     """The requests that showing a node takes, by the name of its class; two more where something disagrees."""
@@ -61,8 +61,8 @@ async def node_seen(
     """A node, up to MOST_OUTGOING of its edges from a cursor on, and of each type up to MOST_INCOMING that come to it.
 
     Two round trips: a request for the node, one for its edges, one for each type of edges that may come to it; then
-    the nodes at the other ends, up to 100 a request. Where something disagrees, two more requests say whether it still
-    does. Half a unit for each 4 KB that is read. InvalidRequest for a key that is not a node's, InvalidCursor.
+    the nodes at the other ends, up to 100 a request. After a disagreement, two more requests check whether it persists.
+    Half a unit for each 4 KB that is read. Raises InvalidRequest for a key that is not a node's, InvalidCursor.
     """
     around = _Around(port, seal, table, key, kind_at(table, key), reads)
     await ready(port, table)
@@ -143,7 +143,7 @@ def _reading(table: Table, item: Item | None, page: Any, start: Key | None) -> R
 
 
 async def _disagreements(port: Port, table: Table, key: str, reading: Reading, start: Key | None) -> list[Disagreement]:
-    """Where the edge set and the edges disagree, also when both are read again, consistently."""
+    """The disagreements of edge set and edges that persist when both are read again, consistently."""
     found = compare(table, reading)
     if not found:
         return []

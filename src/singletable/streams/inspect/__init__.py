@@ -1,4 +1,4 @@
-"""What consumers of changes declare and keep, to be read: for tools that show them.
+"""Reads of consumers' declarations and items, for tools that show them.
 
 Each function that reads is a flow over a port; its docstring says what it costs. `consumers` has their shards, leases
 and lag, `letters` the changes that their handlers failed at too often.

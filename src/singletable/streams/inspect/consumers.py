@@ -50,8 +50,8 @@ class ShardSeen(Struct, frozen=True):
     position: str
     wanted_by: str
     lag_seconds: float | None
-    """The age of the application's oldest change after the checkpoint; 0 where there is none, None where it was not
-    measured, or the next 100 changes are all the library's own."""
+    """The age of the application's oldest change after the checkpoint; 0 without one; None if it was not measured, or
+    the next 100 changes are all the library's own."""
     is_in_stream: bool
 
 
@@ -81,7 +81,7 @@ class ConsumerSeen(Struct, frozen=True):
     lag_seconds: float | None
     """The longest of its shards."""
     handles: tuple[str, ...]
-    """What it handles, `contact inserted`; empty for one that is not declared here."""
+    """The changes that it handles, `contact inserted`; empty for a consumer that is not declared here."""
     note: str = ""
 
 
@@ -202,7 +202,7 @@ def _shards_seen(
 
 
 async def _lags(port: Port, table: Table, stream: str, leases: Sequence[LeaseItem]) -> dict[str, float | None]:
-    """How old the oldest change after each checkpoint is, of up to 8 shards that are not over."""
+    """The age of the oldest change after each checkpoint, for up to 8 open shards."""
     open_ = [lease for lease in leases if not lease.is_over and not (lease.is_latest and not lease.position)][
         :MOST_LAGS
     ]

@@ -52,7 +52,7 @@ class LetterSeen(Struct, frozen=True):
     before: tuple[Shown, ...]
     after: tuple[Shown, ...]
     note: str = ""
-    """Why an image is shown as it is stored, or not at all."""
+    """The reason why an image is shown in its stored form, or not at all."""
 
 
 async def letters_seen(
@@ -116,10 +116,10 @@ async def read_letter(port: Port, table: Table, consumer: ConsumerName, place: t
     letter = await dead_letter_at(port, state, consumer.name, *place) if is_known else None
     if letter is None:
         raise NotFound(
-            "there is no such dead letter any more",
+            "the dead letter no longer exists",
             table=state.table.name,
             operation="read",
-            hint="It was retried or dropped. The list shows those that are left.",
+            hint="It was retried or dropped. The list shows the remaining ones.",
         )
     return letter
 
@@ -144,7 +144,7 @@ def _image(record: StreamRecord, side: str) -> Item | None:
 
 
 def _unread(table: Table, item: Item) -> str:
-    return "" if entity_at(table, item) is not None else "no class here can read it: it is shown as it is stored"
+    return "" if entity_at(table, item) is not None else "no class here can read it: its stored form is shown"
 
 
 def _attributes(table: Table, item: Item | None, *, personal: bool) -> tuple[Shown, ...]:
