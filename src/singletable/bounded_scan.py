@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, ready
-from singletable.operations import Item, Key, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Key, Scan, Selection
 
 MOST_SCANNED = 250
 """Items read for one list."""

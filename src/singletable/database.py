@@ -21,8 +21,7 @@ from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transacti
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
 from singletable.tables import Description, Difference
 from singletable.target import Options, Target, port_options
-from singletable.wire import CredentialSource, RetryPolicy, Timeouts
-from singletable.wire.blocking_port import BlockingPort
+from singletable.wire import BlockingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer

@@ -20,8 +20,7 @@ from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transacti
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
 from singletable.tables import Description, Difference
 from singletable.target import Options, Target, port_options
-from singletable.wire import CredentialSource, RetryPolicy, Timeouts
-from singletable.wire.asyncio_port import AwaitingPort
+from singletable.wire import AwaitingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer

@@ -20,7 +20,7 @@ Everything here may change with the layers that use it; applications use `single
 
 from typing import Protocol
 
-from singletable.flow.shells import Awaiting, Blocking
+from singletable.flow import Awaiting, Blocking
 from singletable.records import flows
 from singletable.records.batches import delete_rows, get_at, get_many, put_items
 from singletable.records.belongings import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from singletable.flow import Traits
-from singletable.records.cursors import CursorSeal
+from singletable.records import CursorSeal
 from singletable.wire import CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:

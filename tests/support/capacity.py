@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from singletable.tables.definition import TableDefinition
-from singletable.tables.write_units import WRITE_BYTES, index_units, projected_in, size_units
+from singletable.tables.units import WRITE_BYTES, index_units, projected_in, size_units
 from singletable.values import item_size
 
 READ_BYTES = 4096

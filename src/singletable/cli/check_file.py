@@ -17,7 +17,7 @@ from typing import Any
 import click
 import msgspec
 
-from singletable.flow.durable_files import sync_directory
+from singletable.flow import sync_directory
 from singletable.records import CheckState, RepairMode
 
 _MOST_HEAD_BYTES = 1_000_000

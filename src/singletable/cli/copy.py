@@ -17,7 +17,7 @@ from singletable.cli.session import Session, options_anywhere
 from singletable.database import Database, connect
 from singletable.flow import Rate
 from singletable.foundation import Table
-from singletable.wire.credentials import credentials_from
+from singletable.wire import credentials_from
 
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _UNITS = click.FloatRange(min=0, min_open=True)

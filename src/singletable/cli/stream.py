@@ -12,7 +12,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def tail(
     A stream holds the changes of a day. Nothing is written: workers' checkpoints don't change. A line "gap" says where
     changes are missing: they expired from the stream before they were read.
     """
-    from singletable.flow.stop import stopping
+    from singletable.flow import stopping
     from singletable.streams.inspect import Tail, TailedChange
 
     table = _table_with_stream(module)

@@ -29,7 +29,7 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.failure_text import error_text
-from singletable.flow.calls import refuse_awaitable
+from singletable.flow import refuse_awaitable
 from singletable.operations import MAX_ACTIONS
 from singletable.values import MAX_TRANSACTION_BYTES
 from singletable.values.sizes import text_size

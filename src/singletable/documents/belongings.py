@@ -19,7 +19,7 @@ from singletable.documents.read import any_epoch_row
 from singletable.documents.rows import GcEpoch, Row
 from singletable.errors import NotFound, SingletableError
 from singletable.expressions import first_name, owner_of
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     ANY,
     Belonging,
@@ -33,10 +33,9 @@ from singletable.foundation import (
     ready,
     target_of,
 )
-from singletable.operations import Item, Selection
+from singletable.operations import RAW, Item, Selection
 from singletable.operations import Query as QueryOperation
-from singletable.operations.answers import RAW
-from singletable.tables.write_units import projected_in, write_units
+from singletable.tables import projected_in, write_units
 
 
 class DocumentBelongings(LayerBelongings):

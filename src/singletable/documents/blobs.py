@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
-from singletable.flow.durable_files import DurableDirectories, sync_directory
+from singletable.flow import DurableDirectories, sync_directory
 
 _WRITING = ".writing"
 """The directory in which files are written before they are linked under their names. It is not listed."""

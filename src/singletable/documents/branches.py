@@ -24,7 +24,7 @@ from singletable.documents.retention import epoch_check
 from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_millisecond
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, TransactionConflict
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import Action, Cancelled, TransactWriteItems
 
 D = TypeVar("D", bound=Document)

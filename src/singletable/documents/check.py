@@ -38,7 +38,7 @@ from singletable.documents.rows import (
 )
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt, SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     ANY,
     Finding,

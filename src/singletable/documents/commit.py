@@ -31,7 +31,7 @@ from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import refs_in, submit
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, TransactionConflict, Unavailable
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
 

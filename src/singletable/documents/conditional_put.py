@@ -10,7 +10,7 @@ from singletable.documents.context import Context
 from singletable.documents.rows import InboxRow, Row
 from singletable.errors import OutcomeUnknown, Unavailable
 from singletable.expressions import Condition
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import is_absent, model_for, model_of, plain_guard, put_if
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem
 from singletable.schema import key_of

@@ -12,7 +12,7 @@ from singletable.documents.drafts import checked_scalars
 from singletable.documents.rows import Version, to_the_millisecond
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, InvalidValue
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ready
 from singletable.operations import Action, Cancelled, TransactWriteItems
 from singletable.values import from_attribute_value

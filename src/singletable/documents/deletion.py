@@ -24,7 +24,7 @@ from singletable.documents.read import any_epoch_row, newest, not_found
 from singletable.documents.retention import same_epoch
 from singletable.documents.rows import Branch, GcEpoch, Version, to_the_millisecond
 from singletable.errors import TransactionConflict
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Query, delete_if, delete_rows, get, prepare_query, ready
 from singletable.operations import Action, Cancelled, TransactWriteItems
 

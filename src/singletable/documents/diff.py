@@ -10,7 +10,7 @@ from singletable.documents.context import Context
 from singletable.documents.read import collection_key, hashes_of_all, version_rows
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import Hashes, scalar_values, scalars_of
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 
 @dataclass(frozen=True)

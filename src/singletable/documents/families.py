@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from singletable.documents.context import Context
 from singletable.documents.read import CollectionKey, any_epoch_row, newest
 from singletable.documents.rows import Branch, GcEpoch, Place, Version
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, OnUnreadable, Query, prepare_query, readable
 from singletable.operations import Key
 

@@ -46,7 +46,7 @@ from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, In
 from singletable.documents.submission import refs_in
 from singletable.errors import Denied, NotFound, TransactionConflict, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Query, TryWrite, after, delete_if, is_absent, model_of, ready, update_if
 from singletable.operations import PutItem, Refused
 from singletable.schema import key_of

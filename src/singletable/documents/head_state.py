@@ -14,7 +14,7 @@ from singletable.documents.batches import MAX_MUTATIONS
 from singletable.documents.context import Context
 from singletable.documents.read import client_rows, newest_of, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Query, get_operation, prepare_query
 from singletable.operations import Key
 

@@ -15,7 +15,7 @@ from singletable.documents.mutations import Submission
 from singletable.documents.read import client_rows
 from singletable.documents.rows import ClientRecord, InboxRow
 from singletable.errors import InvalidRequest, Unavailable
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Query, get_many, model_for, prepare_query
 
 Known = Mapping[str, ClientRecord]

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from weakref import WeakKeyDictionary
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 _REMEMBERED = 1000
 

@@ -31,7 +31,7 @@ from singletable.documents.rows import InboxRow, MutationRecord, Version
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import refs_in
 from singletable.errors import NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 AT_ONCE = 16
 """The number of versions whose hashes are read concurrently."""

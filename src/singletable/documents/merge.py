@@ -36,7 +36,7 @@ from singletable.documents.rows import MutationRecord, Place, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.documents.submission import submit_next
 from singletable.errors import InvalidRequest, NotFound, TransactionConflict
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Query
 
 Side = Literal["ours", "theirs"]

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.flow.calls import refuse_awaitable
+from singletable.flow import refuse_awaitable
 from singletable.values.decoders import json_decoder
 
 P = ParamSpec("P")

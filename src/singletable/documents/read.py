@@ -13,7 +13,7 @@ from singletable.documents.mutations import Outcome
 from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     ANY,
     KeyOf,

@@ -26,7 +26,7 @@ from singletable.documents.restore import digest_of_version, restoration
 from singletable.documents.rows import MutationRecord, Version
 from singletable.documents.submission import refs_in, submit_next
 from singletable.errors import InvalidRequest, NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 AT_ONCE = 40
 """The number of mutations that a replay submits together."""

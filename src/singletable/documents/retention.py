@@ -17,7 +17,7 @@ from singletable.documents.families import root_of
 from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import check_if, delete_if, get_many
 from singletable.operations import CheckItem, Refused
 from singletable.schema import key_of

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import (
     ANY,
     BoundKey,

@@ -22,7 +22,7 @@ from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.flow.shells import check_awaiting
+from singletable.flow import check_awaiting
 from singletable.foundation import (
     DEFAULT_LIMIT,
     AwaitingDatabase,

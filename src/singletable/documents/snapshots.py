@@ -12,7 +12,7 @@ from singletable.documents.document import CollectionModel, Document, Items
 from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.flow.calls import call_in_threads
+from singletable.flow import call_in_threads
 from singletable.values import AttributeValue, to_attribute_value
 
 T = TypeVar("T")

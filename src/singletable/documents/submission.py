@@ -24,8 +24,7 @@ from singletable.documents.read import client_rows, epoch_row, not_found, outcom
 from singletable.documents.retention import ensure_contents, epoch_check
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest, TransactionConflict
-from singletable.flow.instants import instant
-from singletable.flow.port import Consumed, Port
+from singletable.flow import Consumed, Port, instant
 from singletable.foundation import ANY, Query, TryWrite, get_many, prepare_query, ready
 from singletable.operations import Cancelled, TransactWriteItems
 

@@ -11,8 +11,7 @@ from singletable.documents.read import epoch_row, newest, version_row
 from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Tag
 from singletable.errors import AlreadyExists, InvalidValue, TransactionConflict
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Page, Query, delete_if, page
 from singletable.operations import Cancelled, TransactWriteItems
 

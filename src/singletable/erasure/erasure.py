@@ -8,8 +8,7 @@ from typing import Any
 from singletable.erasure import execution
 from singletable.erasure.execution import Progress
 from singletable.erasure.receipt import ErasurePlan, Receipt
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_blocking
+from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, HasBelongings, Query, Table
 from singletable.schema import Whole
 

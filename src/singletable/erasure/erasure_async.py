@@ -7,8 +7,7 @@ from typing import Any
 from singletable.erasure import execution
 from singletable.erasure.execution import Progress
 from singletable.erasure.receipt import ErasurePlan, Receipt
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, HasBelongings, Query, Table
 from singletable.schema import Whole
 

@@ -15,9 +15,7 @@ from singletable.erasure.journal import BATCH, Journal, at, open_journal
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, remaining
 from singletable.erasure.search import Found, Root, Search, root_of
 from singletable.errors import NotFound, SingletableError
-from singletable.flow.meter import Meter
-from singletable.flow.port import Port
-from singletable.flow.rate import Rate, at_rate
+from singletable.flow import Meter, Port, Rate, at_rate
 from singletable.foundation import Belonging, HasBelongings, Kept, Query, Subject, Table, belongings_of
 from singletable.migrations.apply_lease import release, take
 from singletable.migrations.leased_port import LeasedPort

@@ -16,8 +16,7 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from singletable.expressions import Condition, Given, Stored
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import Belonging, Table, erasures_of, flows, model_for, put_if
 from singletable.migrations import ApplyRefused
 from singletable.operations import Refused

@@ -9,9 +9,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.errors import NotConfigured, NotSupported, Unavailable
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Belonging, Kept, Table, fill_parts_of, flows, transfers_of
-from singletable.tables.backups import list_backups, recovery
+from singletable.tables import list_backups, recovery
 
 STREAM_HOURS: Final = 24
 CLOCKS_DIFFER: Final = timedelta(minutes=1)

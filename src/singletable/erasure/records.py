@@ -13,7 +13,7 @@ from typing import Any
 
 from singletable.errors import ConditionFailed, NotFound
 from singletable.expressions import attr
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
     Claim,
@@ -30,7 +30,7 @@ from singletable.foundation import (
     value_as_read,
 )
 from singletable.operations import Cancelled, Item, Refused, TransactWriteItems
-from singletable.tables.write_units import Projected, write_units
+from singletable.tables import Projected, write_units
 
 
 def deletion(

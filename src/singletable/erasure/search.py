@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from singletable.erasure.records import clearing, deletion
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     GUARD_TYPE,
     MIGRATION_TYPES,
@@ -50,7 +50,7 @@ from singletable.foundation import (
 from singletable.operations import Item
 from singletable.records import usual_segments
 from singletable.schema import Whole
-from singletable.tables.write_units import projected_in
+from singletable.tables import projected_in
 
 _AT_ONCE = 16
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from singletable.exchange.table_copy import Copied
     from singletable.exchange.table_exports import TableExports
     from singletable.exchange.table_exports_async import AsyncTableExports
-    from singletable.tables.exports import TableExport
+    from singletable.tables import TableExport
 
 __all__ = [
     "UNKNOWN",

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from singletable.errors import Unavailable
 from singletable.exchange.store_faults import faults
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 if sys.platform != "win32":  # the module must import where exports are only read
     import fcntl

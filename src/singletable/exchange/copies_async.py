@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.table_copy import Copied, CopyOptions, Progress, copy_table
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 
 

@@ -38,8 +38,7 @@ from singletable.foundation import (
     migration_models,
     models_of,
 )
-from singletable.operations import Item, read_item
-from singletable.operations.answers import encode
+from singletable.operations import Item, encode, read_item
 from singletable.values import Codec, Field
 from singletable.values.plans import Scalar
 

@@ -15,7 +15,7 @@ from typing import IO, Final
 from singletable.exchange.claims import LOCK, LockClaim
 from singletable.exchange.gate import check_size, path_in
 from singletable.exchange.store_faults import faults, gone_on_failure, missing
-from singletable.flow.durable_files import DurableDirectories, sync_directory
+from singletable.flow import DurableDirectories, sync_directory
 
 _WRITING: Final = ".writing-"
 

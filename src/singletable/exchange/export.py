@@ -57,12 +57,9 @@ from singletable.exchange.unfinished import (
     delete_folder,
     delete_unkept,
 )
-from singletable.flow.instants import instant
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, instant, patiently
 from singletable.foundation import Table, ready
-from singletable.operations import Item, Scan, Selection
-from singletable.operations.answers import encode
+from singletable.operations import Item, Scan, Selection, encode
 from singletable.records import usual_segments
 
 MOST_SEGMENTS: Final = 16

@@ -12,8 +12,7 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_blocking
+from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 
 

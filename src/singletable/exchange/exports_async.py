@@ -11,8 +11,7 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 
 

@@ -24,11 +24,10 @@ from singletable.exchange.import_files import ImportFormat, Row, Unknown, format
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import SUMMARY, DataFile, TableExportFiles, open_table_export
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.graph import Edge
-from singletable.operations import Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Scan, Selection
 
 PAGE: Final = 500
 """Rows between two checkpoints."""

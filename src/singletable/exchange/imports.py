@@ -16,8 +16,7 @@ from singletable.exchange.import_files import ImportFormat, Unknown
 from singletable.exchange.import_parts import ImportSource, TablePart, dataset_of, source_at
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_blocking
+from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 
 

@@ -21,8 +21,7 @@ from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
 from singletable.exchange.formats import Format
 from singletable.exchange.gate import MOST_NAMES, Count, DatasetName, ExportId, FilePath
 from singletable.exchange.stores import Store
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1

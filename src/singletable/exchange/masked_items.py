@@ -21,8 +21,7 @@ from singletable.foundation import (
     personal_names,
     type_in,
 )
-from singletable.operations import Item, PutItem, read_item
-from singletable.operations.answers import encode
+from singletable.operations import Item, PutItem, encode, read_item
 
 _KEPT_ROLES = ("expires", "version")
 """What the library counts and ends items by names nobody."""

@@ -16,8 +16,7 @@ from singletable.exchange.datasets import unknown_row
 from singletable.exchange.masked_items import ItemMask
 from singletable.exchange.masks import Mask
 from singletable.foundation import COVERED, GUARD_TYPE, MIGRATION_TYPES, Table, type_in
-from singletable.operations import Item, read_item
-from singletable.operations.answers import encode
+from singletable.operations import Item, encode, read_item
 
 _LEFT_OUT: Final = frozenset({GUARD_TYPE, *MIGRATION_TYPES})
 _NO_CLASS: Final = "no class of this program has the type, so what in it is personal is not known"

@@ -12,10 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow.port import Consumed, Operation, Port
-from singletable.flow.ready_tables import ReadyTables
-from singletable.flow.request import Request, Response
-from singletable.flow.wrapped_port import WrappedPort
+from singletable.flow import Consumed, Operation, Port, ReadyTables, Request, Response, WrappedPort
 
 T = TypeVar("T")
 _BY_TABLE: Final = ("RequestItems", "Responses", "UnprocessedItems", "UnprocessedKeys")

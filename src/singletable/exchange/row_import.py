@@ -42,8 +42,7 @@ from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import TransferRecord, open_record
-from singletable.flow.patience import patiently
-from singletable.flow.port import FAN_OUT, Port
+from singletable.flow import FAN_OUT, Port, patiently
 from singletable.foundation import (
     MIGRATION_TYPES,
     RECORD_TYPE,

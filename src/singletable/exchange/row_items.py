@@ -12,8 +12,7 @@ from singletable.exchange.foreign_text import exact_json
 from singletable.exchange.import_files import Row
 from singletable.foundation import Model, Table, type_in
 from singletable.graph import Edge
-from singletable.operations import Item, read_item
-from singletable.operations.answers import encode
+from singletable.operations import Item, encode, read_item
 
 BLANK: Final = "(blank)"
 """Of a row without cells, which is not bad."""

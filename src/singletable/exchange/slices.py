@@ -20,8 +20,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from singletable.errors import InvalidValue, SingletableError
-from singletable.flow.patience import patiently
-from singletable.flow.port import FAN_OUT, Port
+from singletable.flow import FAN_OUT, Port, patiently
 from singletable.foundation import (
     TOP,
     Model,

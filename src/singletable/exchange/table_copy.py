@@ -28,8 +28,7 @@ from singletable.exchange.private_state import private_store
 from singletable.exchange.slices import Slices
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.transfers import TransferRecord, open_record
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, patiently
 from singletable.foundation import (
     GUARD_TYPE,
     MIGRATION_TYPES,
@@ -46,8 +45,7 @@ from singletable.foundation import (
     transfers_of,
     type_in,
 )
-from singletable.operations import Item, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Scan, Selection
 from singletable.records import CheckOptions, usual_segments
 from singletable.tables import describe, differences, set_ttl
 

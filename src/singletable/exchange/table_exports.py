@@ -6,11 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from singletable.errors import InvalidRequest
-from singletable.flow.shells import check_blocking
+from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
-from singletable.tables import exports
-from singletable.tables.backups import Progress
-from singletable.tables.exports import TableExport
+from singletable.tables import Progress, TableExport, exports
 
 
 class TableExports:

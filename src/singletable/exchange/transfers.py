@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.exchange.stores import Store
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, patiently
 from singletable.foundation import Table, delete_if, flows, model_for, transfers_of
 from singletable.operations import PutItem
 

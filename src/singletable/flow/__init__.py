@@ -26,33 +26,111 @@ Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells`
 `ready_tables` and `fork_safe_lock` serve the ports. No module here knows a transport: those are in `wire`.
 """
 
-from singletable.flow.capabilities import CAPABILITIES, Capability
+from typing import TYPE_CHECKING
+
+from singletable.flow.capabilities import CAPABILITIES, OPERATIONS, Capability, lacking
 from singletable.flow.driver import FlowSuspended, drive
-from singletable.flow.meter import Meter, OperationCount, unmetered
-from singletable.flow.port import Consumed, Port, Traits
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.ready_tables import ReadyTables
+from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.flow.meter import (
+    ACTIVE,
+    Meter,
+    OperationCount,
+    RoundTrips,
+    count_answer,
+    count_throttle,
+    count_try,
+    count_units,
+    note_estimate,
+    unmetered,
+)
+from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
+from singletable.flow.rate import Rate, at_rate, unrated
+from singletable.flow.ready_tables import ReadyTables, ThreadSafeReadyTables
 from singletable.flow.request import Request, Response
 from singletable.flow.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
+from singletable.flow.wrapped_port import WrappedPort
+from singletable.late_names import late_names
+
+if TYPE_CHECKING:
+    from singletable.flow.calls import call_in_loop, call_in_threads, refuse_awaitable
+    from singletable.flow.durable_files import DurableDirectories, sync_directory
+    from singletable.flow.instants import instant
+    from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer, LambdaHandler
+    from singletable.flow.patience import patiently, until
+    from singletable.flow.shells import Awaiting, Blocking, check_awaiting, check_blocking, is_of_shell, refuse_async
+    from singletable.flow.stop import Stop, stopping
+    from singletable.flow.transitions import Transitions
+    from singletable.flow.worker import Heartbeat, Kernel
 
 __all__ = [
+    "ACTIVE",
     "CAPABILITIES",
     "DYNAMODB",
     "DYNAMODB_STREAMS",
+    "FAN_OUT",
+    "OPERATIONS",
     "SQS",
+    "AsyncLambdaHandler",
+    "Awaiting",
+    "Blocking",
     "Capability",
     "Consumed",
+    "DurableDirectories",
     "FlowSuspended",
+    "ForkSafeLock",
+    "Heartbeat",
+    "Kernel",
+    "LambdaAnswer",
+    "LambdaHandler",
     "Meter",
+    "Operation",
     "OperationCount",
     "Port",
     "Rate",
     "ReadyTables",
     "Request",
     "Response",
+    "RoundTrips",
     "Service",
+    "Stop",
+    "ThreadSafeReadyTables",
     "Traits",
+    "Transitions",
+    "WrappedPort",
     "at_rate",
+    "call_in_loop",
+    "call_in_threads",
+    "check_awaiting",
+    "check_blocking",
+    "count_answer",
+    "count_throttle",
+    "count_try",
+    "count_units",
     "drive",
+    "instant",
+    "is_of_shell",
+    "lacking",
+    "note_estimate",
+    "patiently",
+    "refuse_async",
+    "refuse_awaitable",
+    "stopping",
+    "sync_directory",
     "unmetered",
+    "unrated",
+    "until",
 ]
+
+# What layers and workers need, and a program that only reads and writes does not.
+__getattr__ = late_names(
+    __name__,
+    calls="call_in_loop call_in_threads refuse_awaitable",
+    durable_files="DurableDirectories sync_directory",
+    instants="instant",
+    lambda_handler="AsyncLambdaHandler LambdaAnswer LambdaHandler",
+    patience="patiently until",
+    shells="Awaiting Blocking check_awaiting check_blocking is_of_shell refuse_async",
+    stop="Stop stopping",
+    transitions="Transitions",
+    worker="Heartbeat Kernel",
+)

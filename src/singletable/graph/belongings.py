@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from singletable.errors import TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
     KeyOf,
@@ -38,7 +38,7 @@ from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, node_key, stored_
 from singletable.graph.read import incoming
 from singletable.graph.tombstones import HoldTombstone, is_ended, set_tombstone
 from singletable.operations import Item
-from singletable.tables.write_units import projected_in, size_units, write_units
+from singletable.tables import projected_in, size_units, write_units
 
 
 def edges_around(node: Node) -> list[Query[Any]]:

@@ -7,15 +7,14 @@ from itertools import islice
 from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, ready
 from singletable.graph.edge_items import Listing, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
 from singletable.graph.node_items import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
-from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
-from singletable.operations.answers import RAW
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, RAW, BatchGetItem, BatchWriteItem, Item, Key
 
 _TRIES = 12
 _SIDE_BY_SIDE = 16

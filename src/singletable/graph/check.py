@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Finding,
     ItemCheck,
@@ -47,7 +47,7 @@ from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.graph.repairs import repair_of_edge, repair_of_set
 from singletable.operations import Item
-from singletable.tables.read_units import READ_BYTES
+from singletable.tables import READ_BYTES
 
 _BUCKETS = 64
 """The sums of digests of an index: if one disagrees, one 64th of the rows is compared with the items."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Model, Unreadable, commit, load_or_tell, open_query, read_page, ready
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge

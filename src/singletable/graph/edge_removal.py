@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.errors import NotFound, TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     GuardedWrite,
     KeyOf,
@@ -26,8 +26,7 @@ from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listin
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Unlink
 from singletable.graph.tombstones import HoldTombstone, is_ended
-from singletable.operations import Item, Key, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Key, Query, Selection
 
 EDGES_A_TRANSACTION = 48
 """Each takes up to two items, the edge and its source. With the node itself that is 97 of a transaction's 100 items."""

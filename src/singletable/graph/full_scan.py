@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.graph.edges import is_edge
-from singletable.operations import Item, Key, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Key, Scan, Selection
 
 _PAGE = 500
 

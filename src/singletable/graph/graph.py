@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from singletable.expressions import Update
-from singletable.flow import drive
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_blocking
+from singletable.flow import Rate, at_rate, check_blocking, drive
 from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, KeyOf, OnUnreadable
 from singletable.graph import flows
 from singletable.graph.edges import Edge

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from singletable.expressions import Update
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, KeyOf, OnUnreadable
 from singletable.graph import flows
 from singletable.graph.edges import Edge

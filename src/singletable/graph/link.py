@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
 from singletable.expressions import Update
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for
 from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edge_removal import without_source

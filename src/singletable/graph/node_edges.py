@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from singletable.flow.port import FAN_OUT, Port
+from singletable.flow import FAN_OUT, Port
 from singletable.foundation import Table, entity_at, model_for
 from singletable.graph.edge_items import counter_of, listing_of
 from singletable.graph.edge_removal import others_in, partition_query

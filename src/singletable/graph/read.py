@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     TOP,
     CursorSeal,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from singletable.expressions import AttributeChange, Condition, Stored
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     GuardedWrite,
     KeyOf,

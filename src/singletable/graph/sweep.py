@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Table, Write, commit, entity_at, items_at, ready, type_in
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import hold_absence, remove_edges, without_source

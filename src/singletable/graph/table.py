@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, overload
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, plain
 from singletable.graph.belongings import GraphBelongings, edges_around
 from singletable.graph.check import graph_checks

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from singletable.errors import Corrupt, NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Claim,
     KeyOf,

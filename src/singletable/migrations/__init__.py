@@ -22,7 +22,7 @@ from singletable.migrations.prices import Prices, prices_of, read_prices
 from singletable.migrations.refusals import ApplyRefused, PlanRefused
 from singletable.migrations.shared_rate import SharedRate
 from singletable.migrations.steps import Doing, Done, Estimate, Outcome, Plan, Step
-from singletable.tables.backups import Backup, Recovery
+from singletable.tables import Backup, Recovery
 
 if TYPE_CHECKING:
     from singletable.migrations.backups_async import AsyncBackups

@@ -20,13 +20,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import Table, apply_lease_of, check_if, model_for, model_of, put_if, record_of, update_if
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import ApplyRefused
-from singletable.operations import Cancelled, CheckItem, GetItem, PutItem, Refused, TransactWriteItems
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Cancelled, CheckItem, GetItem, PutItem, Refused, TransactWriteItems
 
 LEASE_SECONDS: Final = 30.0
 """An owner whose beats did not change for so long counts as dead."""

@@ -8,11 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from singletable.errors import NotSupported
-from singletable.flow.shells import check_blocking
+from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
-from singletable.tables import backups
-from singletable.tables.backups import Backup, Recovery
-from singletable.tables.backups import Progress as StateProgress
+from singletable.tables import Backup, Recovery, backups
+from singletable.tables import Progress as StateProgress
 
 
 class Backups:

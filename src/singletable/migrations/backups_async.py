@@ -7,11 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 from singletable.errors import NotSupported
-from singletable.flow.shells import check_awaiting
+from singletable.flow import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
-from singletable.tables import backups
-from singletable.tables.backups import Backup, Recovery
-from singletable.tables.backups import Progress as StateProgress
+from singletable.tables import Backup, Recovery, backups
+from singletable.tables import Progress as StateProgress
 
 
 class AsyncBackups:

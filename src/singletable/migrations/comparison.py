@@ -22,10 +22,7 @@ from singletable.migrations.fill import moving_keys
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import PlanRefused
 from singletable.migrations.steps import Step
-from singletable.tables import Description, differences
-from singletable.tables.changes import Setting
-from singletable.tables.definition import MAX_INDEXES
-from singletable.tables.live_settings import LiveSettings
+from singletable.tables import MAX_INDEXES, Description, LiveSettings, Setting, differences
 
 
 class Live(Struct, frozen=True):

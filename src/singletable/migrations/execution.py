@@ -8,9 +8,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from singletable.errors import SingletableError, Unavailable
-from singletable.flow.meter import Meter
-from singletable.flow.port import Port
-from singletable.flow.rate import Rate, at_rate
+from singletable.flow import Meter, Port, Rate, at_rate
 from singletable.foundation import Table, maintain_stream, ready
 from singletable.migrations.apply_lease import release, take, write_record
 from singletable.migrations.fill import Filled, fill
@@ -19,12 +17,13 @@ from singletable.migrations.model_document import document_of
 from singletable.migrations.plans import outline
 from singletable.migrations.refusals import ApplyRefused
 from singletable.migrations.steps import Doing, Done, Outcome, Plan, Step
-from singletable.tables import create, describe
-from singletable.tables.changes import (
+from singletable.tables import (
     IndexProgress,
     Setting,
     apply_setting,
+    create,
     create_index,
+    describe,
     drop_index,
     remove_setting,
     wait_for_index,

@@ -17,9 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
-from singletable.flow.patience import patiently
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Port, Request, Response, patiently
 from singletable.foundation import (
     Captured,
     Finding,
@@ -40,8 +38,7 @@ from singletable.foundation import (
     type_in,
 )
 from singletable.migrations.needed import Unknown, after, declaration_of, needed
-from singletable.operations import DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
 from singletable.records import usual_segments
 
 PAGE = 100

@@ -17,8 +17,7 @@ from msgspec import Struct
 from singletable.foundation import Move, Table, fill_parts_of, model_for, place_in
 from singletable.migrations.needed import Need
 from singletable.operations import Item, UpdateItem
-from singletable.tables.read_units import READ_BYTES
-from singletable.tables.write_units import size_units
+from singletable.tables import READ_BYTES, size_units
 from singletable.values import item_size
 
 _PAGE_BYTES: Final = 1 << 20

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from singletable.flow.port import Operation, Port
-from singletable.flow.wrapped_port import WrappedPort
+from singletable.flow import Operation, Port, WrappedPort
 from singletable.foundation import Table
 from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Finding, Repaired, Table, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.execution import Progress as ApplyProgress

@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from singletable.errors import Corrupt
-from singletable.flow.port import Port
-from singletable.flow.rate import Rate
+from singletable.flow import Port, Rate
 from singletable.foundation import Table, model_for
 from singletable.migrations.apply_lease import Held, read_record, record_writes
 from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
@@ -21,11 +20,8 @@ from singletable.migrations.needed import application_type
 from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Plan, Step
-from singletable.operations import Scan, Selection
-from singletable.operations.answers import RAW
-from singletable.tables import Billing, describe
-from singletable.tables.live_settings import live_settings
-from singletable.tables.write_units import Projected, projected, projected_in, size_units
+from singletable.operations import RAW, Scan, Selection
+from singletable.tables import Billing, Projected, describe, live_settings, projected, projected_in, size_units
 
 _FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
 _NOBODY = Held("", 0)

@@ -14,16 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
-from singletable.flow.meter import Meter
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Meter, Port, Request, Response
 from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
 from singletable.migrations.needed import Need, Unknown, after, needed
 from singletable.migrations.rehearsal import Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Found, Item, PutItem, Scan, UpdateItem
-from singletable.tables.write_units import Projected, projected_in, size_units, write_units
+from singletable.tables import Projected, projected_in, size_units, write_units
 
 _COUNTS: Final = ("seen", "writes", "again", "pages", "gaps", "gap_requests")
 _MOST_SAMPLED_SEGMENTS: Final = 256

@@ -12,14 +12,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from singletable.flow.port import Consumed, Operation, Port
-from singletable.flow.request import Request, Response
-from singletable.flow.wrapped_port import WrappedPort
+from singletable.flow import Consumed, Operation, Port, Request, Response, WrappedPort
 from singletable.foundation import Table, place_in
 from singletable.migrations.needed import updated
 from singletable.operations import Item
-from singletable.tables.read_units import read_units
-from singletable.tables.write_units import Projected, size_units, write_units
+from singletable.tables import Projected, read_units, size_units, write_units
 from singletable.values import item_size
 
 T = TypeVar("T")

@@ -19,11 +19,9 @@ from typing import Any, Final
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow.port import Consumed, Port
-from singletable.flow.rate import Rate
+from singletable.flow import Consumed, Port, Rate
 from singletable.foundation import Model, Table, model_of, ready, shared_rates_of, update_if
-from singletable.operations import Item, Refused
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Refused
 
 BEAT_SECONDS: Final = 2.0
 HELD_SECONDS: Final = 8.0

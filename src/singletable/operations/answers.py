@@ -23,11 +23,9 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
 )
-from singletable.flow.capabilities import OPERATIONS, lacking
-from singletable.flow.port import Consumed
-from singletable.flow.request import Response
+from singletable.flow import OPERATIONS, Consumed, Response, lacking
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
-from singletable.wire.error_answers import Fault, read_fault
+from singletable.wire import Fault, read_fault
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

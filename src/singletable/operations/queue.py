@@ -14,10 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import NOTHING, encode
-from singletable.wire.error_answers import Fault, read_fault
+from singletable.wire import Fault, read_fault
 
 MAX_BATCH_MESSAGES = 10
 MAX_BATCH_MESSAGE_BYTES = 1_048_576

@@ -13,10 +13,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Throttled
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import NOTHING, encode, named
-from singletable.wire.error_answers import Fault, read_fault
+from singletable.wire import Fault, read_fault
 
 MAX_RECORDS = 1000
 """The most records that one GetRecords returns; it stops earlier at 1 MB."""

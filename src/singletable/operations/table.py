@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import NOTHING, encode, named
-from singletable.wire.error_answers import Fault, read_fault
+from singletable.wire import Fault, read_fault
 
 
 class TableCall(Struct, frozen=True):

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Conflict
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -22,7 +21,7 @@ from singletable.operations.answers import (
 from singletable.operations.get import GetItem
 from singletable.operations.limits import check_items, check_transaction, check_update
 from singletable.operations.write import PutItem, UpdateItem
-from singletable.wire.error_answers import Fault, read_fault
+from singletable.wire import Fault, read_fault
 
 T = TypeVar("T")
 

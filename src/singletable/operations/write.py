@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
     Item,
     Key,

@@ -15,11 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from singletable.errors import InvalidRequest
 from singletable.failure_text import Caught
-from singletable.flow.port import Port
-from singletable.flow.services import SQS
-from singletable.flow.stop import Stop
-from singletable.flow.worker import Heartbeat, Kernel
-from singletable.operations.queue import (
+from singletable.flow import SQS, Heartbeat, Kernel, Port, Stop
+from singletable.operations import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
     MAX_WAIT_SECONDS,

@@ -8,9 +8,8 @@ from functools import partial
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.flow import SQS
-from singletable.flow.port import Port
-from singletable.operations.queue import Depth, GetQueueAttributes
+from singletable.flow import SQS, Port
+from singletable.operations import Depth, GetQueueAttributes
 
 __all__ = ["QueueSeen", "queues_seen"]
 

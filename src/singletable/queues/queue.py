@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue
-from singletable.operations.queue import MAX_DELAY_SECONDS, Received
+from singletable.operations import MAX_DELAY_SECONDS, Received
 from singletable.values import json_decoder
 
 T = TypeVar("T")

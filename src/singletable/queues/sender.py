@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, TooLarge
-from singletable.flow.port import Port
-from singletable.flow.services import SQS
-from singletable.operations.queue import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, Entry, SendMessageBatch
+from singletable.flow import SQS, Port
+from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, Entry, SendMessageBatch
 from singletable.queues.message_ids import legal_id
 from singletable.queues.queue import Outgoing, Queue
 

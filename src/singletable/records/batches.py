@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
 from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready

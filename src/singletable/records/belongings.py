@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import Item
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema.models import Model

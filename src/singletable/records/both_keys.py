@@ -15,9 +15,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow.port import Port
-from singletable.operations import Found, Item, Key
-from singletable.operations.answers import RAW
+from singletable.flow import Port
+from singletable.operations import RAW, Found, Item, Key
 from singletable.records.moves import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of

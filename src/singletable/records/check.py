@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from singletable.errors import SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import Item, Key
 from singletable.records.check_passes import (
     ItemCheck,

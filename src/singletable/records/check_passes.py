@@ -16,15 +16,14 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, SingletableError, TransactionCancelled
-from singletable.flow.port import FAN_OUT, Port
-from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.flow import FAN_OUT, Port
+from singletable.operations import MAX_BATCH_GET, RAW, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
 from singletable.records.readers import Place, place_in
 from singletable.records.transactions import commit
 from singletable.schema.table import Table
-from singletable.tables.read_units import READ_BYTES
+from singletable.tables import READ_BYTES
 
 MOST_PARTS = 1_000_000
 """DynamoDB's own limit of the parts of a scan."""

@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, patiently
 from singletable.records.check_passes import ItemPass, Lane, Pass, check_sample, sample_lanes
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready

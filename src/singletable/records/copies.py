@@ -9,7 +9,7 @@ from typing import Any
 
 from singletable.errors import ConditionFailed, NotFound
 from singletable.expressions import Condition, Update, attr, first_name
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.records.conditions import both
 from singletable.records.send import update
 from singletable.schema.copies import Copy, copied_version, copies_in

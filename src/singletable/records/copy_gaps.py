@@ -14,9 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Applied, SingletableError
-from singletable.flow.patience import patiently
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Port, Request, Response, patiently
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition
-from singletable.operations import Item, PutItem
-from singletable.operations.limits import check_item
+from singletable.operations import Item, PutItem, check_item
 from singletable.records.conditions import (
     already_exists,
     both,

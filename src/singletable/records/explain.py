@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from singletable.expressions import Update
-from singletable.flow.request import Request
+from singletable.flow import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import UpdateWrite

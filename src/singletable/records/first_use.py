@@ -6,9 +6,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 
 from singletable.errors import NotConfigured
-from singletable.flow.meter import unmetered
-from singletable.flow.port import Port
-from singletable.flow.rate import unrated
+from singletable.flow import Port, unmetered, unrated
 from singletable.schema.table import Table
 from singletable.tables import (
     TableDefinition,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.records.batches import get_many, write_many
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.read import (

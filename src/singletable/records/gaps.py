@@ -14,10 +14,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow.patience import patiently
-from singletable.flow.port import Consumed, Operation, Port, Traits
-from singletable.flow.request import Request, Response
-from singletable.flow.wrapped_port import WrappedPort
+from singletable.flow import Consumed, Operation, Port, Request, Response, Traits, WrappedPort, patiently
 from singletable.operations import Action, Cancelled, Item, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, items_at, type_in

@@ -18,10 +18,8 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Expressions, Update
-from singletable.flow.port import Consumed
-from singletable.flow.request import Request, Response
-from singletable.operations import Action, CheckItem, DeleteItem, PutItem, Reader, Refused, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.flow import Consumed, Request, Response
+from singletable.operations import RAW, Action, CheckItem, DeleteItem, PutItem, Reader, Refused, UpdateItem
 from singletable.records.conditions import guard, guard_in
 from singletable.records.write import Moment, Part, Write
 from singletable.schema.patterns import KeyOf

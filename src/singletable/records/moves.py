@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, TooLarge
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Request, Response
+from singletable.flow import Consumed, Port, Request, Response
 from singletable.operations import (
+    RAW,
     Action,
     Cancelled,
     DeleteItem,
@@ -28,9 +28,9 @@ from singletable.operations import (
     Reason,
     Refused,
     TransactWriteItems,
+    check_item,
+    is_too_large,
 )
-from singletable.operations.answers import RAW, is_too_large
-from singletable.operations.limits import check_item
 from singletable.records.conditions import TRIES, contended, is_gone
 from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.unique_guards import Claim, guard_actions

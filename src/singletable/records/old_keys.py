@@ -23,10 +23,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from singletable.errors import NotFound
-from singletable.flow.port import Port
-from singletable.flow.request import Request
-from singletable.operations import CheckItem, DeleteItem, GetItem, Item, Reader, TransactGetItems
-from singletable.operations.answers import RAW
+from singletable.flow import Port, Request
+from singletable.operations import RAW, CheckItem, DeleteItem, GetItem, Item, Reader, TransactGetItems
 from singletable.records.batches import get_at
 from singletable.records.both_keys import read_both
 from singletable.records.conditions import already_exists, is_absent

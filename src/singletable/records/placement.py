@@ -29,8 +29,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.flow.port import Port
-from singletable.flow.request import Request
+from singletable.flow import Port, Request
 from singletable.operations import Found, Item, Key, Reader
 from singletable.records.unreadable import OnUnreadable
 from singletable.records.write import Part, Write

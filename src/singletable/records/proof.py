@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from singletable.errors import ConditionFailed, Corrupt, NotFound, SingletableError
-from singletable.operations import GetItem, Item
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, GetItem, Item
 from singletable.records.conditions import is_there
 from singletable.records.write import Write
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
-from singletable.flow.meter import note_estimate
-from singletable.flow.port import Port
+from singletable.flow import Port, note_estimate
 from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal

@@ -14,8 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from singletable.errors import Conflict, SingletableError
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, patiently
 from singletable.operations import Item, Refused
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
 from singletable.records.conditions import is_absent, is_schema, is_type

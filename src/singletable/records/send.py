@@ -17,9 +17,8 @@ from singletable.errors import (
     TransactionCancelled,
 )
 from singletable.expressions import Condition, Update
-from singletable.flow.port import Port
-from singletable.operations import Item, Refused
-from singletable.operations.answers import applied
+from singletable.flow import Port
+from singletable.operations import Item, Refused, applied
 from singletable.records.conditions import TRIES, contended, outcome_unknown
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready

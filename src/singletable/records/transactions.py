@@ -23,9 +23,8 @@ from singletable.errors import (
     carried,
 )
 from singletable.expressions import Condition, Update, words
-from singletable.flow.port import Port
-from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems
-from singletable.operations.answers import is_too_large
+from singletable.flow import Port
+from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems, is_too_large
 from singletable.records.conditions import TRIES, is_there
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import (
     TRIES,

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from singletable.errors import Corrupt
-from singletable.operations import Item, Reader
-from singletable.operations.answers import met_by
+from singletable.operations import Item, Reader, met_by
 from singletable.values import from_attribute_value
 
 T = TypeVar("T")

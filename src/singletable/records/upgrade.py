@@ -14,7 +14,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import guard_in, is_schema, is_there, is_type
 from singletable.records.write import UNREAD, Write

@@ -7,14 +7,12 @@ from functools import partial
 from typing import Final
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow.patience import patiently
-from singletable.flow.port import Port
+from singletable.flow import Port, patiently
 from singletable.foundation import Lane, Table, check_sample, ready, sample_lanes, scan_pages
 from singletable.records import MOST_SEGMENTS, usual_segments
 from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
 from singletable.streams.inspect import Tail, TailedChange
-from singletable.tables import describe
-from singletable.tables.read_units import READ_BYTES
+from singletable.tables import READ_BYTES, describe
 
 MOST_CHANGES: Final = 10_000
 """Changes that are read of a stream, unless it is said."""

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from singletable.foundation import Table, entity_name, place_in, type_in
 from singletable.operations import Item
-from singletable.tables.read_units import read_units
-from singletable.tables.write_units import Projected, projected_in
+from singletable.tables import Projected, projected_in, read_units
 from singletable.values import item_size
 
 LARGEST: Final = 20

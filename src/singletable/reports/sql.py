@@ -29,7 +29,7 @@ from singletable.exchange import (
     store_at,
 )
 from singletable.exchange.inspect import dataset_files, personal_columns
-from singletable.flow.rate import Rate
+from singletable.flow import Rate
 from singletable.foundation import BlockingDatabase, Table
 from singletable.reports.answers import Answer
 from singletable.reports.closed import ClosedDatabase, Step

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_blocking
+from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.reports import measurement
 from singletable.reports.measurement import MOST_CHANGES, Progress

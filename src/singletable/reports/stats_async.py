@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.flow.rate import Rate, at_rate
-from singletable.flow.shells import check_awaiting
+from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.reports import measurement
 from singletable.reports.measurement import MOST_CHANGES, Progress

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, SingletableError
-from singletable.operations import Item, Key, read_item
-from singletable.operations.answers import encode
+from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.key_text import Template
 from singletable.schema.key_values import Slot, slot_writer
 from singletable.schema.mistakes import not_an_entity

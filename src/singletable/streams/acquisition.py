@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from singletable.expressions import attr
-from singletable.flow import DYNAMODB_STREAMS
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import DYNAMODB_STREAMS, Port, instant
 from singletable.foundation import flows
-from singletable.operations.stream import GetShardIterator, Shard
+from singletable.operations import GetShardIterator, Shard
 from singletable.streams import leases
 from singletable.streams.consumer import Consumer, WorkerOptions
 from singletable.streams.gaps import report_gap

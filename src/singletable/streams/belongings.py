@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from singletable.errors import NotConfigured, SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
     LayerBelongings,
@@ -23,7 +23,7 @@ from singletable.foundation import (
 from singletable.operations import Item, read_item
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, all_dead_letters, forget, parts_of
-from singletable.tables.write_units import WRITE_BYTES
+from singletable.tables import WRITE_BYTES
 
 
 class ChangeBelongings(LayerBelongings):

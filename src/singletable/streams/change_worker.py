@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.flow.lambda_handler import LambdaAnswer, LambdaHandler
-from singletable.flow.shells import Blocking, check_blocking, refuse_async
-from singletable.flow.stop import Stop
+from singletable.flow import Blocking, LambdaAnswer, LambdaHandler, Stop, check_blocking, refuse_async
 from singletable.foundation import Finding
 from singletable.streams import flows
 from singletable.streams.changes import Changes

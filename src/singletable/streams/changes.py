@@ -29,7 +29,7 @@ from singletable.streams.copies import copy_updater
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.router import Handler, Router, What
 from singletable.streams.state import LeasesIn, state_entities
-from singletable.tables.definition import STREAM_VIEWS
+from singletable.tables import STREAM_VIEWS
 
 E = TypeVar("E", bound=Entity)
 R = TypeVar("R")

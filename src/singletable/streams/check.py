@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from singletable.errors import Corrupt
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Finding, flows
-from singletable.operations.stream import Shard
+from singletable.operations import Shard
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, all_dead_letters

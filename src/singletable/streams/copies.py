@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from singletable.errors import DeclarationError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Bound,
     CopyWriter,

@@ -13,10 +13,9 @@ import msgspec
 
 from singletable.errors import Corrupt, NotSupported
 from singletable.failure_text import error_text
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import KeyOf, Transaction, flows
-from singletable.operations.stream import EventName, StreamRecord, read_records
+from singletable.operations import EventName, StreamRecord, read_records
 from singletable.streams.state import DeadLetterItem, LeaseItem, StateEntities, leases_needed
 
 _PART_BYTES = 350_000

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from singletable.failure_text import Caught
-from singletable.flow import FlowSuspended
-from singletable.flow.calls import refuse_awaitable
-from singletable.flow.port import Port
-from singletable.operations.stream import StreamRecord
+from singletable.flow import FlowSuspended, Port, refuse_awaitable
+from singletable.operations import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router
 from singletable.streams.shard import Entry, ItemQueue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from singletable.errors import NotConfigured
-from singletable.flow.port import Port
+from singletable.flow import Port
 
 _REGION = ":dynoxide:"
 MAINTAIN_EVERY_SECONDS = 3600.0

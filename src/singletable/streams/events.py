@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable.foundation import KeyOf
-from singletable.operations.stream import EventName
+from singletable.operations import EventName
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.flow.port import Port
-from singletable.flow.stop import Stop, stopping
+from singletable.flow import Port, Stop, stopping
 from singletable.streams import worker
 from singletable.streams.check import check
 from singletable.streams.consumer import Consumer, WorkerOptions

@@ -6,7 +6,7 @@ import warnings
 from functools import partial
 from typing import Literal
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.streams.consumer import Consumer
 from singletable.streams.events import Gap
 

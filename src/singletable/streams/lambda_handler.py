@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from singletable.errors import InvalidRequest
-from singletable.flow.lambda_handler import LambdaAnswer
-from singletable.flow.port import Port
-from singletable.operations.stream import StreamRecord, read_records
+from singletable.flow import LambdaAnswer, Port
+from singletable.operations import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
 from singletable.streams.dispatch import handle_record
 

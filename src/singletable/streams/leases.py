@@ -28,8 +28,7 @@ from typing import Any, Final
 
 from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
 from singletable.expressions import Update, attr
-from singletable.flow.port import Port
-from singletable.flow.transitions import Transitions
+from singletable.flow import Port, Transitions
 from singletable.foundation import Entity, flows
 from singletable.streams.state import LeaseItem, StateEntities
 

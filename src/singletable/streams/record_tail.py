@@ -7,10 +7,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from singletable.flow import DYNAMODB_STREAMS
-from singletable.flow.port import Port
+from singletable.flow import DYNAMODB_STREAMS, Port
 from singletable.foundation import Table
-from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
+from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord
 from singletable.streams.acquisition import MARGIN_SECONDS, SAFE_SECONDS
 from singletable.streams.consumer import Start
 from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, leaves_hole, maintain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from singletable.errors import NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at, forget
 from singletable.streams.dispatch import handle_record

@@ -16,10 +16,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import NotConfigured
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import Model, Table
-from singletable.operations import Item, read_item, read_one
-from singletable.operations.stream import StreamRecord
+from singletable.operations import Item, StreamRecord, read_item, read_one
 from singletable.streams.events import AnyChange, Expired, Inserted, Modified, Removed
 from singletable.values import json_decoder
 

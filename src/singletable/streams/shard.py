@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from singletable.flow.fork_safe_lock import ForkSafeLock
-from singletable.operations.answers import encode
-from singletable.operations.stream import StreamRecord
+from singletable.flow import ForkSafeLock
+from singletable.operations import StreamRecord, encode
 from singletable.streams.state import LeaseItem
 
 ItemQueue = deque["Entry"]

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from singletable.errors import Throttled
-from singletable.flow import DYNAMODB_STREAMS
-from singletable.flow.port import Port
-from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
+from singletable.flow import DYNAMODB_STREAMS, Port
+from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord
 from singletable.streams.consumer import Consumer, WorkerOptions
 from singletable.streams.embedded import leaves_hole
 from singletable.streams.gaps import report_gap

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import NotConfigured
-from singletable.flow import DYNAMODB_STREAMS
-from singletable.flow.port import Port
+from singletable.flow import DYNAMODB_STREAMS, Port
 from singletable.foundation import Table, ready
-from singletable.operations import TableCall
-from singletable.operations.stream import DescribeStream, Shard
+from singletable.operations import DescribeStream, Shard, TableCall
 from singletable.streams.state import LeaseItem
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal
 
 from singletable.errors import NotConfigured
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, Entity, KeyParts, Table, field, system_key
 
 LeasesIn = Literal["own", "same"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from singletable.errors import SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Table
-from singletable.operations.stream import StreamRecord
+from singletable.operations import StreamRecord
 from singletable.streams.consumer import Start
 from singletable.streams.events import AnyChange
 from singletable.streams.record_tail import RecordTail, TailedGap

@@ -15,9 +15,7 @@ from functools import partial
 from typing import Any
 
 from singletable.errors import PASSING, Unavailable
-from singletable.flow.port import Port
-from singletable.flow.stop import Stop
-from singletable.flow.worker import Heartbeat, Kernel
+from singletable.flow import Heartbeat, Kernel, Port, Stop
 from singletable.foundation import flows
 from singletable.streams import leases
 from singletable.streams.acquisition import Search

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from singletable.database_async import AsyncDatabase
 from singletable.documents import BlobStore
 from singletable.errors import InvalidRequest
-from singletable.flow.shells import is_of_shell
+from singletable.flow import is_of_shell
 from singletable.foundation import Table
 from singletable.studio.application import Studio
 from singletable.studio.gates import Authenticator, Authoriser, LoopbackGate, MountedGate

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import Finding, LayerChecks, Table, flows
 from singletable.studio.samples import MOST_SAMPLED, Sample, sample_of
 from singletable.studio.site import Site

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import COVERED, Table, place_in, type_in
 from singletable.operations import Item
 from singletable.streams.inspect import Tail, TailedChange

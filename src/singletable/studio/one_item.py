@@ -6,8 +6,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.foundation import Model, Table, ready, type_in
-from singletable.operations import GetItem, Item
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, GetItem, Item
 from singletable.studio.visit import Visit
 
 MOST_COMPARED = 150

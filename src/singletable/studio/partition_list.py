@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from singletable.foundation import COVERED, Table, entity_name, place_in, ready, type_in
-from singletable.operations import Item, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Scan, Selection
 from singletable.studio.items import Part, key_parts
 from singletable.studio.site import colour_of, model_of_type, name_of_type
 from singletable.studio.visit import Visit

@@ -7,7 +7,7 @@ from random import Random
 
 from msgspec import Struct
 
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import Lane, Table, ready, scan_pages
 from singletable.reports import TableShape
 from singletable.reports.inspect import Tally

@@ -14,8 +14,7 @@ from msgspec import Struct
 from singletable.database_async import AsyncDatabase
 from singletable.documents import BlobStore
 from singletable.documents.inspect import Row
-from singletable.flow import unmetered
-from singletable.flow.instants import instant
+from singletable.flow import instant, unmetered
 from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import Cost
 from singletable.wire import is_aws_host

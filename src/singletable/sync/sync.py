@@ -31,8 +31,7 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.failure_text import error_text
-from singletable.flow.shells import Awaiting, is_of_shell
-from singletable.flow.stop import Stop, stopping
+from singletable.flow import Awaiting, Stop, is_of_shell, stopping
 from singletable.foundation import Finding, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 from singletable.documents import Context, Outcome
 from singletable.errors import DeclarationError, InvalidRequest
-from singletable.flow.shells import Blocking, is_of_shell
-from singletable.flow.stop import Stop, stopping
+from singletable.flow import Blocking, Stop, is_of_shell, stopping
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import Authoriser, Viewer
 from singletable.sync.apply import Applier, OnUnknown

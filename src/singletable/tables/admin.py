@@ -8,9 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.flow.port import Port
-from singletable.operations import Scan, Selection, TableCall
-from singletable.operations.answers import RAW
+from singletable.flow import Port
+from singletable.operations import RAW, Scan, Selection, TableCall
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
 
 _POLL_SECONDS = 1.0

@@ -13,9 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured, NotSupported, Unavailable
-from singletable.flow.instants import instant
-from singletable.flow.patience import until
-from singletable.flow.port import Port
+from singletable.flow import Port, instant, until
 from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery
 

@@ -19,19 +19,18 @@ from singletable.flow import (
     DYNAMODB,
     DYNAMODB_STREAMS,
     Capability,
+    Consumed,
     Port,
     Request,
     Response,
     Service,
     Traits,
+    lacking,
 )
-from singletable.flow.capabilities import lacking
-from singletable.flow.port import Consumed
-from singletable.operations.answers import NOTHING, encode
-from singletable.operations.table import TableCall
+from singletable.operations import NOTHING, TableCall, encode
 from singletable.tables.admin import check_indexes, describe_indexes
 from singletable.tables.definition import TableDefinition
-from singletable.wire.error_answers import read_fault
+from singletable.wire import read_fault
 
 PROBE_TABLE: Final = "singletable-probe"
 """No table has this name."""

@@ -11,8 +11,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from singletable.errors import NotFound, NotSupported, SingletableError
-from singletable.flow.patience import until
-from singletable.flow.port import Port
+from singletable.flow import Port, until
 from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery, set_ttl
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition

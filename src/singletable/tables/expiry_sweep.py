@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from singletable.flow.port import Port
-from singletable.operations import DeleteItem, Guard, Key, Refused, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.flow import Port
+from singletable.operations import RAW, DeleteItem, Guard, Key, Refused, Scan, Selection
 from singletable.tables.definition import TableDefinition
 
 _PAGE = 1000

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured, NotFound, NotSupported, Unavailable
-from singletable.flow.patience import until
-from singletable.flow.port import Port
+from singletable.flow import Port, until
 from singletable.operations import TableCall
 from singletable.tables.backups import Progress, recovery
 

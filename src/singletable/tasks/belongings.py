@@ -14,7 +14,7 @@ from typing import Any
 
 from singletable.errors import InvalidValue, TransactionCancelled
 from singletable.expressions import first_name, owner_of
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
     LayerBelongings,
@@ -26,7 +26,7 @@ from singletable.foundation import (
     model_for,
     target_of,
 )
-from singletable.tables.write_units import projected_in, write_units
+from singletable.tables import projected_in, write_units
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import all_of
 from singletable.tasks.items import OrderedTask, PlainTask, State, TaskEntities, TaskItem

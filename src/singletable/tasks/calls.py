@@ -17,7 +17,7 @@ import msgspec
 
 from singletable.errors import Corrupt, DeclarationError, InvalidValue, SingletableError
 from singletable.expressions import encoded
-from singletable.operations.answers import encode
+from singletable.operations import encode
 from singletable.values import Plan, from_attribute_value, plan_for, to_attribute_value
 from singletable.values.plans import SetPlan
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import (
     Finding,
     ItemCheck,

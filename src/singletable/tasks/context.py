@@ -11,8 +11,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.failure_text import Caught
-from singletable.flow.calls import refuse_awaitable
-from singletable.flow.port import Port
+from singletable.flow import Port, refuse_awaitable
 from singletable.foundation import Write
 from singletable.tasks.items import TaskEntities, TaskItem
 from singletable.tasks.outcomes import finish_writes

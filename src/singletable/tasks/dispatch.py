@@ -16,10 +16,9 @@ from typing import Any
 
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import get, is_type, model_of, send_alone
-from singletable.operations.queue import MAX_DELAY_SECONDS
+from singletable.operations import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import ClaimTime
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text

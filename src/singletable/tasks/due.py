@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
-from singletable.operations import Item, Key, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Key, Query, Selection
 from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from singletable.errors import SingletableError
 from singletable.failure_text import error_text
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.context import Claimed, ClaimTime, Ended, NothingToDo, attempt

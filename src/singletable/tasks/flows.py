@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from singletable.errors import NotFound
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
-from singletable.flow.stop import Stop, stopping
+from singletable.flow import Port, Stop, instant, stopping
 from singletable.foundation import get
 from singletable.queues import Queue
 from singletable.tasks.calls import TaskFunction

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import NotFound, SingletableError
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import ANY, CursorSeal, Query, get, page, place_in, ready, type_in
 from singletable.operations import Item, Key
 from singletable.shown_values import Shown, covered, shown

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from singletable.errors import TransactionCancelled
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
+from singletable.flow import Port, instant
 from singletable.foundation import KeyOf, commit, get, model_of, send_alone
-from singletable.operations import Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Query, Selection
 from singletable.tasks.items import Lane, OrderedTask, TaskEntities
 from singletable.tasks.ordered import TaskGone, claim_ordered, delete_cancelled, postpone_ordered, wake_ordered
 from singletable.tasks.writes import ClaimLost

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import Write, commit, send_alone
 from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.flow.port import Port
-from singletable.flow.worker import Kernel
+from singletable.flow import Kernel, Port
 from singletable.queues import Message, Queue, RetryLater, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.dispatch import Pointer, run_pointer, send_due

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
-from singletable.flow.transitions import Transitions
+from singletable.flow import Transitions
 from singletable.tasks.items import State
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer
-from singletable.flow.shells import Awaiting, check_awaiting, refuse_async
-from singletable.flow.stop import Stop
+from singletable.flow import AsyncLambdaHandler, Awaiting, LambdaAnswer, Stop, check_awaiting, refuse_async
 from singletable.foundation import Finding
 from singletable.queues import Queue
 from singletable.tasks import flows

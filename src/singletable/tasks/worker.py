@@ -14,10 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from singletable.flow.instants import instant
-from singletable.flow.port import Port
-from singletable.flow.stop import Stop
-from singletable.flow.worker import Heartbeat, Kernel
+from singletable.flow import Heartbeat, Kernel, Port, Stop, instant
 from singletable.foundation import model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.context import Claimed, ClaimTime

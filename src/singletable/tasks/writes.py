@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
 from singletable.expressions import AttributeChange, Condition, Given, Stored, encoded
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import (
     UNREAD,
     CreateWrite,

@@ -9,8 +9,7 @@ being applied twice.
     with BlockingPort(endpoint, credentials_from(os.environ, local=endpoint.is_local)) as port, Meter() as meter:
         item = drive(port.send(operation))
 
-`AwaitingPort` is imported from `singletable.wire.asyncio_port`, so that a program without an event loop doesn't pay for
-importing asyncio (30 ms).
+Each name is imported when it is first used, so that a program without an event loop doesn't import asyncio (30 ms).
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
+    from singletable.wire.asyncio_port import AwaitingPort
     from singletable.wire.blocking_port import BlockingPort
     from singletable.wire.credentials import (
         Credentials,
@@ -36,17 +36,20 @@ if TYPE_CHECKING:
         region_for,
         retry_policy_for,
     )
-    from singletable.wire.error_answers import read_fault
+    from singletable.wire.error_answers import Fault, read_fault
     from singletable.wire.exchange import Timeouts
     from singletable.wire.hosts import is_aws_host
+    from singletable.wire.monotonic import elapsed
     from singletable.wire.port_options import PortOptions
     from singletable.wire.retry import RetryPolicy
 
 __all__ = [
+    "AwaitingPort",
     "BlockingPort",
     "CredentialSource",
     "Credentials",
     "Endpoint",
+    "Fault",
     "FetchedCredentials",
     "Locate",
     "PortOptions",
@@ -55,6 +58,7 @@ __all__ = [
     "Timeouts",
     "beside",
     "credentials_from",
+    "elapsed",
     "endpoint_at",
     "endpoint_for",
     "is_aws_host",
@@ -67,12 +71,14 @@ __all__ = [
 # Declarations take what errors mean from here, and no sockets.
 __getattr__ = late_names(
     __name__,
+    asyncio_port="AwaitingPort",
     blocking_port="BlockingPort",
     credentials="CredentialSource Credentials FetchedCredentials StaticCredentials credentials_from",
     endpoints="Endpoint Locate beside endpoint_at endpoint_for locator region_for retry_policy_for",
-    error_answers="read_fault",
+    error_answers="Fault read_fault",
     exchange="Timeouts",
     hosts="is_aws_host",
+    monotonic="elapsed",
     port_options="PortOptions",
     retry="RetryPolicy",
 )

@@ -7,10 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from singletable.flow.calls import call_in_loop
-from singletable.flow.meter import RoundTrips
-from singletable.flow.port import FAN_OUT, Operation
-from singletable.flow.ready_tables import ReadyTables
+from singletable.flow import FAN_OUT, Operation, ReadyTables, RoundTrips, call_in_loop
 from singletable.wire.asyncio_connections import LoopPool
 from singletable.wire.base_port import BasePort
 from singletable.wire.credentials import CredentialSource

@@ -7,8 +7,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from singletable.flow.port import Traits
-from singletable.flow.services import Service
+from singletable.flow import Service, Traits
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
 from singletable.wire.endpoints import Endpoint, beside

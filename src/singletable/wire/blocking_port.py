@@ -13,9 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from time import sleep as sleep_blocking  # noqa: TID251
 from typing import Any, Generic, TypeVar
 
-from singletable.flow.meter import RoundTrips
-from singletable.flow.port import FAN_OUT, Operation
-from singletable.flow.ready_tables import ThreadSafeReadyTables
+from singletable.flow import FAN_OUT, Operation, RoundTrips, ThreadSafeReadyTables
 from singletable.wire.base_port import BasePort
 from singletable.wire.blocking_connections import SocketPool
 from singletable.wire.credentials import CredentialSource
@@ -76,7 +74,7 @@ class BlockingPort(BasePort):
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         """The results in order, up to 16 functions at a time, each in a thread. Raises the first error at the end."""
-        from singletable.flow.calls import call_in_threads  # noqa: PLC0415 most programs need no threads
+        from singletable.flow import call_in_threads  # noqa: PLC0415 most programs need no threads
 
         return call_in_threads(calls, FAN_OUT)
 

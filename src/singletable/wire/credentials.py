@@ -14,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
-from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.flow import ForkSafeLock
 from singletable.wire.credential_chain import AwsChain
 
 RENEW_BEFORE_SECONDS = 60.0

@@ -11,10 +11,20 @@ from zlib import crc32
 
 import msgspec
 
-from singletable.flow.capabilities import OPERATIONS, Capability, lacking
-from singletable.flow.meter import ACTIVE, RoundTrips, count_answer, count_throttle, count_try, count_units
-from singletable.flow.port import Operation
-from singletable.flow.request import Request, Response
+from singletable.flow import (
+    ACTIVE,
+    OPERATIONS,
+    Capability,
+    Operation,
+    Request,
+    Response,
+    RoundTrips,
+    count_answer,
+    count_throttle,
+    count_try,
+    count_units,
+    lacking,
+)
 from singletable.wire.credentials import Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.error_answers import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow.services import Service
+from singletable.flow import Service
 from singletable.wire.hosts import Kind, account_host, host_of
 from singletable.wire.proxies import Proxy, proxy_for
 from singletable.wire.retry import RetryPolicy

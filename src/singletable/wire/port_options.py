@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from singletable.flow.port import Traits
-from singletable.flow.services import DYNAMODB, Service
+from singletable.flow import DYNAMODB, Service, Traits
 from singletable.wire.endpoints import Locate
 from singletable.wire.exchange import Timeouts
 from singletable.wire.monotonic import elapsed

@@ -19,7 +19,7 @@ from singletable.errors import (
     TransactionConflict,
     Unavailable,
 )
-from singletable.flow.request import Request
+from singletable.flow import Request
 from singletable.wire.credentials import Credentials
 from singletable.wire.error_answers import Verdict
 

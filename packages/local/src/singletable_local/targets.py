@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow import Traits
 from singletable.target import Options, Target, seal_of
-from singletable.wire import RetryPolicy, beside, credentials_from, endpoint_at
-from singletable.wire.monotonic import elapsed
+from singletable.wire import RetryPolicy, beside, credentials_from, elapsed, endpoint_at
 from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted
 from singletable_local.differences import EMBEDDED

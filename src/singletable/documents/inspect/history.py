@@ -8,7 +8,7 @@ from singletable.documents.families import root_of
 from singletable.documents.flows import history, newest, tags
 from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.rows import Branch, Tag, Version
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, OnUnreadable, Query, page
 
 MOST_VERSIONS = 25

@@ -15,7 +15,7 @@ from singletable.documents.inspect.lists import AnyContext, DocumentClass, docum
 from singletable.documents.read import CollectionKey, any_epoch_row, collection_key, not_found
 from singletable.documents.rows import ClientRecord, CollectionVersion, Condemned, InboxRow
 from singletable.errors import SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, page
 from singletable.foundation import get as get_row
 from singletable.shown_values import Shown, covered, shown

@@ -12,7 +12,7 @@ from singletable.documents.blobs import BlobStore, NoBlobs
 from singletable.documents.context import Context, context_of
 from singletable.documents.document import document_model, documents_of
 from singletable.documents.rows import Listing
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import ANY, CursorSeal, OnUnreadable, Query, Table, load_or_tell, model_of, page
 
 MOST_LISTED = 25

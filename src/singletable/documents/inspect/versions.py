@@ -18,7 +18,7 @@ from singletable.documents.read import CollectionKey, collection_key, newest, pa
 from singletable.documents.rows import CollectionVersion, MutationRecord, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import get_many
 from singletable.shown_values import MOST_CHARACTERS, Shown, covered, json_lines, shown
 

@@ -9,13 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, SingletableError
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import COVERED, Table, entity_at, get_at, model_of, personal_names, place_in, type_in
 from singletable.graph.edges import is_edge
 from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, Kept
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
-from singletable.operations import Item
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item
 from singletable.shown_values import Shown, attributes_of, shown, stored_attributes
 
 State = Literal["there", "missing", "deleting", "unreadable", "hidden"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from singletable.bounded_scan import sampled
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, class_summary
 from singletable.graph.edges import edge_types
 from singletable.graph.inspect.ends import NodeEnd, Reads, all_classes, as_node, node_kinds

@@ -8,15 +8,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, place_in, prepare_query, ready
 from singletable.graph.edges import edge_types
 from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, EdgeSet, Reading, compare, kept_in, sets_of
 from singletable.graph.inspect.ends import EdgeSeen, NodeEnd, NodeEnds, Reads, all_classes, kind_at, node_kinds
 from singletable.graph.nodes import Node, stored_key
 from singletable.graph.read import incoming
-from singletable.operations import GetItem, Item, Key, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, GetItem, Item, Key, Query, Selection
 from singletable.shown_values import Shown
 
 MOST_OUTGOING = 40

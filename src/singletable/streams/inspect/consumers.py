@@ -8,11 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.flow import DYNAMODB_STREAMS
-from singletable.flow.port import Port
+from singletable.flow import DYNAMODB_STREAMS, Port
 from singletable.foundation import CursorSeal, Table, get, page
-from singletable.operations import TableCall
-from singletable.operations.stream import DescribeStream, GetRecords, GetShardIterator, Records, Shard
+from singletable.operations import DescribeStream, GetRecords, GetShardIterator, Records, Shard, TableCall
 from singletable.streams.acquisition import label_of
 from singletable.streams.changes import Changes, changes_of
 from singletable.streams.leases import state_of

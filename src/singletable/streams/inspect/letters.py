@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt, NotFound
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, covered_place, entity_at, page, personal_names
-from singletable.operations import Item, read_item
-from singletable.operations.stream import StreamRecord
+from singletable.operations import Item, StreamRecord, read_item
 from singletable.shown_values import Shown, attributes_of, covered, shown, stored_attributes
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at
 from singletable.streams.inspect.consumers import ConsumerName, is_there, state_at

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.foundation import (
     COVERED,
     Model,
@@ -35,8 +35,7 @@ from singletable.studio.site import model_of_type
 from singletable.studio.text import escaped
 from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
-from singletable.tables.read_units import read_units
-from singletable.tables.write_units import projected_in, size_units
+from singletable.tables import projected_in, read_units, size_units
 from singletable.values import item_size, value_size
 
 MOST_ATTRIBUTES = 500

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.foundation import COVERED, Table, ready, type_in
-from singletable.operations import Item, Key, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import RAW, Item, Key, Query, Selection
 from singletable.studio.items import Part, ShownItem, key_parts, shown_item
 from singletable.studio.page import Page
 from singletable.studio.partition_list import (

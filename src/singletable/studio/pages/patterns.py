@@ -27,7 +27,7 @@ from singletable.studio.site import colour_of
 from singletable.studio.text import escaped
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
-from singletable.tables.read_units import read_units
+from singletable.tables import read_units
 
 LIMITS = (25, 100, 500)
 MOST_PAGES = 4

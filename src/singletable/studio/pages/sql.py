@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
-from singletable.flow.instants import instant
+from singletable.flow import instant
 from singletable.reports.inspect import quoted, text
 from singletable.studio.page import Page
 from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desks

@@ -1,8 +1,16 @@
-"""The capacity units of a write, from the item before and after it, as DynamoDB bills it.
+"""The capacity units of a read and of a write, as DynamoDB bills them.
 
+<<<<<<< HEAD:src/singletable/tables/write_units.py
 A unit for each KB of the larger of the two, at least one; twice that in a transaction. Each index of the item costs
 more: one write for an entry that comes, goes or changes, two if its key changes, nothing if nothing that it holds
 changes; never doubled.
+=======
+A read: one unit for each 4 KB that a request reads, all its items together; half of it where eventually consistent.
+
+A write: from the item before and after it, a unit for each KB of the larger of the two, at least one; twice that in a
+transaction. Each index of the item costs besides: one write for an entry that comes, goes or changes, two where its key
+changes, none where nothing that it holds changes; never doubled.
+>>>>>>> e537a69 (flow, operations, tables, wire: imported by package):src/singletable/tables/units.py
 """
 
 from __future__ import annotations
@@ -16,8 +24,16 @@ from msgspec import Struct
 from singletable.tables.definition import TableDefinition
 from singletable.values import item_size
 
+READ_BYTES: Final = 4096
+"""Of one unit, in a consistent read."""
 WRITE_BYTES: Final = 1024
 Item = Mapping[str, Mapping[str, Any]]
+
+
+def read_units(size: float, *, consistent: bool = False) -> float:
+    """The units of one request that reads so many bytes."""
+    units = ceil(size / READ_BYTES)
+    return float(units) if consistent else units / 2
 
 
 class Projected(Struct, frozen=True):

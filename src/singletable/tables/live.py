@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.flow.port import Port
+from singletable.flow import Port
 from singletable.operations import TableCall
 from singletable.tables.admin import Description
 from singletable.tables.definition import STREAM_VIEWS, StreamView, TableDefinition
