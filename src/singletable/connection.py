@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _LOCAL = "local"
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES) - {"whole indexes"})
-"""Of an endpoint that is not Amazon's: nothing is taken for granted of which an error would go unnoticed."""
+"""The traits of an endpoint that is not Amazon's. They assume nothing whose failure would go unnoticed."""
 
 
 class LocalEngine(Protocol):
-    """What the library calls of `singletable_local.targets`."""
+    """The functions of `singletable_local.targets` that the library calls."""
 
     def embedded(self, target: str, options: Options, environ: Mapping[str, str]) -> Target: ...
 
@@ -41,7 +41,7 @@ class LocalEngine(Protocol):
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine.
 
-    Unavailable where this process has no file descriptor left: even an import needs one.
+    Raises Unavailable if this process has no file descriptor left: even an import needs one.
     """
     _check_text(target)
     try:

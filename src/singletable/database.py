@@ -54,7 +54,7 @@ def connect(
 
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
     gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
-    Without `retry` it is the library's own, with as many attempts as AWS_MAX_ATTEMPTS says.
+    Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
     Raises NotConfigured where the engine or the region is missing, or a setting can't be followed.
     """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, traits=traits, clock=clock)
@@ -117,7 +117,7 @@ class Database:
     def get_many(
         self, keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable = None
     ) -> list[T]:
-        """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
+        """The entities under the keys, in their order, without the missing ones. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
         """
@@ -145,7 +145,7 @@ class Database:
     def iter(self, query: Query[T], *, rate: Rate | None = None, unreadable: OnUnreadable = None) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time.
 
-        One request a page; half a read unit for each 4 KB, a whole one where the query is consistent.
+        One request a page; half a read unit for each 4 KB, a whole one for a consistent query.
         """
         port = at_rate(self.port, rate)
         prepared = drive(flows.open_query(port, query, unreadable))
@@ -174,7 +174,7 @@ class Database:
 
         With `segment` only that one of the disjoint parts, as for several processes. It costs the table's size,
         whatever it finds: for exports and repairs, not for requests. It holds one page of each part, up to 1 MB.
-        InvalidRequest for segments that are not 1 to 16, and for a segment that is none of them.
+        Raises InvalidRequest for segments that are not 1 to 16, and for a segment outside them.
         """
         port = at_rate(self.port, rate)
         positions = flows.scan_positions(kind, segment, segments)
@@ -191,7 +191,7 @@ class Database:
         """Write an item that is missing. Raises AlreadyExists if it is not, NotUnique for a unique value that is taken.
 
         One request: a write unit for each KB of the item, and of its entry in each index; a transaction, at twice the
-        units, where the class has unique values.
+        units, if the class has unique values.
         """
         drive(flows.create(self.port, entity))
 
@@ -257,7 +257,7 @@ class Database:
     def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
         """Delete an item, named by its key or itself. Returns the deleted entity, None if it was missing.
 
-        ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
+        Raises ConditionFailed, VersionMoved. One request; a read more if a condition is given and the item is missing.
         """
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 
@@ -303,12 +303,12 @@ class Database:
         rate: Rate | None = None,
         progress: Callable[[CheckRound], object] | None = None,
     ) -> list[Finding]:
-        """What is wrong in a table: types, versions, keys, index keys, guards of unique values, copies, and its graph.
+        """Check a table: types, versions, keys, index keys, guards of unique values, copies, and its graph.
 
         With layers of the table, such as its `Tasks`, `Changes` or `Documents(db, Project)`, also theirs. It reads the
         whole table consistently, in 4 `segments` at once (1 off AWS), and changes nothing; [] for a sound one. An item
-        with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which `seed` decides; what
-        a part can't tell is left out. `progress` is called after each round of pages.
+        with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which `seed` decides; checks
+        that need the whole table are left out. `progress` is called after each round of pages.
 
         InvalidRequest for segments that are not 1 to 16, and for a sample that is not a part; Throttled from a table
         that refuses for minutes on end.
@@ -324,7 +324,7 @@ class Database:
         return drive(flows.create_table(self.port, table))
 
     def describe_table(self, table: Table) -> Description | None:
-        """What the service says of a table: state, size, indexes; None if it is missing. Two requests, no units."""
+        """The service's description of a table: state, size, indexes; None if it is missing. Two requests, no units."""
         return drive(flows.describe_table(self.port, table))
 
     def diff_table(self, table: Table) -> list[Difference]:
@@ -344,7 +344,7 @@ class Database:
     def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; returns False if it is missing. One request, no units.
 
-        InvalidRequest where the table is protected from deletion.
+        Raises InvalidRequest if the table is protected from deletion.
         """
         return drive(flows.delete_table(self.port, table))
 

@@ -4,7 +4,7 @@
     ├── Mistake              the caller's: change the code or the input, then call again
     │   ├── DeclarationError     an invalid table, entity or key function               (also TypeError)
     │   ├── InvalidValue         a value that its attribute or key can't hold           (also ValueError)
-    │   ├── InvalidRequest       a call that is invalid as it is written                (also ValueError)
+    │   ├── InvalidRequest       a call that is invalid by itself                      (also ValueError)
     │   ├── TooLarge             over a limit of DynamoDB; nothing was written          (also ValueError)
     │   ├── InvalidCursor        a cursor that is changed, foreign or expired           (also ValueError)
     │   ├── NotConfigured        an engine, a region, credentials or a key is missing
@@ -38,7 +38,7 @@ from typing import Any, ClassVar, Final
 from msgspec import Struct
 
 DOCS_URL: str | None = None
-"""The address of the published documentation, without a slash at its end; None until there is a site.
+"""The address of the published documentation, without a trailing slash; None until a site exists.
 
 Set it here, once: every error then carries the address of its page, as `help_url` and as the last line of its text.
 """
@@ -97,7 +97,7 @@ def _table_of(key: Any) -> str | None:
 
 
 class Shown(Struct, frozen=True):
-    """A key of which another process gets the pattern alone."""
+    """A key; another process gets its pattern alone."""
 
     shown: str | None
 
@@ -143,7 +143,7 @@ class InvalidValue(Mistake, ValueError):
 
 
 class InvalidRequest(Mistake, ValueError):
-    """A call that is invalid as it is written, found by the library or by the service."""
+    """A call that is invalid by itself, found by the library or by the service."""
 
     code = "mistake.request"
 
@@ -296,7 +296,7 @@ class Corrupt(SingletableError):
 class Applied(Corrupt):
     """The write was applied, and its result could not be decoded: don't repeat it.
 
-    `item` is the stored (or deleted) item, by the stored names; None where it could not be fetched.
+    `item` is the stored (or deleted) item, by the stored names; None if it could not be fetched.
     """
 
     code = "corrupt.applied"

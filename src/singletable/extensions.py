@@ -1,4 +1,4 @@
-"""Extensions: what layers, and distributions beside the library, add to its tools, by entry points.
+"""Extensions: the parts that layers, and other distributions, add to the library's tools, by entry points.
 
 A tool owns a group: its name, the type of its entries, and the library's own entries. Those of other distributions are
 found in their metadata:
@@ -32,7 +32,7 @@ class ExtensionGroup(Generic[T]):
     own: Mapping[str, str]
 
     def entries(self) -> Mapping[str, EntryPoint]:
-        """Every entry by its name. NotConfigured where two have the same name."""
+        """Every entry by its name. Raises NotConfigured if two have the same name."""
         entries = {name: self._own(name) for name in self.own}
         for entry in entry_points(group=self.name):
             other = entries.setdefault(entry.name, entry)
@@ -44,11 +44,11 @@ class ExtensionGroup(Generic[T]):
         return entries
 
     def entry(self, name: str) -> EntryPoint | None:
-        """The entry of a name; None where nothing has it."""
+        """The entry of a name; None if it is missing."""
         return self._own(name) if name in self.own else self.entries().get(name)
 
     def load(self, entry: EntryPoint) -> T:
-        """What an entry names. NotConfigured where another distribution's can't be imported, or has another type."""
+        """Load an entry. Raises NotConfigured if another distribution's can't be imported, or has another type."""
         try:
             value = entry.load()
         except Exception as error:
@@ -61,7 +61,7 @@ class ExtensionGroup(Generic[T]):
         return value
 
     def all(self) -> list[T]:
-        """What every entry names: the library's own, then the others by their names."""
+        """Load every entry: the library's own, then the others by their names."""
         return [self.load(entry) for entry in self.entries().values()]
 
     def _own(self, name: str) -> EntryPoint:

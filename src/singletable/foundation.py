@@ -291,14 +291,14 @@ class _Found(Protocol):
 
 
 class AwaitingDatabase(Awaiting, Protocol):
-    """An `AsyncDatabase`, as far as a layer knows it."""
+    """The part of an `AsyncDatabase` that a layer uses."""
 
     @property
     def target(self) -> _Found: ...
 
 
 class BlockingDatabase(Blocking, Protocol):
-    """A `Database`, as far as a layer knows it."""
+    """The part of a `Database` that a layer uses."""
 
     @property
     def target(self) -> _Found: ...

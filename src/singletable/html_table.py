@@ -19,7 +19,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> str:
-    """A table with a caption; without `columns`, the first cell of each row is its head. What is left out is told."""
+    """A table with a caption; without `columns`, the first cell of each row is its head. Notes count omitted rows."""
     head = "".join(f'<th scope="col">{_cell(name)}</th>' for name in columns[:MOST_COLUMNS])
     body = "".join(f"<tr>{_cells(row, first_is_head=not columns)}</tr>" for row in rows[:MOST_ROWS])
     notes = [note] if note else []

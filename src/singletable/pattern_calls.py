@@ -42,7 +42,7 @@ RANGES: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class Pattern:
-    """An access pattern as it is named."""
+    """The name of an access pattern."""
 
     entity: str
     captured: Captured

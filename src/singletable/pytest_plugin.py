@@ -26,7 +26,7 @@ LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "
 
 
 class BudgetExceeded(AssertionError):
-    """The meter is over a limit."""
+    """The meter exceeds a limit."""
 
 
 class Budget(Protocol):
@@ -42,14 +42,14 @@ class Budget(Protocol):
         bytes_out: float = ...,
         bytes_in: float = ...,
     ) -> AbstractContextManager[Meter]:
-        """A block with its meter. It raises BudgetExceeded, an AssertionError, where the block takes more; without a
+        """A block with its meter. It raises BudgetExceeded, an AssertionError, if the block takes more; without a
         limit, or with another one, `pytest.UsageError`."""
         ...
 
 
 @contextmanager
 def metered(**limits: float) -> Generator[Meter, None, None]:
-    """Meter the block. Raises BudgetExceeded, which lists what was sent, where a limit is exceeded."""
+    """Meter the block. Raises BudgetExceeded, which lists the requests, if the block exceeds a limit."""
     unknown = limits.keys() - set(LIMITS)
     if unknown or not limits:
         raise pytest.UsageError(
@@ -67,7 +67,7 @@ def metered(**limits: float) -> Generator[Meter, None, None]:
 
 
 def sent(meter: Meter) -> str:
-    """What was sent, by operation: `Query 2 (1.5 read units)`."""
+    """The requests, by operation: `Query 2 (1.5 read units)`."""
     parts = [
         f"{name} {count.requests} ({count.read_units:g} read, {count.write_units:g} write units)"
         for name, count in sorted(meter.by_operation.items())
@@ -77,8 +77,8 @@ def sent(meter: Meter) -> str:
 
 @pytest.fixture
 def budget() -> Generator[Budget, None, None]:
-    """`with budget(round_trips=1, read_units=0.5): ...` returns the meter; the test fails where the block takes
-    more, and where there is no block."""
+    """`with budget(round_trips=1, read_units=0.5): ...` returns the meter; the test fails if the block takes more, or
+    if it has no block."""
     given: list[Any] = []
 
     def metered_in_block(**limits: float) -> AbstractContextManager[Meter]:

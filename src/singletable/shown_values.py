@@ -14,7 +14,7 @@ from singletable.operations import Item
 from singletable.values import from_attribute_value
 
 MOST_CHARACTERS = 2_000
-"""Of one value. The item's own page shows the rest."""
+"""The most characters of a value. The item's own page shows the rest."""
 
 _encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 
@@ -27,7 +27,7 @@ class Shown(Struct, frozen=True):
     kind: str
     """The name of its Python type."""
     characters: int
-    """Of the whole value, also where the text is cut."""
+    """The length of the whole value, also if the text is cut."""
     is_covered: bool = False
 
     @property
@@ -42,7 +42,7 @@ def shown(name: str, value: Any, *, most: int = MOST_CHARACTERS) -> Shown:
 
 
 def covered(name: str) -> Shown:
-    """The mark in the place of a personal value."""
+    """The mark that stands for a personal value."""
     return Shown(name, COVERED, "", 0, is_covered=True)
 
 
@@ -56,7 +56,7 @@ def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -
 
 
 def _value(entity: Any, name: str, personal: bool) -> Any:
-    """An attribute's value; of the end of an edge its key, without what is personal in it."""
+    """An attribute's value; for the end of an edge its key, without personal parts."""
     value = getattr(entity, name)
     if personal or not isinstance(value, KeyOf):
         return value
@@ -65,14 +65,14 @@ def _value(entity: Any, name: str, personal: bool) -> Any:
 
 
 def stored_attributes(item: Item, *, is_covered: bool) -> tuple[Shown, ...]:
-    """The attributes of an item as it is stored, for one that its class can't read. All of them are covered, or none,
-    because nothing says which are personal."""
+    """The stored attributes of an item that its class can't read. All of them are covered, or none, because it is
+    unknown which are personal."""
     names = sorted(item)
     return tuple(covered(n) if is_covered else shown(n, from_attribute_value(item[n])) for n in names)
 
 
 def text_of(value: Any) -> str:
-    """A value as text, as in JSON; a text stands as it is."""
+    """A value as text, as in JSON; a text is unchanged."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -24,7 +24,7 @@ from singletable.tasks.inspect import tasks_of
 
 
 def checks_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) -> list[LayerChecks]:
-    """What the layers of a table add to its check. `blobs` is the store of those documents whose class has none."""
+    """The layers' additions to the check of a table. `blobs` is the store of documents whose class has none."""
     contexts = _contexts(table, seal, blobs)
     found = [changes.checks() for changes in changes_of(table)]
     if (tasks := tasks_of(table)) is not None:
@@ -36,7 +36,7 @@ def checks_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) ->
 
 
 def belongings_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) -> list[HasBelongings]:
-    """What the layers of a table add to an erasure. `blobs` is the store of those documents whose class has none."""
+    """The layers' additions to an erasure. `blobs` is the store of documents whose class has none."""
     found: list[HasBelongings] = [*changes_of(table)]
     if (tasks := tasks_of(table)) is not None:
         found.append(tasks)

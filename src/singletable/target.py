@@ -1,4 +1,4 @@
-"""What a database is reached by, and how it is talked to, as values. Shared by the two shells."""
+"""A database's target, and the options of its connections, as values. Shared by the two shells."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Running(Protocol):
 
 
 class Options(Struct, frozen=True):
-    """How a database is talked to; each has a default. Its repr shows no cursor key."""
+    """The options of a database; each has a default. The repr doesn't show cursor keys."""
 
     region: str | None = None
     credentials: CredentialSource | None = None
     cursor_keys: Sequence[str | bytes] = ()
     retry: RetryPolicy | None = None
-    """None: the library's own, with as many attempts as AWS_MAX_ATTEMPTS says."""
+    """None: the library's own, with the attempts of AWS_MAX_ATTEMPTS."""
     timeouts: Timeouts = Timeouts()
     ca_file: str | None = None
     checksum: bool = True
     traits: Traits | None = None
-    """What differs at an address, where that is known. None: on AWS nothing; elsewhere nothing is taken for granted,
-    and `db.require` finds out what the engine can."""
+    """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`
+    finds the engine's capabilities."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 
@@ -56,13 +56,13 @@ class Target(Struct, frozen=True):
     traits: Traits
     seal: CursorSeal
     locate: Locate
-    """Where the account's other services are: streams, queues."""
+    """The addresses of the account's other services: streams, queues."""
     engine: Running | None = None
     retry: RetryPolicy = RetryPolicy()
 
     @property
     def place(self) -> str:
-        """What stays the same while the data does: the data file of an embedded engine, or the address."""
+        """The identity of the data: the data file of an embedded engine, or the address."""
         return self.endpoint.url if self.engine is None else str(self.engine.data)
 
 
@@ -82,7 +82,7 @@ def port_options(target: Target, options: Options) -> PortOptions:
 def seal_of(options: Options, environ: Mapping[str, str], own_key: Callable[[], str] | None = None) -> CursorSeal:
     """The seal of the keys that were given, else of `own_key`, if any. The newest key, which seals, is the first.
 
-    NotConfigured where the keys of a database that has none of its own could not be used.
+    Raises NotConfigured for invalid keys, if the database has no key of its own.
     """
     named = environ.get(CURSOR_KEYS_VARIABLE, "")
     keys = options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]

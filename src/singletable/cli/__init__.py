@@ -32,7 +32,7 @@ _NEEDED = ("click", "rich")
 
 
 def main() -> None:
-    """The program `singletable`. What it imports stays to the end: the collector never looks at it."""
+    """The program `singletable`. Its imports stay to the end: the collector never looks at them."""
     gc.disable()
     try:
         from singletable.cli.app import app

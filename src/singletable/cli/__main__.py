@@ -1,4 +1,4 @@
-"""`python -m singletable.cli`, where the program is not on PATH."""
+"""`python -m singletable.cli`, if the program is not on PATH."""
 
 import sys
 

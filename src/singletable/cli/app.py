@@ -89,7 +89,7 @@ def _summary(entry: EntryPoint, width: int) -> str:
 
 def _docstring(entry: EntryPoint) -> str | None:
     """The docstring of an entry's function, from the source of its module: to import 22 modules would import every
-    layer. None where the source has none."""
+    layer. None if the source has none."""
     with suppress(ImportError, SyntaxError):
         loader = getattr(find_spec(entry.module), "loader", None)
         source = loader.get_source(entry.module) if isinstance(loader, InspectLoader) else None

@@ -99,6 +99,6 @@ def _tell(table: Table, outcome: Outcome) -> None:
     ]
     output.print_table(("Step", "Requests", "Units", "Time"), lines)
     if outcome.unknown:
-        click.echo(f"  {outcome.unknown} items of a type that no class here has; they were left as they are")
+        click.echo(f"  {outcome.unknown} items of a type that no class here has; they were left unchanged")
     for finding in outcome.unreadable:
         click.echo(f"  {output.finding_line(table, finding)}")

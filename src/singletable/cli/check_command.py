@@ -66,7 +66,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         run = _Run(db, db.target.place, tables_of(module), as_json, options)
         for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"
-            output.note(f"{name}: {known if units else 'the service tells no size, so not what a check takes'}")
+            output.note(f"{name}: {known if units else 'the service gives no size, so the cost of a check is unknown'}")
         with output.Cost(db) as cost:
             run.run()
     run.tell()
@@ -127,7 +127,7 @@ class _Run:
 
 
 def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[list[Pass], list[str]]:
-    """What is read of all tables, and what is not checked, in words."""
+    """The passes over all tables, and the omitted checks, in words."""
     from singletable.documents import LocalBlobs
     from singletable.table_layers import checks_of
 

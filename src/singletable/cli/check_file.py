@@ -1,4 +1,4 @@
-"""The file of a check: its findings as JSON lines, with a line after each round that says how far it has come.
+"""The file of a check: its findings as JSON lines, with a line after each round that has its progress.
 
 The first line says what is checked. A run that was killed leaves at most what one round wrote behind the last line of
 that kind: the next run cuts it off, and goes on from there. So no finding is in the file twice, and none is missing.
@@ -24,7 +24,7 @@ _MOST_HEAD_BYTES = 1_000_000
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What a check reads: what a run that goes on must read, too."""
+    """The scope of a check. A resumed run must have the same."""
 
     tables: list[str]
     at: str
@@ -65,7 +65,7 @@ class CheckFile:
         self._sync()
 
     def _resumed(self, head: Head) -> CheckState | None:
-        """Where the last run came to, with what it wrote after that cut off; None for a new file."""
+        """The state of the last run, with its later lines cut off; None for a new file."""
         wanted = _line(_HeadLine(head))
         first = self._file.readline(_MOST_HEAD_BYTES)
         if not first.endswith(b"\n") and wanted.startswith(first):  # new, or killed in its first write

@@ -29,11 +29,11 @@ _UNITS = click.FloatRange(min=0, min_open=True)
 @click.option("--to", "target", required=True, metavar="TARGET", help="Where it is written.")
 @click.option("--from-profile", metavar="NAME", help="The AWS profile to read with.")
 @click.option("--to-profile", metavar="NAME", help="The AWS profile to write with: another account's, say.")
-@click.option("--to-table", metavar="NAME", help="The table's name in the target, where it is another.")
+@click.option("--to-table", metavar="NAME", help="The table's name in the target, if it differs.")
 @sample_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
 @click.option("--follow-edges", is_flag=True, help="With --sample: take along what the part refers to.")
-@click.option("--keep-personal", is_flag=True, help="Copy personal values as they are.")
+@click.option("--keep-personal", is_flag=True, help="Copy personal values unmasked.")
 @click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
 @click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
 @click.option("--rate", type=_UNITS, metavar="UNITS", help="Write units a second.")
@@ -48,7 +48,7 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     singletable copy shop.model --from aws --from-profile prod --to aws --to-profile test --yes
 
     Values of attributes with personal=True get masks of the same type and shape, the same for the same value, in keys
-    and guards too; --keep-personal copies them as they are. Two copies mask alike where SINGLETABLE_MASK_KEY, of 16
+    and guards too; --keep-personal copies them unmasked. Two copies mask alike if SINGLETABLE_MASK_KEY, of 16
     characters or more, is the same. A copy that was ended goes on with the same command.
 
     The exit code is 1 where items stayed behind, each kind with its reason.

@@ -107,7 +107,7 @@ def _kept_blobs(keep: Path, application: str) -> Path:
 
 
 def _options(keep: Path | None, application: str) -> str:
-    """What the application and the studio are told: where its data are, and its blobs, where it made some."""
+    """The options of the application and the studio: the place of its data, and of its blobs, if it made some."""
     if keep is None:
         return f"--db local:{application}.db"
     blobs = _kept_blobs(keep, application)

@@ -81,6 +81,6 @@ def _tell(done: Any, place: str) -> None:
     lines = [(d.name, d.rows, len(d.files), d.bytes) for d in manifest.datasets]
     output.print_table(("Dataset", "Rows", "Files", "Bytes"), lines)
     if not manifest.personal:
-        click.echo("Masks stand for personal values: --personal writes them as they are.")
+        click.echo("Masks stand for personal values: --personal writes them unmasked.")
     if done.unknown:
         click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")

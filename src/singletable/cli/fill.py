@@ -30,7 +30,7 @@ from singletable.migrations.fill import MOST_SEGMENTS
 @options_anywhere("json", "db")
 @click.pass_context
 def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
-    """Write missing index keys, and older schema versions anew.
+    """Write missing index keys, and rewrite older schema versions.
 
     Deploy the program that writes the new form first. Programs may write meanwhile: each item is written under the
     condition that it is as it was read. A run that was ended goes on where it was; a second one writes nothing. The
@@ -94,7 +94,7 @@ def _tell(table: Table, filled: Filled, *, is_dry: bool) -> None:
     for finding in (*filled.twice, *filled.unfilled):
         click.echo(f"  {output.finding_line(table, finding)}")
     if filled.unknown:
-        click.echo(f"  {filled.unknown} of a type that no class here has; they were left as they are")
+        click.echo(f"  {filled.unknown} of a type that no class here has; they were left unchanged")
     if filled.contended:
         click.echo(f"  {filled.contended} changed between each read and write; fill again")
     for finding in filled.unreadable:

@@ -37,15 +37,15 @@ _UNITS = click.FloatRange(min=0, min_open=True)
     type=click.Choice(("refuse", "report", "keep")),
     default="refuse",
     show_default=True,
-    help="Columns that the class has not: refuse them, leave them out and report them, or store them as they are.",
+    help="Columns that the class lacks: refuse them, leave them out and report them, or store them unchanged.",
 )
-@click.option("--stop-at", type=click.IntRange(1), metavar="N", help="Stop at so many bad rows.")
+@click.option("--stop-at", type=click.IntRange(1), metavar="N", help="Stop after N bad rows.")
 @click.option(
     "--bad-rows",
     type=click.Path(dir_okay=False, path_type=Path),
     default="bad-rows.jsonl",
     show_default=True,
-    help="Where each bad row is told, with its number and the reason.",
+    help="The file for bad rows, each with its number and the reason.",
 )
 @click.option("--dry-run", is_flag=True, help="Read and check every row, count, and write nothing.")
 @click.option("--rate", type=_UNITS, metavar="UNITS", help="Write units a second.")
@@ -120,7 +120,7 @@ def _class_of(tables: list[Table], name: str) -> type[Any]:
     """The class of a name, as the modules' patterns name it."""
     kinds = {entity_name(model.kind): model.kind for table in tables for model in table.models if not model.is_system}
     if name not in kinds:
-        raise click.UsageError(f"There is no class {name!r}. There are {', '.join(sorted(kinds))}.")
+        raise click.UsageError(f"Unknown class {name!r}. The classes are {', '.join(sorted(kinds))}.")
     found: type[Any] = kinds[name]
     return found
 

@@ -20,8 +20,8 @@ from singletable.pattern_calls import Pattern, patterns_of
 
 
 def tables_of(spec: str) -> list[Table]:
-    """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities. Those that items move
-    to come before those that items leave."""
+    """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities. A table that items
+    move to comes before the one that they leave."""
     where, name = _split(spec)
     module = load(where)
     found: dict[int, tuple[str, Table]] = {}
@@ -85,8 +85,8 @@ def load(where: str) -> ModuleType:
 
 
 def reach(folder: Path) -> str:
-    """Put a folder at the end of the path, so that none of its files takes the place of a module of Python or of one
-    that is installed: this program imports many of them when it needs them."""
+    """Put a folder at the end of the path, so that its files don't shadow modules of Python or installed ones: this
+    program imports many of them when it needs them."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     return str(folder)

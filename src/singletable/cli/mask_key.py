@@ -8,6 +8,6 @@ MASK_VARIABLE = "SINGLETABLE_MASK_KEY"
 
 
 def mask_key() -> bytes | None:
-    """None where the variable is not set: then a key is made, and forgotten at the end."""
+    """The key of the variable; None if it is not set: then a key is made, and forgotten at the end."""
     key = os.environ.get(MASK_VARIABLE)
     return key.encode() if key else None

@@ -1,6 +1,6 @@
 """Printing: tables and JSON on standard output, costs and errors on standard error.
 
-Values of items are untrusted. Control characters, and those that change the direction of text, are dropped from tables
+Values of items are untrusted. Control characters, and marks that change the direction of text, are dropped from tables
 and written as `\\uXXXX` in JSON; no value is interpreted as rich's markup.
 """
 
@@ -148,7 +148,7 @@ def _harmless(text: str) -> str:
 
 
 def plain(value: Any, *, personal: bool) -> Any:
-    """With the ends of edges as the keys of their nodes, GOAL-g1, and marks in the place of what is personal."""
+    """A value with the ends of edges as the keys of their nodes, GOAL-g1, and marks for personal values."""
     if isinstance(value, (Entity, Collection)):
         given = values_of(value, personal=personal) if isinstance(value, Entity) else vars(value)
         return {name: plain(one, personal=personal) for name, one in given.items()}

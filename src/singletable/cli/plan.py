@@ -24,7 +24,7 @@ THERE_IS_A_PLAN = 2
 
 
 def plan_options(function: Any) -> Any:
-    """What `plan` and `apply` share."""
+    """The common options of `plan` and `apply`."""
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
         click.option(
@@ -50,7 +50,7 @@ def plan_options(function: Any) -> Any:
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
-    help="Write the declaration to a file instead, beside the module or at FILE, so that a review shows what changes.",
+    help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
 @options_anywhere("json", "db")
 @click.pass_context

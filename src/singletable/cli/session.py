@@ -1,4 +1,4 @@
-"""What the commands share: the database, and the options that are allowed before or after a command."""
+"""The common part of the commands: the database, and the options that are allowed before or after a command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Session:
 
     @property
     def file(self) -> Path | None:
-        """The data file, where the target is an embedded engine on a file."""
+        """The data file, if the target is an embedded engine on a file."""
         kind, _, name = self.target.partition(":")
         return Path(name) if kind == "local" and name else None
 

@@ -1,4 +1,4 @@
-"""`sql`: ask an export, or a small table as it is, by SQL: a view a class."""
+"""`sql`: ask an export, or a small live table, by SQL: a view a class."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _asked(query: str | None, file: Path | None) -> str | None:
 
 
 def _opened(ctx: click.Context, module: str, options: Mapping[str, Any]) -> SqlSession:
-    """The export that is named, or one of the tables as they are."""
+    """The named export, or one of the live tables."""
     from singletable.reports import open_export, open_live
 
     tables = tables_of(module)
@@ -139,7 +139,7 @@ def draw(answer: Answer, text: str, options: Mapping[str, Any]) -> None:
 
 
 def _first_line(text: str) -> str:
-    """What a query says of itself: its first comment, or its text."""
+    """The title of a query: its first comment, or its text."""
     for line in text.strip().splitlines():
         return line.removeprefix("--").strip()[:100]
     return ""

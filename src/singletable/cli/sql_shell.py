@@ -54,7 +54,7 @@ class Completion:
 
 
 def history_file(environ: Mapping[str, str]) -> Path:
-    """Where the statements are kept, by the rules of XDG."""
+    """The file that keeps the statements, by the rules of XDG."""
     return state_home(environ) / "sql_history"
 
 
@@ -88,7 +88,7 @@ def _run(session: SqlSession, statement: str, show: Callable[[Answer], object]) 
 
 
 def _statement() -> str | None:
-    """The next statement, or line that begins with a point; None at the end of input. Ctrl-C begins anew."""
+    """The next statement, or line that begins with a point; None at the end of input. Ctrl-C begins again."""
     lines: list[str] = []
     while True:
         try:

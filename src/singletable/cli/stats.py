@@ -85,7 +85,7 @@ def tell_cost(predicted: Sequence[Prediction], tables: Sequence[Table]) -> None:
     """Say what the scans will take."""
     for table, each in zip(tables, predicted, strict=True):
         if not each.bytes and each.items:
-            output.note(f"{table.name}: {output.counted(each.items, 'item')} to scan; the service tells no size")
+            output.note(f"{table.name}: {output.counted(each.items, 'item')} to scan; the service gives no size")
             continue
         size = f"{output.counted(each.items, 'item')}, {each.bytes:,} bytes by the service's last count"
         output.note(f"{table.name}: {size}; about {output.counted(each.read_units, 'read unit')} to scan")

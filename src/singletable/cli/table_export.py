@@ -1,4 +1,4 @@
-"""`export --from-export` and `export --through`: DynamoDB's own exports to S3 in the place of a scan."""
+"""`export --from-export` and `export --through`: DynamoDB's own exports to S3 instead of a scan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def database_for(session: Session, options: dict[str, Any]) -> Database:
 def places_of(
     db: Database, tables: Sequence[Table], options: dict[str, Any], tell: Callable[[str], object]
 ) -> list[str]:
-    """The exports to read, the one that is made for it too; none where the table is to be read."""
+    """The exports to read, including one that is made for it; empty if the table is read."""
     if not options["through"]:
         return list(options["from_exports"])
     from singletable.exchange import TableExports

@@ -44,7 +44,7 @@ def test_what_is_wrong_is_said(shop: Folder) -> None:
     (shop.path / "rows.csv").write_text("email\n")
     run = shop.run
     assert (
-        "There is no class 'Nobody'. There are Customer, Order"
+        "Unknown class 'Nobody'. The classes are Customer, Order"
         in run("import", "shop.model", "rows.csv", "--as", "Nobody").err
     )
     assert "does not say of which class" in run("import", "shop.model", "rows.csv").err

@@ -106,7 +106,7 @@ class Attachment:
 
     @classmethod
     def attach(cls, directory: Path, seconds: float) -> tuple[Attachment, Greeting] | None:
-        """Hold the engine whose supervisor has its sockets in `directory`; None where it has ended."""
+        """Hold the engine whose supervisor has its sockets in `directory`; None if it has ended."""
         with forks.guard:
             connection = socket.socket(socket.AF_UNIX)
             try:

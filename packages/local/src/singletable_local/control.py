@@ -20,11 +20,11 @@ from singletable_local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A data file and its engine; `address` is None where no engine runs."""
+    """A data file and its engine; `address` is None if no engine runs."""
 
     path: Path
     size_bytes: int
-    """The size of the file and its write-ahead log; 0 where the file is missing."""
+    """The size of the file and its write-ahead log; 0 if the file is missing."""
 
     address: Address | None
     healthy: bool
@@ -62,9 +62,9 @@ def status(path: Path | str) -> Status:
 def stop(path: Path | str, *, timeouts: EngineTimeouts = EngineTimeouts()) -> bool:  # noqa: B008  (frozen)
     """End the engine on the file, whichever process started or uses it. Returns False if no engine runs.
 
-    The supervisor is asked to end; where it doesn't, both are killed. Only the process that holds the file's lock and
-    is named in it is ended. Raises `Unavailable` where the lock is held and no such process is found, or where it may
-    not be ended. A program that held the engine starts a new one with its next request.
+    The supervisor is asked to end; if it doesn't, both are killed. Only the process that holds the file's lock and is
+    named in it is ended. Raises `Unavailable` if the lock is held and its process is not found, or may not be ended. A
+    program that held the engine starts a new one with its next request.
     """
     data = Path(path).resolve()
     if not is_locked(data):

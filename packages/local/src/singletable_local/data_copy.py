@@ -1,7 +1,7 @@
 """A copy of an embedded engine's data file, made while the engine serves and programs write.
 
 SQLite's own backup reads the whole file in one transaction: the copy is the data at one moment. The engine's writers go
-on meanwhile, as they write to the log beside the file.
+on concurrently, as they write to the log next to the file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _BUSY_SECONDS = 30.0
 def copy_data(data: Path, to: Path, progress: Callable[[int, int], object] | None = None) -> int:
     """Copy a data file to a new one, for its owner's eyes, and return its bytes. `progress` gets pages done, and all.
 
-    An engine starts on the copy as on any file: `local:COPY`. AlreadyExists where `to` is there; NotConfigured where
-    the data file is missing; Unavailable where either can't be read or written. Nothing is left behind then.
+    An engine starts on the copy as on any file: `local:COPY`. Raises AlreadyExists if `to` exists; NotConfigured if the
+    data file is missing; Unavailable if either can't be read or written. Nothing is left behind then.
     """
     if to.exists():
         raise AlreadyExists(f"{to} is there already", hint="Name another file, or move that one away.")

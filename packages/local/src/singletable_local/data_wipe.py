@@ -15,10 +15,10 @@ _BUSY_SECONDS = 30.0
 
 
 def wipe_deleted(data: Path) -> None:
-    """Write a data file anew without what was deleted, and empty the log beside it. Writers wait meanwhile.
+    """Rewrite a data file without deleted data, and empty its log. Writers wait meanwhile.
 
-    Takes the time of the whole file, and as much free space. Unavailable where it can't be written anew, or a program
-    does not end its reading.
+    Takes the time of the whole file, and as much free space. Raises Unavailable if the file can't be rewritten, or a
+    program does not end its reading.
     """
     import sqlite3  # noqa: PLC0415 for the few programs that erase
 
@@ -30,9 +30,9 @@ def wipe_deleted(data: Path) -> None:
             empty = "PRAGMA wal_checkpoint(TRUNCATE)"
             is_empty = wait_until(lambda: database.execute(empty).fetchone()[0] == 0, _BUSY_SECONDS)
     except sqlite3.Error as error:
-        raise Unavailable(f"{data} can't be written anew: {error}", hint=_HINT.format(data)) from error
+        raise Unavailable(f"{data} can't be rewritten: {error}", hint=_HINT.format(data)) from error
     if not is_empty:
-        raise Unavailable(f"the log beside {data} can't be emptied: a program reads it", hint=_HINT.format(data))
+        raise Unavailable(f"the log of {data} can't be emptied: a program reads it", hint=_HINT.format(data))
 
 
 _HINT = "End the programs that use it, then: sqlite3 {} 'VACUUM; PRAGMA wal_checkpoint(TRUNCATE)'"

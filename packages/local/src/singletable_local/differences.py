@@ -1,4 +1,4 @@
-"""Where the embedded engine differs from Amazon DynamoDB, as facts that the layers above can ask for."""
+"""The differences of the embedded engine from Amazon DynamoDB, as facts that the layers above can ask for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EngineTraits:
-    """How an engine differs from DynamoDB."""
+    """The differences of an engine from DynamoDB."""
 
     scan_page_limit: int | None
     """The largest `Limit` of a Scan: a scan without one blocks every other request. None: no limit is needed."""

@@ -46,8 +46,8 @@ class Engine(UnixEndpoint):
     ) -> Engine:
         """Start a private engine, or one on the file `path`, or attach to the engine that already runs on the file.
 
-        Only this user's processes reach it, through its Unix socket, as far as the system allows that (`isolation`
-        says how). An `exposed` engine listens on a port of 127.0.0.1 instead: every program and every user of this
+        Only this user's processes reach it, through its Unix socket, if the system allows that (`isolation` names the
+        means). An `exposed` engine listens on a port of 127.0.0.1 instead: every program and every user of this
         machine, and a web page in its browser, may then read and write the data. `environ` defaults to `os.environ`.
 
         The file and its directory are created. Raises `NotConfigured` where the engine isn't installed or the file
@@ -75,7 +75,7 @@ class Engine(UnixEndpoint):
 
     @property
     def isolation(self) -> str:
-        """What keeps others out: `filter` or `hidden` (only its address); `exposed` is nothing."""
+        """The protection from others: `filter`, `hidden` (only its address), or `exposed` (nothing)."""
         return self._hold.greeting.isolation
 
     @property

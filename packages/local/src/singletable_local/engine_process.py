@@ -39,7 +39,7 @@ class Process:
         self._exit_code = 0
 
     def start(self, host: str, port: int, pause: Callable[[], None]) -> None:
-        """Start it, and wait until it reports that it listens. Afterwards `runs` is False where the address is taken.
+        """Start it, and wait until it reports that it listens. Afterwards `runs` is False if the address is taken.
 
         Raises `EngineEnded`, and what `pause` raises.
         """

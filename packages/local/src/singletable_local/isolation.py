@@ -3,8 +3,8 @@
 An `Isolation` says at which addresses to start the engine, isolates it once it listens, and opens the connections that
 the supervisor hands out. The kinds, the strongest first:
 
-`filter`: the engine's listening socket, of which the supervisor has a copy, drops all packets but those of the
-connection that the supervisor is opening. Linux 5.6 and later, where a process may read its child's descriptors.
+`filter`: the engine's listening socket drops all packets but those of the connection that the supervisor is opening,
+which has a copy of the socket. Linux 5.6 and later, if a process may read its child's descriptors.
 
 `hidden`: only an address that is hard to guess: any of 127.0.0.0/8 and any port on Linux, a random port of 127.0.0.1
 elsewhere. A program of the same machine that scans for it finds it.
@@ -45,7 +45,7 @@ class Isolation:
         self.host, self.port = "", 0
 
     def addresses(self) -> Iterator[tuple[str, int]]:
-        """Where the engine may listen; the next one is tried where another program has taken the address."""
+        """The addresses where the engine may listen; the next is tried if another program has taken one."""
         for _ in range(_TRIES):
             host = _any_loopback()
             yield host, _free_port(host)
@@ -137,7 +137,7 @@ class Filter(Isolation):
 
 
 def isolations_named(names: Sequence[str], *, port: int = 0) -> Iterator[Isolation]:
-    """The kinds to try, in this order, as far as this system may offer them. `port` is that of an exposed engine."""
+    """The kinds to try that this system may offer, in this order. `port` is that of an exposed engine."""
     kinds: dict[str, Callable[[], Isolation]] = {"hidden": Isolation, "exposed": lambda: Exposed(port)}
     if sys.platform == "linux":
         kinds["filter"] = Filter
@@ -227,7 +227,7 @@ def _has_connections(host: str, port: int) -> bool:
 
 
 def _ask(connection: sockets.socket, process: int) -> None:
-    """Send a request and wait for its answer. Raises ConnectionRefusedError where the process has ended, OSError."""
+    """Send a request and wait for its answer. Raises ConnectionRefusedError if the process has ended, OSError."""
     connection.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     ready = select.poll()
     ready.register(connection, select.POLLIN)

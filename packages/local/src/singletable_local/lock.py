@@ -41,7 +41,7 @@ class DataLock:
 
     @classmethod
     def acquire(cls, data: Path) -> DataLock | None:
-        """The lock; None where another process holds it. Creates the lock file and its directory."""
+        """The lock; None if another process holds it. Creates the lock file and its directory."""
         with forks.guard:
             file = _open_to_write(lock_path(data))
             if not _try_lock(file, fcntl.LOCK_EX):
@@ -55,7 +55,7 @@ class DataLock:
         return self._file.fileno()
 
     def publish(self, address: Address) -> None:
-        """Write the engine's address for other processes. The engine must answer by now."""
+        """Write the engine's address for other processes. The engine must answer already."""
         facts = {"pid": address.pid, "directory": str(address.directory), "url": address.url}
         os.pwrite(self._file.fileno(), json.dumps(facts).encode(), 0)
 
@@ -88,7 +88,7 @@ def is_locked(data: Path) -> bool:
 
 
 def published_address(data: Path) -> Address | None:
-    """The address in the lock file; None where the process that it names doesn't hold the lock.
+    """The address in the lock file; None if the process that it names doesn't hold the lock.
 
     That is the case while an engine is being started, and after an engine has ended.
     """

@@ -17,11 +17,11 @@ _IN_MEMORY = Path("/dev/shm")  # noqa: S108 made private by mkdtemp
 _MIN_FREE_BYTES = 1 << 30
 """Free space that is required for data. Containers often have only 64 MB in /dev/shm."""
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""The data file and the files that SQLite may keep beside it."""
+"""The suffixes of the data file and of the files that SQLite may keep with it."""
 
 
 def private_directory(environ: Mapping[str, str], *, for_data: bool) -> Path:
-    """A new directory that only this user may enter, in memory where the system has room for it.
+    """A new directory that only this user may enter, in memory if the system has room for it.
 
     A private engine has its data there too, in a file, so that another process can maintain its streams. In memory that
     is as fast as the engine's own memory; on a disk, writes are half as fast. The supervisor deletes the directory.
@@ -48,12 +48,12 @@ def delete_directory(directory: Path) -> None:
 
 
 def data_files(data: Path) -> list[Path]:
-    """The data file and the files beside it, whether they exist or not."""
+    """The data file and SQLite's files for it, whether they exist or not."""
     return [data.with_name(data.name + suffix) for suffix in _SUFFIXES]
 
 
 def make_files_private(data: Path) -> None:
-    """Remove other users' permissions from a data file and the files beside it.
+    """Remove other users' permissions from a data file and SQLite's files for it.
 
     An existing directory keeps its permissions, as it may hold other files. Raises `NotConfigured` for a file of
     another user, who could read what is written to it.

@@ -9,7 +9,7 @@ written. The latter is measured by the monotonic clock, which can't be set. So a
 nothing that consumers have not had a day to read. The file has the marks for this, one for each hour:
 
     _singletable_stream_marks
-        lived      seconds that machines ran with this file, as far as that is certain
+        lived      seconds that machines certainly ran with this file
         uptime     the clock of intervals at that time; a lower one in the next mark means that the machine restarted
         last_id    the newest stream record at that time
 """
@@ -52,10 +52,10 @@ SELECT id FROM _stream_records WHERE table_name = ? ORDER BY CAST(sequence_numbe
 
 
 def maintain_streams(data: Path, now: float, uptime: float) -> None:
-    """Index the stream records in a data file, and delete those that are over a day old. A second call is quick.
+    """Index the stream records in a data file, and delete the ones older than a day. A second call is quick.
 
     `now` is the wall clock, `uptime` the clock of intervals, which starts again with the machine.
-    Raises Unavailable where the file can't be opened or changed.
+    Raises Unavailable if the file can't be opened or changed.
     """
     import sqlite3  # noqa: PLC0415 for the few programs that have a stream on this engine
 

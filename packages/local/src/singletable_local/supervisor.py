@@ -95,7 +95,7 @@ class Supervisor:
                 self._process.stop(self._grace_seconds)
                 continue  # this system doesn't offer it
             return
-        raise EngineEnded("broken", "this system offers none of the requested kinds of isolation")
+        raise EngineEnded("broken", "this system doesn't offer the requested kinds of isolation")
 
     def _start_under(self, isolation: Isolation) -> None:
         for host, port in isolation.addresses():
@@ -205,7 +205,7 @@ class Supervisor:
 
 
 def _accepted(listener: sockets.socket) -> sockets.socket | None:
-    """The next connection; None where the client has gone."""
+    """The next connection; None if the client has gone."""
     untyped: Any = listener
     try:
         descriptor, _ = untyped._accept()  # noqa: SLF001  (what `accept` is made of)

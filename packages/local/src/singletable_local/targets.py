@@ -88,7 +88,7 @@ def _check_alone(environ: Mapping[str, str]) -> None:
 
 
 def _own_key(path: Path | None) -> str:
-    """A local database's own key for cursors: beside its file, for its owner's eyes; in memory, a passing one."""
+    """A local database's own key for cursors: next to its file, readable by its owner; in memory, a passing one."""
     if path is None:
         return secrets.token_urlsafe(32)
     kept = path.with_name(f"{path.name}.cursor-key")

@@ -1,4 +1,4 @@
-"""How long to wait for an engine."""
+"""The times to wait for an engine."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class UnixEndpoint:
         raise OSError(connection_failure(message.decode(errors="replace")))
 
     def restart(self, seconds: float) -> None:
-        """Start the engine again after its supervisor has ended. Raises OSError where that is impossible."""
+        """Start the engine again after its supervisor has ended. Raises OSError if that is impossible."""
         raise ConnectionRefusedError("the engine has ended")
 
 
