@@ -11,12 +11,12 @@ from singletable.errors import SingletableError
 from singletable.flow import SQS, Port
 from singletable.operations import Depth, GetQueueAttributes
 
-__all__ = ["QueueSeen", "queues_seen"]
+__all__ = ["QueueInfo", "inspect_queues"]
 
 MOST_QUEUES = 16
 
 
-class QueueSeen(Struct, frozen=True):
+class QueueInfo(Struct, frozen=True):
     """A queue, by its name."""
 
     name: str
@@ -25,15 +25,15 @@ class QueueSeen(Struct, frozen=True):
     """Why its depth is not known."""
 
 
-async def queues_seen(port: Port, urls: Sequence[str]) -> tuple[QueueSeen, ...]:
+async def inspect_queues(port: Port, urls: Sequence[str]) -> tuple[QueueInfo, ...]:
     """The depth of up to 16 queues, as SQS counts it: about right. One round trip, a request for each."""
-    found: list[QueueSeen] = await port.call_all([partial(_seen, port, url) for url in urls[:MOST_QUEUES]])
+    found: list[QueueInfo] = await port.call_all([partial(_seen, port, url) for url in urls[:MOST_QUEUES]])
     return tuple(found)
 
 
-async def _seen(port: Port, url: str) -> QueueSeen:
+async def _seen(port: Port, url: str) -> QueueInfo:
     name = url.rpartition("/")[2]
     try:
-        return QueueSeen(name, await port.to(SQS, url).send(GetQueueAttributes(url)))
+        return QueueInfo(name, await port.to(SQS, url).send(GetQueueAttributes(url)))
     except SingletableError as error:
-        return QueueSeen(name, None, error.what)
+        return QueueInfo(name, None, error.what)

@@ -17,7 +17,7 @@ from singletable.tasks.due import rows_query, wake_text
 from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, State, TaskEntities, TaskItem
 from singletable.tasks.tasks import Tasks, tasks_of
 
-__all__ = ["OrderSeen", "TaskSeen", "TasksSeen", "order_seen", "task_seen", "tasks_of", "tasks_seen"]
+__all__ = ["OrderInfo", "TaskInfo", "TasksInfo", "inspect_order", "inspect_task", "inspect_tasks", "tasks_of"]
 
 MOST_TASKS = 25
 MOST_IN_ORDER = 50
@@ -55,7 +55,7 @@ class TaskList(Struct, frozen=True):
     """The number whose time has passed."""
 
 
-class TasksSeen(Struct, frozen=True):
+class TasksInfo(Struct, frozen=True):
     """The tasks of a table."""
 
     table: str
@@ -64,7 +64,7 @@ class TasksSeen(Struct, frozen=True):
     dead: TaskList
 
 
-class OrderSeen(Struct, frozen=True):
+class OrderInfo(Struct, frozen=True):
     """The tasks of one order, which run one after the other."""
 
     table: str
@@ -77,14 +77,14 @@ class OrderSeen(Struct, frozen=True):
     cursor: str | None
 
 
-class TaskSeen(Struct, frozen=True):
+class TaskInfo(Struct, frozen=True):
     """One task by its key, as the table has it now."""
 
     table: str
     task: TaskLine
 
 
-async def tasks_seen(
+async def inspect_tasks(
     port: Port,
     seal: CursorSeal,
     tasks: Tasks,
@@ -92,7 +92,7 @@ async def tasks_seen(
     after: str | None = None,
     dead_after: str | None = None,
     personal: bool = False,
-) -> TasksSeen:
+) -> TasksInfo:
     """Up to 25 tasks by their times and up to 25 dead ones, each from a cursor on, as the index shows them.
 
     One round trip of 16 requests, one for each state and part of the index; half a unit for each 4 KB, 0.5 at least.
@@ -114,7 +114,7 @@ async def tasks_seen(
         for state in starts
     }
     reader = _Reader(port, seal, tasks, personal)
-    return TasksSeen(
+    return TasksInfo(
         entities.table.name,
         tuple(tasks.functions),
         reader.list_of(State.DUE, starts[State.DUE], found[State.DUE]),
@@ -122,7 +122,7 @@ async def tasks_seen(
     )
 
 
-async def order_seen(
+async def inspect_order(
     port: Port,
     seal: CursorSeal,
     tasks: Tasks,
@@ -130,7 +130,7 @@ async def order_seen(
     *,
     after: str | None = None,
     personal: bool = False,
-) -> OrderSeen:
+) -> OrderInfo:
     """The lane of an order, and up to 50 of its tasks by their due times, from a cursor on.
 
     Two requests, a unit for each 4 KB. InvalidCursor.
@@ -141,7 +141,7 @@ async def order_seen(
     query: Query[OrderedTask] = entities.by_place(order, ANY, ANY)
     found = await page(port, query.consistent(), MOST_IN_ORDER, after, seal)
     reader = _Reader(port, seal, tasks, personal)
-    return OrderSeen(
+    return OrderInfo(
         entities.table.name,
         order,
         "" if lane is None else lane.turn,
@@ -151,7 +151,7 @@ async def order_seen(
     )
 
 
-async def task_seen(port: Port, tasks: Tasks, key: str, *, personal: bool = False) -> TaskSeen:
+async def inspect_task(port: Port, tasks: Tasks, key: str, *, personal: bool = False) -> TaskInfo:
     """One task by its key. One request, a unit for each 4 KB; one more for a task that has an order. NotFound."""
     entities = tasks.entities
     item: TaskItem | None = await get(port, entities.by_id(key).consistent())
@@ -166,7 +166,7 @@ async def task_seen(port: Port, tasks: Tasks, key: str, *, personal: bool = Fals
             operation="read",
             hint="It has ended, or was cancelled: neither leaves an item.",
         )
-    return TaskSeen(entities.table.name, _Reader(port, None, tasks, personal).line(item))
+    return TaskInfo(entities.table.name, _Reader(port, None, tasks, personal).line(item))
 
 
 def _due_in(turn: str, entities: TaskEntities) -> datetime | None:

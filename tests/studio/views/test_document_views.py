@@ -10,15 +10,15 @@ from examples.projects.model import Project, projects, put_shape, rename
 from singletable import InvalidCursor, InvalidRequest, InvalidValue, NotFound
 from singletable.documents import Mutation
 from singletable.documents.blobs import NoBlobs
-from singletable.documents.inspect.history import history_seen
-from singletable.documents.inspect.inbox import blobs_seen, inbox_seen
-from singletable.documents.inspect.lists import AnyContext, contexts_of, documents_seen
+from singletable.documents.inspect.history import inspect_history
+from singletable.documents.inspect.inbox import inspect_blobs, inspect_inbox
+from singletable.documents.inspect.lists import AnyContext, contexts_of, inspect_documents
 from singletable.documents.inspect.versions import (
     MOST_ITEMS,
     MOST_VERSIONS,
-    DocumentSeen,
-    collection_seen,
-    document_seen,
+    DocumentInfo,
+    inspect_collection,
+    inspect_document,
 )
 from singletable.foundation import COVERED
 from singletable.studio.pages.documents import context_named
@@ -30,19 +30,19 @@ def context_at(boards: Boards) -> AnyContext:
     return contexts_of([projects], boards.db.target.seal, boards.blobs)["Project"]
 
 
-def seen(boards: Boards, document: str = BOARD, **more: Any) -> DocumentSeen:
-    return boards.db.run(document_seen(boards.db.port, context_at(boards), document, **more))
+def seen(boards: Boards, document: str = BOARD, **more: Any) -> DocumentInfo:
+    return boards.db.run(inspect_document(boards.db.port, context_at(boards), document, **more))
 
 
 def test_documents_are_listed_by_parent_and_without_one(boards: Boards) -> None:
     port, context = boards.db.port, context_at(boards)
     with boards.db.meter() as meter:
-        listed = boards.db.run(documents_seen(port, context, under=ORGANISATION))
+        listed = boards.db.run(inspect_documents(port, context, under=ORGANISATION))
     assert (meter.requests, meter.read_units) == (1, 0.5)
     assert [each.id for each in listed.documents] == [BOARD, BRANCH]
-    some = boards.db.run(documents_seen(port, context))
+    some = boards.db.run(inspect_documents(port, context))
     assert {each.id for each in some.documents} == {BOARD, BRANCH}
-    assert boards.db.run(documents_seen(port, context, under="nobody")).documents == ()
+    assert boards.db.run(inspect_documents(port, context, under="nobody")).documents == ()
     assert (some.kind.scalars, some.kind.collections) == (("name", "description"), ("shapes", "comments"))
     with pytest.raises(NotFound, match="no class of documents"):
         context_named({}, NASTY)
@@ -130,7 +130,7 @@ def test_a_content_of_a_megabyte_is_cut_and_its_length_is_said(boards: Boards) -
 def test_without_a_store_everything_but_contents_is_shown(boards: Boards) -> None:
     context = contexts_of([projects], boards.db.target.seal, None)["Project"]
     assert isinstance(context.store, NoBlobs)
-    flow = document_seen(boards.db.port, context, BOARD, item=("shapes", "s1"), personal=True)
+    flow = inspect_document(boards.db.port, context, BOARD, item=("shapes", "s1"), personal=True)
     found = boards.db.run(flow)
     assert found.content is not None
     assert (found.kind.has_contents, found.content.note) == (False, "the studio was given no store of contents")
@@ -166,29 +166,29 @@ def test_a_large_collection_is_shown_a_page_at_a_time(boards: Boards) -> None:
     ids: list[str] = []
     after: str | None = f"0:many-{in_first - 81:06}"  # thirty before the end of the first part
     for _ in range(3):
-        page = boards.db.run(collection_seen(port, context, BOARD, found.newest, "shapes", after=after))
+        page = boards.db.run(inspect_collection(port, context, BOARD, found.newest, "shapes", after=after))
         ids += [item.id for item in page.items]
         after = page.after
     assert ids == [f"many-{n:06}" for n in range(in_first - 80, in_first + 70)]
-    last = boards.db.run(collection_seen(port, context, BOARD, found.newest, "shapes", after="1:many-011990"))
+    last = boards.db.run(inspect_collection(port, context, BOARD, found.newest, "shapes", after="1:many-011990"))
     assert ([item.id for item in last.items][-4:], last.after) == (["s1", "s2", "s3", "s4"], None)
     with pytest.raises(InvalidRequest):
-        boards.db.run(collection_seen(port, context, BOARD, found.newest, "shapes", after=f"x:{NASTY}"))
+        boards.db.run(inspect_collection(port, context, BOARD, found.newest, "shapes", after=f"x:{NASTY}"))
 
 
 def test_history_tags_and_branches(boards: Boards) -> None:
     context, port = context_at(boards), boards.db.port
     with boards.db.meter() as meter:
-        found = boards.db.run(history_seen(port, context, BOARD))
+        found = boards.db.run(inspect_history(port, context, BOARD))
     assert (meter.requests, meter.read_units) == (5, 4.5)
     assert [line.number for line in found.versions] == list(range(9, -1, -1))
     assert (found.versions[2].rejected, found.versions[4].clients) == (1, 2)
     assert [(tag.name, tag.number) for tag in found.tags] == [("first-draft", 4)]
     assert [(branch.id, branch.version) for branch in found.branches] == [(BRANCH, 5)]
-    of_branch = boards.db.run(history_seen(port, context, BRANCH))
+    of_branch = boards.db.run(inspect_history(port, context, BRANCH))
     assert (of_branch.root, len(of_branch.versions)) == (BOARD, 1)
     with pytest.raises(InvalidCursor):
-        boards.db.run(history_seen(port, context, BOARD, after="nonsense"))
+        boards.db.run(inspect_history(port, context, BOARD, after="nonsense"))
 
 
 def test_what_waits_says_what_for(boards: Boards) -> None:
@@ -197,7 +197,7 @@ def test_what_waits_says_what_for(boards: Boards) -> None:
 
     documents.submit(BOARD, [Mutation.of("of_another_program", {}).by("ben", 4)])
     with boards.db.meter() as meter:
-        found = boards.db.run(inbox_seen(port, context, BOARD, personal=True))
+        found = boards.db.run(inspect_inbox(port, context, BOARD, personal=True))
     assert meter.requests == 4
     assert [(each.client, each.id, each.why) for each in found.waiting] == [
         ("ada", 7, "a processor"),
@@ -210,18 +210,18 @@ def test_what_waits_says_what_for(boards: Boards) -> None:
         ("ben", 3, 9),
         ("eve", 1, 7),
     ]
-    covered = boards.db.run(inbox_seen(port, context, BOARD))
+    covered = boards.db.run(inspect_inbox(port, context, BOARD))
     assert {each.arguments.text for each in covered.waiting} == {COVERED}
 
 
 def test_contents_that_the_store_has_and_lacks(boards: Boards) -> None:
     context, port = context_at(boards), boards.db.port
-    found = boards.db.run(blobs_seen(port, context, BOARD))
+    found = boards.db.run(inspect_blobs(port, context, BOARD))
     assert [(each.id, each.state) for each in found.blobs] == [(f"s{n}", "there") for n in (1, 2, 3, 4)]
     boards.blobs.delete(found.blobs[0].path)
-    again = boards.db.run(blobs_seen(port, context, BOARD))
+    again = boards.db.run(inspect_blobs(port, context, BOARD))
     assert [each.state for each in again.blobs] == ["missing", "there", "there", "there"]
-    of_branch = boards.db.run(blobs_seen(port, context, BRANCH))
+    of_branch = boards.db.run(inspect_blobs(port, context, BRANCH))
     assert (of_branch.pool, of_branch.blobs[0].path) == (BOARD, found.blobs[0].path)
     boards.app.boards.collect_garbage(BOARD)
 
@@ -229,7 +229,7 @@ def test_contents_that_the_store_has_and_lacks(boards: Boards) -> None:
 @pytest.mark.parametrize("document", ["nothing", NASTY])
 def test_a_document_that_is_not_there(boards: Boards, document: str) -> None:
     context, port = context_at(boards), boards.db.port
-    for flow in (document_seen, history_seen, inbox_seen, blobs_seen):
+    for flow in (inspect_document, inspect_history, inspect_inbox, inspect_blobs):
         with pytest.raises((NotFound, InvalidValue)):
             boards.db.run(flow(port, context, document))
     with pytest.raises(NotFound):

@@ -21,8 +21,8 @@ from examples.goals.model import (
 from singletable import Database, InvalidCursor, InvalidRequest
 from singletable.foundation import COVERED
 from singletable.graph import Graph
-from singletable.graph.inspect.lists import graph_seen, graphs_of
-from singletable.graph.inspect.node import MOST_INCOMING, MOST_OUTGOING, NodeSeen, node_seen
+from singletable.graph.inspect.lists import graphs_of, inspect_graph
+from singletable.graph.inspect.node import MOST_INCOMING, MOST_OUTGOING, NodeInfo, inspect_node
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from tests.studio.views.conftest import NASTY
@@ -32,11 +32,11 @@ from tests.support.raw import put_raw, stored
 SINCE = date(2026, 1, 5)
 
 
-def seen(db: Database, key: str, **more: Any) -> NodeSeen:
-    return db.run(node_seen(db.port, db.target.seal, records, key, **more))
+def seen(db: Database, key: str, **more: Any) -> NodeInfo:
+    return db.run(inspect_node(db.port, db.target.seal, records, key, **more))
 
 
-def whats(found: NodeSeen) -> list[tuple[str, str, str]]:
+def whats(found: NodeInfo) -> list[tuple[str, str, str]]:
     return [(each.what, each.type, each.other) for each in found.disagreements]
 
 
@@ -214,11 +214,11 @@ def test_long_values_are_cut_and_their_length_is_said(goals: Database) -> None:
 def test_some_nodes_to_begin_with(goals: Database) -> None:
     assert graphs_of([app, records]) == [records]
     with goals.meter() as meter:
-        found = goals.run(graph_seen(goals.port, goals.target.seal, records))
+        found = goals.run(inspect_graph(goals.port, goals.target.seal, records))
     assert (meter.requests, len(found.some), found.cursor) == (1, 19, None)
     assert [each.name for each in found.nodes] == ["Goal", "User", "Team", "Organisation"]
     assert [each.mirrors for each in found.edges if each.name in ("Subscriber", "TeamMembership")] == [None, ("role",)]
-    users = goals.run(graph_seen(goals.port, goals.target.seal, records, of="User"))
+    users = goals.run(inspect_graph(goals.port, goals.target.seal, records, of="User"))
     assert {each.kind for each in users.some} == {"User"}
 
 
@@ -227,7 +227,7 @@ def test_a_list_of_nodes_goes_on_where_it_ended(goals: Database) -> None:
     found: list[str] = []
     cursor: str | None = None
     while True:
-        part = goals.run(graph_seen(goals.port, goals.target.seal, records, of="User", after=cursor))
+        part = goals.run(inspect_graph(goals.port, goals.target.seal, records, of="User", after=cursor))
         found += [each.key for each in part.some]
         cursor = part.cursor
         if cursor is None:

@@ -16,10 +16,10 @@ from singletable import InvalidCursor, NotFound
 from singletable.foundation import COVERED
 from singletable.operations import TableCall
 from singletable.streams import ChangeWorker
-from singletable.streams.inspect.consumers import ConsumerName, ConsumerSeen, consumer_seen, consumers_of
-from singletable.streams.inspect.letters import LettersSeen, letter_seen, letters_seen
+from singletable.streams.inspect.consumers import ConsumerInfo, ConsumerName, consumers_of, inspect_consumer
+from singletable.streams.inspect.letters import LettersInfo, inspect_letter, inspect_letters
 from singletable.tasks import TaskWorker
-from singletable.tasks.inspect import MOST_TASKS, TasksSeen, order_seen, task_seen, tasks_seen
+from singletable.tasks.inspect import MOST_TASKS, TasksInfo, inspect_order, inspect_task, inspect_tasks
 from singletable.tasks.tasks import tasks_of
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.work import NASTY, Shop, open_shop
@@ -37,18 +37,18 @@ def shop(clock: Clock) -> Iterator[Shop]:
         yield shop
 
 
-def consumer(shop: Shop, **more: Any) -> ConsumerSeen:
+def consumer(shop: Shop, **more: Any) -> ConsumerInfo:
     db = shop.db
-    return db.run(consumer_seen(db.port, db.target.seal, shop.table, more.pop("of", shop.consumer), **more))
+    return db.run(inspect_consumer(db.port, db.target.seal, shop.table, more.pop("of", shop.consumer), **more))
 
 
-def letters(shop: Shop, **more: Any) -> LettersSeen:
+def letters(shop: Shop, **more: Any) -> LettersInfo:
     db = shop.db
-    return db.run(letters_seen(db.port, db.target.seal, shop.table, shop.consumer, **more))
+    return db.run(inspect_letters(db.port, db.target.seal, shop.table, shop.consumer, **more))
 
 
-def seen(shop: Shop, **more: Any) -> TasksSeen:
-    return shop.db.run(tasks_seen(shop.db.port, shop.db.target.seal, shop.tasks, **more))
+def seen(shop: Shop, **more: Any) -> TasksInfo:
+    return shop.db.run(inspect_tasks(shop.db.port, shop.db.target.seal, shop.tasks, **more))
 
 
 def test_a_consumer_that_has_never_run_makes_no_table(shop: Shop) -> None:
@@ -102,12 +102,12 @@ def test_dead_letters_are_listed_and_read(shop: Shop) -> None:
     line = first.letters[0]
     place = line.stream, line.shard, line.sequence
     with shop.db.meter() as meter:
-        found = shop.db.run(letter_seen(shop.db.port, shop.table, shop.consumer, place, personal=True))
+        found = shop.db.run(inspect_letter(shop.db.port, shop.table, shop.consumer, place, personal=True))
     assert meter.requests == 1
     assert (found.key, found.before) == (("order#0", "order"), ())
     assert [(each.name, each.text) for each in found.after] == [("id", "0"), ("name", f"Ada {NASTY}"), ("total", "0")]
     assert "no bill for Ada" in found.line.error.text
-    covered = shop.db.run(letter_seen(shop.db.port, shop.table, shop.consumer, place))
+    covered = shop.db.run(inspect_letter(shop.db.port, shop.table, shop.consumer, place))
     assert [each.text for each in covered.after] == ["0", COVERED, "0"]
 
 
@@ -118,7 +118,7 @@ def test_a_dead_letter_that_is_gone(shop: Shop) -> None:
     (line,) = letters(shop).letters
     ChangeWorker(shop.db, shop.changes).drop(ChangeWorker(shop.db, shop.changes).dead_letters()[0])
     with pytest.raises(NotFound, match="the dead letter no longer exists"):
-        shop.db.run(letter_seen(shop.db.port, shop.table, shop.consumer, (line.stream, line.shard, line.sequence)))
+        shop.db.run(inspect_letter(shop.db.port, shop.table, shop.consumer, (line.stream, line.shard, line.sequence)))
 
 
 def test_a_dead_letter_of_two_images_of_400_kb_is_one_line(shop: Shop) -> None:
@@ -131,7 +131,7 @@ def test_a_dead_letter_of_two_images_of_400_kb_is_one_line(shop: Shop) -> None:
         (line,) = letters(shop).letters
     assert (line.parts, meter.requests, meter.read_units < 50) == (1, 1, True)
     place = line.stream, line.shard, line.sequence
-    found = shop.db.run(letter_seen(shop.db.port, shop.table, shop.consumer, place, personal=True))
+    found = shop.db.run(inspect_letter(shop.db.port, shop.table, shop.consumer, place, personal=True))
     assert (found.after[1].characters, found.after[1].is_cut) == (390_000, True)
 
 
@@ -188,12 +188,12 @@ def test_an_order_with_its_lane(shop: Shop) -> None:
     for number in range(3):
         shop.schedule(f"o{number}", 10 + number, order="harbour")
     with shop.db.meter() as meter:
-        flow = order_seen(shop.db.port, shop.db.target.seal, shop.tasks, "harbour")
+        flow = inspect_order(shop.db.port, shop.db.target.seal, shop.tasks, "harbour")
         found = shop.db.run(flow)
     assert (meter.requests, meter.read_units, found.runs) == (2, 2, "")
     assert [(line.key, line.order) for line in found.tasks] == [(f"o{n}", "harbour") for n in range(3)]
     with shop.db.meter() as meter:
-        one = shop.db.run(task_seen(shop.db.port, shop.tasks, "o2")).task
+        one = shop.db.run(inspect_task(shop.db.port, shop.tasks, "o2")).task
     assert (one.key, one.state, one.order, meter.requests) == ("o2", "waits", "harbour", 2)
 
 
@@ -215,7 +215,7 @@ def test_a_running_task_and_a_lost_one(shop: Shop, clock: Clock) -> None:
 
 def test_a_task_that_is_not_there(shop: Shop) -> None:
     with pytest.raises(NotFound, match="no task has this key"):
-        shop.db.run(task_seen(shop.db.port, shop.tasks, "nothing"))
+        shop.db.run(inspect_task(shop.db.port, shop.tasks, "nothing"))
 
 
 def test_the_work_of_manhunt() -> None:
@@ -232,13 +232,13 @@ def test_the_work_of_manhunt() -> None:
         search = world.open((Kind.EMAIL, 0), (Kind.VOICE, 600))
         world.drain()
         assert tasks_of(manhunt) is tasks
-        found = db.run(tasks_seen(db.port, db.target.seal, tasks, personal=True))
+        found = db.run(inspect_tasks(db.port, db.target.seal, tasks, personal=True))
         assert {(line.function, line.state) for line in found.due.tasks} >= {("send", "again"), ("wake", "waits")}
         assert all(search.search_id in line.arguments.text for line in found.due.tasks)
         names = [each.name for each in consumers_of(manhunt)]
         assert "escalation" in names
         with db.meter() as meter:
             which = next(each for each in consumers_of(manhunt) if each.name == "escalation")
-            lag = db.run(consumer_seen(db.port, db.target.seal, manhunt, which)).lag_seconds
+            lag = db.run(inspect_consumer(db.port, db.target.seal, manhunt, which)).lag_seconds
         assert meter.requests <= 7
         assert lag is not None

@@ -11,17 +11,17 @@ from singletable.documents.check import document_checks
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import context_of
 from singletable.documents.document import CollectionModel, DocumentModel, document_model, documents_of
-from singletable.documents.inspect.history import HistorySeen, history_seen
-from singletable.documents.inspect.inbox import BlobsSeen, InboxSeen, blobs_seen, inbox_seen
+from singletable.documents.inspect.history import HistoryInfo, inspect_history
+from singletable.documents.inspect.inbox import BlobsInfo, InboxInfo, inspect_blobs, inspect_inbox
 from singletable.documents.inspect.lists import (
     AnyContext,
     DocumentClass,
-    DocumentsSeen,
+    DocumentsInfo,
     contexts_of,
     document_class,
-    documents_seen,
+    inspect_documents,
 )
-from singletable.documents.inspect.versions import CollectionSeen, DocumentSeen, collection_seen, document_seen
+from singletable.documents.inspect.versions import CollectionInfo, DocumentInfo, inspect_collection, inspect_document
 from singletable.documents.mutations import MAX_ID
 from singletable.documents.rows import ClientRecord, Row, Rows
 from singletable.documents.snapshots import scalar_values, scalars_of
@@ -29,35 +29,35 @@ from singletable.documents.snapshots import scalar_values, scalars_of
 __all__ = [
     "MAX_ID",
     "AnyContext",
-    "BlobsSeen",
+    "BlobsInfo",
     "ClientRecord",
+    "CollectionInfo",
     "CollectionModel",
-    "CollectionSeen",
     "Content",
     "Contents",
     "DocumentBelongings",
     "DocumentClass",
+    "DocumentInfo",
     "DocumentModel",
-    "DocumentSeen",
-    "DocumentsSeen",
-    "HistorySeen",
-    "InboxSeen",
+    "DocumentsInfo",
+    "HistoryInfo",
+    "InboxInfo",
     "NoBlobs",
     "Row",
     "Rows",
-    "blobs_seen",
     "canonical",
-    "collection_seen",
     "context_of",
     "contexts_of",
     "document_checks",
     "document_class",
     "document_model",
-    "document_seen",
     "documents_of",
-    "documents_seen",
-    "history_seen",
-    "inbox_seen",
+    "inspect_blobs",
+    "inspect_collection",
+    "inspect_document",
+    "inspect_documents",
+    "inspect_history",
+    "inspect_inbox",
     "scalar_values",
     "scalars_of",
 ]

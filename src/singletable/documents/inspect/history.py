@@ -30,7 +30,7 @@ class VersionLine(Struct, frozen=True):
     clients: int
 
 
-class TagSeen(Struct, frozen=True):
+class TagInfo(Struct, frozen=True):
     """A name of a version."""
 
     name: str
@@ -38,7 +38,7 @@ class TagSeen(Struct, frozen=True):
     time: str
 
 
-class BranchSeen(Struct, frozen=True):
+class BranchInfo(Struct, frozen=True):
     """A document that was branched from this one, or from the one that it was branched from."""
 
     id: str
@@ -49,7 +49,7 @@ class BranchSeen(Struct, frozen=True):
     is_deleted: bool
 
 
-class HistorySeen(Struct, frozen=True):
+class HistoryInfo(Struct, frozen=True):
     """Some versions of a document, newest first, its tags and its branches."""
 
     kind: DocumentClass
@@ -57,15 +57,15 @@ class HistorySeen(Struct, frozen=True):
     newest: int
     versions: tuple[VersionLine, ...]
     cursor: str | None
-    tags: tuple[TagSeen, ...]
+    tags: tuple[TagInfo, ...]
     tags_cursor: str | None
     root: str
     """The document that the first of the family was branched from."""
-    branches: tuple[BranchSeen, ...]
+    branches: tuple[BranchInfo, ...]
     branches_cursor: str | None
 
 
-async def history_seen(
+async def inspect_history(
     port: Port,
     context: AnyContext,
     document_id: str,
@@ -74,7 +74,7 @@ async def history_seen(
     tags_after: str | None = None,
     branches_after: str | None = None,
     unreadable: OnUnreadable = None,
-) -> HistorySeen:
+) -> HistoryInfo:
     """Up to 25 versions, tags and branches of a document, each from a cursor on.
 
     Five requests, one more with `after`; a unit for each 4 KB. NotFound, InvalidCursor.
@@ -85,7 +85,7 @@ async def history_seen(
     root = root_of(last)
     query: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
     branches = await page(port, query, MOST_BRANCHES, branches_after, context.seal, unreadable=unreadable)
-    return HistorySeen(
+    return HistoryInfo(
         document_class(context),
         document_id,
         last.number,
@@ -106,10 +106,10 @@ def _line(row: Version) -> VersionLine:
     return VersionLine(row.number, row.time.isoformat(), names, len(row.mutations), rejected, clients)
 
 
-def _tag(row: Tag) -> TagSeen:
-    return TagSeen(row.name, row.number, row.time.isoformat())
+def _tag(row: Tag) -> TagInfo:
+    return TagInfo(row.name, row.number, row.time.isoformat())
 
 
-def _branch(row: Branch) -> BranchSeen:
+def _branch(row: Branch) -> BranchInfo:
     origin = row.origin
-    return BranchSeen(row.branch, origin.document_id, origin.number, row.created.isoformat(), bool(row.deleted))
+    return BranchInfo(row.branch, origin.document_id, origin.number, row.created.isoformat(), bool(row.deleted))

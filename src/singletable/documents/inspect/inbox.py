@@ -25,7 +25,7 @@ MOST_CLIENTS = 25
 MOST_BLOBS = 25
 
 
-class WaitingSeen(Struct, frozen=True):
+class WaitingInfo(Struct, frozen=True):
     """A mutation in the inbox."""
 
     client: str
@@ -38,7 +38,7 @@ class WaitingSeen(Struct, frozen=True):
     """The reason to wait."""
 
 
-class ClientSeen(Struct, frozen=True):
+class ClientInfo(Struct, frozen=True):
     """The progress of a client's mutations."""
 
     client: str
@@ -46,19 +46,19 @@ class ClientSeen(Struct, frozen=True):
     version: int
 
 
-class InboxSeen(Struct, frozen=True):
+class InboxInfo(Struct, frozen=True):
     """The inbox and the clients of a document."""
 
     kind: DocumentClass
     id: str
     newest: int
-    waiting: tuple[WaitingSeen, ...]
+    waiting: tuple[WaitingInfo, ...]
     cursor: str | None
-    clients: tuple[ClientSeen, ...]
+    clients: tuple[ClientInfo, ...]
     clients_cursor: str | None
 
 
-class BlobSeen(Struct, frozen=True):
+class BlobInfo(Struct, frozen=True):
     """A content of the newest version."""
 
     collection: str
@@ -68,7 +68,7 @@ class BlobSeen(Struct, frozen=True):
     """`there`, `missing`, or why that is not known."""
 
 
-class CondemnedSeen(Struct, frozen=True):
+class CondemnedInfo(Struct, frozen=True):
     """A content that a garbage collection found unreachable."""
 
     folder: str
@@ -77,7 +77,7 @@ class CondemnedSeen(Struct, frozen=True):
     is_being_deleted: bool
 
 
-class BlobsSeen(Struct, frozen=True):
+class BlobsInfo(Struct, frozen=True):
     """The contents of a document in its store."""
 
     kind: DocumentClass
@@ -89,14 +89,14 @@ class BlobsSeen(Struct, frozen=True):
     """The garbage collection that has not ended; empty for none."""
     pool: str
     """The document whose contents it shares; empty for its own."""
-    blobs: tuple[BlobSeen, ...]
+    blobs: tuple[BlobInfo, ...]
     after: str | None
     """The id after which the next page begins."""
-    condemned: tuple[CondemnedSeen, ...]
+    condemned: tuple[CondemnedInfo, ...]
     condemned_cursor: str | None
 
 
-async def inbox_seen(
+async def inspect_inbox(
     port: Port,
     context: AnyContext,
     document_id: str,
@@ -105,7 +105,7 @@ async def inbox_seen(
     clients_after: str | None = None,
     personal: bool = False,
     unreadable: OnUnreadable = None,
-) -> InboxSeen:
+) -> InboxInfo:
     """Up to 25 waiting mutations and clients of a document, each from a cursor on.
 
     Four requests; a unit for each 4 KB. NotFound, InvalidCursor.
@@ -117,23 +117,23 @@ async def inbox_seen(
     query: Query[ClientRecord] = context.model.rows.client.by_client(document_id, ANY)
     clients = await page(port, query, MOST_CLIENTS, clients_after, context.seal, unreadable=unreadable)
     why = _reasons(context, waiting.items, known, port.now())
-    return InboxSeen(
+    return InboxInfo(
         document_class(context),
         document_id,
         last.number,
         tuple(_waiting(row, reason, personal=personal) for row, reason in zip(waiting.items, why, strict=True)),
         waiting.cursor,
-        tuple(ClientSeen(row.client, row.last_id, row.version) for row in clients),
+        tuple(ClientInfo(row.client, row.last_id, row.version) for row in clients),
         clients.cursor,
     )
 
 
-def _waiting(row: InboxRow, why: str, *, personal: bool) -> WaitingSeen:
+def _waiting(row: InboxRow, why: str, *, personal: bool) -> WaitingInfo:
     said = row.arguments if row.arguments is not None else "in a blob"
     arguments = shown("arguments", said) if personal else covered("arguments")
     principal = shown("principal", row.principal) if personal or not row.principal else covered("principal")
     at = "" if row.at is None else row.at.isoformat()
-    return WaitingSeen(row.client, row.id, row.name, at, principal, arguments, why)
+    return WaitingInfo(row.client, row.id, row.name, at, principal, arguments, why)
 
 
 def _reasons(
@@ -162,7 +162,7 @@ def _reasons(
     return found
 
 
-async def blobs_seen(
+async def inspect_blobs(
     port: Port,
     context: AnyContext,
     document_id: str,
@@ -172,7 +172,7 @@ async def blobs_seen(
     after: str = "",
     condemned_after: str | None = None,
     unreadable: OnUnreadable = None,
-) -> BlobsSeen:
+) -> BlobsInfo:
     """Up to 25 contents of a collection of the newest version, after an id of one of its parts, and whether each is in
     the store; up to 25 contents that may be deleted.
 
@@ -193,7 +193,7 @@ async def blobs_seen(
     goes_on = f"{part}:{first[-1][0]}" if len(entries) > len(first) else None
     if goes_on is None and row is not None and part + 1 < row.spills:
         goes_on = f"{part + 1}:"
-    return BlobsSeen(
+    return BlobsInfo(
         document_class(context),
         document_id,
         last.number,
@@ -201,9 +201,9 @@ async def blobs_seen(
         epoch.epoch,
         epoch.open or "",
         "" if last.pool is None else pool,
-        tuple(BlobSeen(name, id, path, state) for (id, _), (path, state) in zip(first, states, strict=True)),
+        tuple(BlobInfo(name, id, path, state) for (id, _), (path, state) in zip(first, states, strict=True)),
         goes_on,
-        tuple(CondemnedSeen(each.folder, each.sha256, each.run, each.deleting) for each in condemned),
+        tuple(CondemnedInfo(each.folder, each.sha256, each.run, each.deleting) for each in condemned),
         condemned.cursor,
     )
 

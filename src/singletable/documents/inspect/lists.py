@@ -42,7 +42,7 @@ class DocumentListed(Struct, frozen=True):
     created: str
 
 
-class DocumentsSeen(Struct, frozen=True):
+class DocumentsInfo(Struct, frozen=True):
     """Some documents of a class."""
 
     kind: DocumentClass
@@ -76,9 +76,9 @@ def document_class(context: AnyContext) -> DocumentClass:
     )
 
 
-async def documents_seen(
+async def inspect_documents(
     port: Port, context: AnyContext, *, under: str = "", after: str | None = None, unreadable: OnUnreadable = None
-) -> DocumentsSeen:
+) -> DocumentsInfo:
     """Up to MOST_LISTED documents of a parent, by their ids: one request, half a unit for each 4 KB.
 
     Without a parent some documents of any: the requests and units of `scans.sampled`. InvalidCursor.
@@ -86,12 +86,12 @@ async def documents_seen(
     if under:
         query: Query[Listing] = context.model.rows.listing.by_parent(under, ANY)
         listed = await page(port, query, MOST_LISTED, after, context.seal, unreadable=unreadable)
-        return DocumentsSeen(document_class(context), under, tuple(map(_listed, listed.items)), listed.cursor)
+        return DocumentsInfo(document_class(context), under, tuple(map(_listed, listed.items)), listed.cursor)
     model = model_of(context.model.rows.listing)
     found = await sampled(port, context.seal, context.model.table, (model.type,), after, MOST_LISTED)
     loaded = [load_or_tell(model, item, unreadable, "Scan") for item in found.items]
     rows = [_listed(row) for row in loaded if row is not None]
-    return DocumentsSeen(document_class(context), "", tuple(rows), found.cursor)
+    return DocumentsInfo(document_class(context), "", tuple(rows), found.cursor)
 
 
 def _listed(row: Listing) -> DocumentListed:

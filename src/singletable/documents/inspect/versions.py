@@ -30,14 +30,14 @@ MOST_ITEMS = 50
 MOST_CONTENT_CHARACTERS = 20_000
 
 
-class ItemSeen(Struct, frozen=True):
+class ItemInfo(Struct, frozen=True):
     """One item of a collection."""
 
     id: str
     sha256: str
 
 
-class CollectionSeen(Struct, frozen=True):
+class CollectionInfo(Struct, frozen=True):
     """A collection in a version."""
 
     name: str
@@ -48,7 +48,7 @@ class CollectionSeen(Struct, frozen=True):
     parts: int
     read: int
     """The number of parts that were read."""
-    items: tuple[ItemSeen, ...]
+    items: tuple[ItemInfo, ...]
     after: str | None
     """The id after which the next page begins."""
 
@@ -79,7 +79,7 @@ class Difference(Struct, frozen=True):
     """Collections that have several parts and were not compared."""
 
 
-class MutationSeen(Struct, frozen=True):
+class MutationInfo(Struct, frozen=True):
     """A mutation that made a version, or was rejected in it."""
 
     version: int
@@ -93,7 +93,7 @@ class MutationSeen(Struct, frozen=True):
     """Why it was rejected; empty for one that was applied."""
 
 
-class ContentSeen(Struct, frozen=True):
+class ContentInfo(Struct, frozen=True):
     """The content of one item in both versions, as JSON."""
 
     collection: str
@@ -106,7 +106,7 @@ class ContentSeen(Struct, frozen=True):
     """Why a content is not shown."""
 
 
-class VersionSeen(Struct, frozen=True):
+class VersionInfo(Struct, frozen=True):
     """A version's own row."""
 
     number: int
@@ -115,28 +115,28 @@ class VersionSeen(Struct, frozen=True):
     rejected: int
 
 
-class DocumentSeen(Struct, frozen=True):
+class DocumentInfo(Struct, frozen=True):
     """A document at a version, compared with another one."""
 
     kind: DocumentClass
     id: str
     parent: str
     newest: int
-    version: VersionSeen
-    since: VersionSeen
+    version: VersionInfo
+    since: VersionInfo
     """The version that it is compared with."""
     scalars: tuple[Shown, ...]
-    collections: tuple[CollectionSeen, ...]
+    collections: tuple[CollectionInfo, ...]
     difference: Difference
-    mutations: tuple[MutationSeen, ...]
+    mutations: tuple[MutationInfo, ...]
     left_out: int
     """Versions between the two whose mutations are not shown."""
     whole_parts: int
     """The parts that comparing everything would read."""
-    content: ContentSeen | None = None
+    content: ContentInfo | None = None
 
 
-async def document_seen(
+async def inspect_document(
     port: Port,
     context: AnyContext,
     document_id: str,
@@ -146,7 +146,7 @@ async def document_seen(
     whole: bool = False,
     item: tuple[str, str] | None = None,
     personal: bool = False,
-) -> DocumentSeen:
+) -> DocumentInfo:
     """A document at a version, the newest by default, compared with another, the one before by default.
 
     Four requests, one after the other: the newest version, the two versions and those between them, the first part of
@@ -164,7 +164,7 @@ async def document_seen(
     hidden = not personal
     content = await _content(port, context, item, now, was, parts, hidden=hidden) if item is not None else None
     mutations = await _mutations(port, context, [rows[n] for n in reversed(between)], hidden=hidden)
-    return DocumentSeen(
+    return DocumentInfo(
         document_class(context),
         document_id,
         now.parent,
@@ -181,9 +181,9 @@ async def document_seen(
     )
 
 
-async def collection_seen(
+async def inspect_collection(
     port: Port, context: AnyContext, document_id: str, version: int, name: str, *, after: str | None = None
-) -> CollectionSeen:
+) -> CollectionInfo:
     """Up to MOST_ITEMS ids of a collection in a version, after one of them.
 
     Two requests: the version, and a part of the collection, up to 400 KB; one more at the end of a part. The parts lie
@@ -194,7 +194,7 @@ async def collection_seen(
     (row,) = await version_rows(port, context, document_id, (version,))
     key = collection_key(row, name)
     if key is None:
-        return CollectionSeen(name, None, 0, 0, 0, (), None)
+        return CollectionInfo(name, None, 0, 0, 0, (), None)
     number, _, id = (after or "0:").partition(":")
     if not number.isdecimal():
         raise InvalidRequest("this is not a place in a collection", hint="Begin with its first page.")
@@ -226,13 +226,13 @@ async def _parts(port: Port, context: AnyContext, versions: Sequence[Version], *
     }
 
 
-def _collection(name: str, key: CollectionKey | None, parts: Parts) -> CollectionSeen:
+def _collection(name: str, key: CollectionKey | None, parts: Parts) -> CollectionInfo:
     if key is None:
-        return CollectionSeen(name, None, 0, 0, 0, (), None)
+        return CollectionInfo(name, None, 0, 0, 0, (), None)
     return _page_of(name, key, parts[key], "")
 
 
-def _page_of(name: str, key: CollectionKey, found: Sequence[CollectionVersion], after: str) -> CollectionSeen:
+def _page_of(name: str, key: CollectionKey, found: Sequence[CollectionVersion], after: str) -> CollectionInfo:
     """The ids of some parts after one of them."""
     if not found:
         raise Corrupt(f"version {key.number} of {name} lacks all of its parts", attribute=name)
@@ -240,9 +240,9 @@ def _page_of(name: str, key: CollectionKey, found: Sequence[CollectionVersion], 
     shown_ = places[:MOST_ITEMS]
     beyond = len(places) > len(shown_) or found[-1].spill + 1 < found[0].spills
     last = f"{shown_[-1][0]}:{shown_[-1][1]}" if shown_ and beyond else None
-    items = tuple(ItemSeen(id, digest.hex()) for _, id, digest in shown_)
+    items = tuple(ItemInfo(id, digest.hex()) for _, id, digest in shown_)
     count = sum(len(part.items) for part in found)
-    return CollectionSeen(name, key.number, count, found[0].spills, len(found), items, last)
+    return CollectionInfo(name, key.number, count, found[0].spills, len(found), items, last)
 
 
 def _is_whole(parts: Parts, key: CollectionKey | None) -> bool:
@@ -296,15 +296,15 @@ def _values(context: AnyContext, row: Version) -> Mapping[str, Any]:
         return row.scalars
 
 
-def _version(row: Version) -> VersionSeen:
+def _version(row: Version) -> VersionInfo:
     rejected = sum(each.rejected for each in row.mutations)
-    return VersionSeen(row.number, row.time.isoformat(), len(row.mutations), rejected)
+    return VersionInfo(row.number, row.time.isoformat(), len(row.mutations), rejected)
 
 
 # --- mutations --------------------------------------------------------------------------------------------------------
 async def _mutations(
     port: Port, context: AnyContext, versions: Sequence[Version], *, hidden: bool
-) -> tuple[MutationSeen, ...]:
+) -> tuple[MutationInfo, ...]:
     """Up to MOST_MUTATIONS of some versions, newest first, with their records. One round trip."""
     every = [(row, each) for row in versions for each in reversed(row.mutations)][:MOST_MUTATIONS]
     places = [(each.client, each.id) for _, each in every]
@@ -318,13 +318,13 @@ async def _mutations(
 
 def _mutation(
     row: Version, client: str, id: int, name: str, record: MutationRecord | None, *, hidden: bool
-) -> MutationSeen:
+) -> MutationInfo:
     said = "" if record is None else record.arguments or "in a blob"
     arguments = covered("arguments") if hidden else shown("arguments", said, most=MOST_CHARACTERS)
     by = None if record is None else record.principal
     principal = covered("principal") if hidden and by else shown("principal", by)
     error = "" if record is None else record.error or ""
-    return MutationSeen(row.number, row.time.isoformat(), client, id, name, principal, arguments, error)
+    return MutationInfo(row.number, row.time.isoformat(), client, id, name, principal, arguments, error)
 
 
 # --- contents ---------------------------------------------------------------------------------------------------------
@@ -337,17 +337,17 @@ async def _content(
     parts: Parts,
     *,
     hidden: bool,
-) -> ContentSeen:
+) -> ContentInfo:
     """An item's contents in both versions, from the blob store."""
     name, id = item
     if name not in context.model.collections:
         raise NotFound(f"{context.kind.__name__} has no collection of this name")
     if hidden:
         note = "contents are covered until personal values are shown"
-        return ContentSeen(name, id, covered(id), covered(id), note=note)
+        return ContentInfo(name, id, covered(id), covered(id), note=note)
     if isinstance(context.store, NoBlobs):
         note = "the studio was given no store of contents"
-        return ContentSeen(name, id, shown(id, None), shown(id, None), note=note)
+        return ContentInfo(name, id, shown(id, None), shown(id, None), note=note)
     folder = context.model.collections[name].folder
     digests = [_hashes(parts, collection_key(row, name)).get(id) for row in (was, now)]
     calls: list[Callable[[], Shown]] = [
@@ -355,7 +355,7 @@ async def _content(
     ]
     before, after = await port.call_all(calls)
     note = "" if any(digests) else "neither version has it, in the parts that were read"
-    return ContentSeen(name, id, before, after, compared(before.text, after.text), note)
+    return ContentInfo(name, id, before, after, compared(before.text, after.text), note)
 
 
 def _read(context: AnyContext, row: Version, folder: str, id: str, digest: bytes | None) -> Shown:

@@ -6,17 +6,17 @@ nodes, `node` a node with its edges, `edge_sets` where its edge set and its edge
 
 from singletable.graph.edges import edge_types, inverse_of
 from singletable.graph.inspect.ends import kind_at, node_kinds
-from singletable.graph.inspect.lists import GraphSeen, graph_seen, graphs_of
-from singletable.graph.inspect.node import NodeSeen, node_seen
+from singletable.graph.inspect.lists import GraphInfo, graphs_of, inspect_graph
+from singletable.graph.inspect.node import NodeInfo, inspect_node
 
 __all__ = [
-    "GraphSeen",
-    "NodeSeen",
+    "GraphInfo",
+    "NodeInfo",
     "edge_types",
-    "graph_seen",
     "graphs_of",
+    "inspect_graph",
+    "inspect_node",
     "inverse_of",
     "kind_at",
     "node_kinds",
-    "node_seen",
 ]

@@ -41,7 +41,7 @@ class NodeEnd(Struct, frozen=True):
     state: State
 
 
-class EdgeSeen(Struct, frozen=True):
+class EdgeInfo(Struct, frozen=True):
     """One edge."""
 
     type: str
@@ -95,17 +95,17 @@ class NodeEnds:
         model = next((model for model in self.table.models if model.kind.__name__ == edge), None)
         return model is not None and self._reads(model.kind)
 
-    def outgoing(self, edges: Iterable[tuple[Item, Kept]]) -> tuple[EdgeSeen, ...]:
+    def outgoing(self, edges: Iterable[tuple[Item, Kept]]) -> tuple[EdgeInfo, ...]:
         """Edges from the node, and other items of its partition."""
         seen = (self._edge(item, "out", kept) for item, kept in edges)
         return tuple(edge for edge in seen if edge is not None)
 
-    def incoming(self, items: Iterable[Item]) -> tuple[EdgeSeen, ...]:
+    def incoming(self, items: Iterable[Item]) -> tuple[EdgeInfo, ...]:
         """Edges to the node."""
         seen = (self._edge(item, "in", "unknown") for item in items)
         return tuple(edge for edge in seen if edge is not None)
 
-    def _edge(self, item: Item, direction: Literal["out", "in"], kept: Kept) -> EdgeSeen | None:
+    def _edge(self, item: Item, direction: Literal["out", "in"], kept: Kept) -> EdgeInfo | None:
         """An edge; None for one that the user may not read."""
         edge = entity_at(self.table, item)
         model = self.table.model_of_type(type_in(self.table, item))
@@ -116,14 +116,14 @@ class NodeEnds:
         other = (edge.target if direction == "out" else edge.source).partition
         end = self.end_of(other, kind_at(self.table, other), self._items.get(other))
         values = attributes_of(edge, personal=self.personal, without=("source", "target"))
-        return EdgeSeen(type(edge).__name__, direction, end, values, kept)
+        return EdgeInfo(type(edge).__name__, direction, end, values, kept)
 
-    def _other_item(self, item: Item, direction: Literal["out", "in"]) -> EdgeSeen:
+    def _other_item(self, item: Item, direction: Literal["out", "in"]) -> EdgeInfo:
         """An item of the partition that is not an edge, or that its class can't read."""
         place, word = place_in(self.table, item), type_in(self.table, item)
         text = place[1] if self.personal or not has_personal(self.table) else COVERED
         end = NodeEnd("", word or "no type", "", text, "unreadable")
-        return EdgeSeen(word, direction, end, stored_attributes(item, is_covered=text == COVERED), "unknown")
+        return EdgeInfo(word, direction, end, stored_attributes(item, is_covered=text == COVERED), "unknown")
 
     def end_of(self, key: str, kind: type[Node], item: Item | None) -> NodeEnd:
         """A node as it was read; without an item it is missing."""

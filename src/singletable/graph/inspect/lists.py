@@ -38,7 +38,7 @@ class EdgeClass(Struct, frozen=True):
     """The attributes that the edge set holds; None for a type that is kept out of it."""
 
 
-class GraphSeen(Struct, frozen=True):
+class GraphInfo(Struct, frozen=True):
     """A graph's classes, and some of its nodes."""
 
     table: str
@@ -53,7 +53,7 @@ def graphs_of(tables: Sequence[Table]) -> list[GraphTable]:
     return [table for table in tables if isinstance(table, GraphTable) and node_kinds(table)]
 
 
-async def graph_seen(
+async def inspect_graph(
     port: Port,
     seal: CursorSeal,
     table: Table,
@@ -62,7 +62,7 @@ async def graph_seen(
     after: str | None = None,
     personal: bool = False,
     reads: Reads = all_classes,
-) -> GraphSeen:
+) -> GraphInfo:
     """A graph's classes and up to MOST_NODES of its nodes, of one class or of all, from a cursor on.
 
     The requests and units of one part of a scan: `scans.sampled`. InvalidCursor.
@@ -71,7 +71,7 @@ async def graph_seen(
     words = [kind.__word__ for kind in kinds if of in ("", kind.__name__)] or [kind.__word__ for kind in kinds]
     found = await sampled(port, seal, table, words, after, MOST_NODES)
     nodes = [as_node(table, item, personal=personal) for item in found.items]
-    return GraphSeen(
+    return GraphInfo(
         table.name,
         tuple(NodeClass(kind.__name__, kind.__word__, class_summary(kind), expansion(table, kind)) for kind in kinds),
         tuple(

@@ -12,7 +12,7 @@ from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, place_in, prepare_query, ready
 from singletable.graph.edges import edge_types
 from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, EdgeSet, Reading, compare, kept_in, sets_of
-from singletable.graph.inspect.ends import EdgeSeen, NodeEnd, NodeEnds, Reads, all_classes, kind_at, node_kinds
+from singletable.graph.inspect.ends import EdgeInfo, NodeEnd, NodeEnds, Reads, all_classes, kind_at, node_kinds
 from singletable.graph.nodes import Node, stored_key
 from singletable.graph.read import incoming
 from singletable.operations import RAW, GetItem, Item, Key, Query, Selection
@@ -27,11 +27,11 @@ MOST_INCOMING = 20
 class Direction(Struct, frozen=True):
     """Some edges of one direction, and where they go on."""
 
-    edges: tuple[EdgeSeen, ...]
+    edges: tuple[EdgeInfo, ...]
     cursor: str | None
 
 
-class NodeSeen(Struct, frozen=True):
+class NodeInfo(Struct, frozen=True):
     """A node and what is around it."""
 
     table: str
@@ -46,7 +46,7 @@ class NodeSeen(Struct, frozen=True):
     """The requests that showing a node takes, by the name of its class; two more where something disagrees."""
 
 
-async def node_seen(
+async def inspect_node(
     port: Port,
     seal: CursorSeal,
     table: Table,
@@ -56,7 +56,7 @@ async def node_seen(
     incoming_after: Mapping[str, str] | None = None,
     personal: bool = False,
     reads: Reads = all_classes,
-) -> NodeSeen:
+) -> NodeInfo:
     """A node, up to MOST_OUTGOING of its edges from a cursor on, and of each type up to MOST_INCOMING that come to it.
 
     Two round trips: a request for the node, one for its edges, one for each type of edges that may come to it; then
@@ -74,7 +74,7 @@ async def node_seen(
     reading = _reading(table, item, page, start)
     ends = NodeEnds(table, personal, reads)
     await ends.read(port, item, key, [*reading.edges, *(each for found in coming for each in found.items)])
-    return NodeSeen(
+    return NodeInfo(
         table.name,
         ends.end_of(key, around.kind, item),
         ends.attributes(item),
@@ -90,7 +90,7 @@ async def node_seen(
 
 
 def expansion(table: Table, kind: type[Node]) -> int:
-    """The requests that `node_seen` takes for a node with at most 100 neighbours, where nothing disagrees."""
+    """The requests that `inspect_node` takes for a node with at most 100 neighbours, where nothing disagrees."""
     return 3 + len(incoming_types(table, kind))
 
 

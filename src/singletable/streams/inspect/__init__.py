@@ -7,34 +7,34 @@ and lag, `letters` the changes that their handlers failed at too often.
 from singletable.streams.changes import changes_of
 from singletable.streams.consumer import Start
 from singletable.streams.inspect.consumers import (
+    ConsumerInfo,
     ConsumerName,
-    ConsumerSeen,
     changes_named,
-    consumer_seen,
     consumers_of,
+    inspect_consumer,
     state_at,
 )
-from singletable.streams.inspect.letters import LetterSeen, LettersSeen, letter_seen, letters_seen, read_letter
+from singletable.streams.inspect.letters import LetterInfo, LettersInfo, inspect_letter, inspect_letters, read_letter
 from singletable.streams.record_tail import TailedGap
 from singletable.streams.router import Handler
 from singletable.streams.tail import Tail, TailedChange
 
 __all__ = [
+    "ConsumerInfo",
     "ConsumerName",
-    "ConsumerSeen",
     "Handler",
-    "LetterSeen",
-    "LettersSeen",
+    "LetterInfo",
+    "LettersInfo",
     "Start",
     "Tail",
     "TailedChange",
     "TailedGap",
     "changes_named",
     "changes_of",
-    "consumer_seen",
     "consumers_of",
-    "letter_seen",
-    "letters_seen",
+    "inspect_consumer",
+    "inspect_letter",
+    "inspect_letters",
     "read_letter",
     "state_at",
 ]

@@ -34,7 +34,7 @@ class ConsumerName(Struct, frozen=True):
     """Whether this program has its handlers: only then its dead letters can be retried."""
 
 
-class ShardSeen(Struct, frozen=True):
+class ShardInfo(Struct, frozen=True):
     """A shard of the stream with its lease."""
 
     shard: str
@@ -53,7 +53,7 @@ class ShardSeen(Struct, frozen=True):
     is_in_stream: bool
 
 
-class TrySeen(Struct, frozen=True):
+class TryInfo(Struct, frozen=True):
     """A change that failed and is tried again."""
 
     shard: str
@@ -61,7 +61,7 @@ class TrySeen(Struct, frozen=True):
     tries: int
 
 
-class ConsumerSeen(Struct, frozen=True):
+class ConsumerInfo(Struct, frozen=True):
     """A consumer of a table's changes."""
 
     table: str
@@ -72,9 +72,9 @@ class ConsumerSeen(Struct, frozen=True):
     stream: str
     began: str
     start: str
-    shards: tuple[ShardSeen, ...]
+    shards: tuple[ShardInfo, ...]
     cursor: str | None
-    tries: tuple[TrySeen, ...]
+    tries: tuple[TryInfo, ...]
     tries_cursor: str | None
     lag_seconds: float | None
     """The longest of its shards."""
@@ -103,7 +103,7 @@ def state_at(table: Table, consumer: ConsumerName) -> StateEntities:
     return made.consumer.state if made is not None else state_entities(table, consumer.leases_in)
 
 
-async def consumer_seen(
+async def inspect_consumer(
     port: Port,
     seal: CursorSeal,
     table: Table,
@@ -112,7 +112,7 @@ async def consumer_seen(
     after: str | None = None,
     tries_after: str | None = None,
     with_lag: bool = True,
-) -> ConsumerSeen:
+) -> ConsumerInfo:
     """A consumer with up to 50 leases and 25 changes that are tried again, each from a cursor on.
 
     Five requests: whether its table is there, the consumer, its leases, its tries, the stream's first 100 shards; a
@@ -122,7 +122,7 @@ async def consumer_seen(
     state = state_at(table, consumer)
     made = changes_named(table, consumer.name) if consumer.is_declared else None
     handles = () if made is None else tuple(dict.fromkeys(f"{h.type} {h.what}" for h in made.consumer.router.handlers))
-    never = ConsumerSeen(
+    never = ConsumerInfo(
         table.name, consumer, state.table.name, False, "", "", "", (), None, (), None, None, handles, "it has never run"
     )
     if state.table is not table and not await is_there(port, state.table):
@@ -137,7 +137,7 @@ async def consumer_seen(
     shards, note = await _shards(port, item.stream)
     lags = await _lags(port, table, item.stream, leases.items) if with_lag and not note else {}
     measured = [lag for lag in lags.values() if lag is not None]
-    return ConsumerSeen(
+    return ConsumerInfo(
         table.name,
         consumer,
         state.table.name,
@@ -145,7 +145,7 @@ async def consumer_seen(
         item.stream,
         item.began_at.isoformat(),
         item.start,
-        tuple(_shards_seen(shards, leases.items, lags, is_first=after is None)),
+        tuple(_shard_infos(shards, leases.items, lags, is_first=after is None)),
         leases.cursor,
         tuple(map(_try, tries.items)),
         tries.cursor,
@@ -175,12 +175,12 @@ async def _shards(port: Port, stream: str) -> tuple[Sequence[Shard], str]:
     return described.shards, more
 
 
-def _shards_seen(
+def _shard_infos(
     shards: Sequence[Shard], leases: Sequence[LeaseItem], lags: Mapping[str, float | None], *, is_first: bool
-) -> list[ShardSeen]:
+) -> list[ShardInfo]:
     parents = {shard.id: shard.parent or "" for shard in shards}
     found = [
-        ShardSeen(
+        ShardInfo(
             lease.shard,
             parents.get(lease.shard, ""),
             state_of(lease).name.lower(),
@@ -196,7 +196,7 @@ def _shards_seen(
     ]
     known = {lease.shard for lease in leases}
     unread = [shard for shard in shards if is_first and shard.id not in known]
-    return [*found, *(ShardSeen(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
+    return [*found, *(ShardInfo(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
 
 
 async def _lags(port: Port, table: Table, stream: str, leases: Sequence[LeaseItem]) -> dict[str, float | None]:
@@ -227,5 +227,5 @@ def _lag(port: Port, router: Router, answer: Records) -> float | None:
     return 0.0 if len(answer.records) < _LOOKED_AT else None
 
 
-def _try(item: TryItem) -> TrySeen:
-    return TrySeen(item.shard, item.sequence, item.tries)
+def _try(item: TryItem) -> TryInfo:
+    return TryInfo(item.shard, item.sequence, item.tries)

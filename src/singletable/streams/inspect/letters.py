@@ -32,7 +32,7 @@ class LetterLine(Struct, frozen=True):
     error: Shown
 
 
-class LettersSeen(Struct, frozen=True):
+class LettersInfo(Struct, frozen=True):
     """Some dead letters of a consumer, in the order of its shards."""
 
     table: str
@@ -41,7 +41,7 @@ class LettersSeen(Struct, frozen=True):
     cursor: str | None
 
 
-class LetterSeen(Struct, frozen=True):
+class LetterInfo(Struct, frozen=True):
     """One dead letter with both images of its item."""
 
     table: str
@@ -54,7 +54,7 @@ class LetterSeen(Struct, frozen=True):
     """The reason why an image is shown in its stored form, or not at all."""
 
 
-async def letters_seen(
+async def inspect_letters(
     port: Port,
     seal: CursorSeal,
     table: Table,
@@ -62,42 +62,42 @@ async def letters_seen(
     *,
     after: str | None = None,
     personal: bool = False,
-) -> LettersSeen:
+) -> LettersInfo:
     """Up to 25 dead letters of a consumer, from a cursor on, without their images.
 
     Two requests; a unit for each 8 KB of what is stored of them, 350 KB at most for each part. InvalidCursor.
     """
     state = state_at(table, consumer)
     if state.table is not table and not await is_there(port, state.table):
-        return LettersSeen(table.name, consumer, (), None)
+        return LettersInfo(table.name, consumer, (), None)
     kind: Any = state.dead_letter
     names = ("consumer", "stream", "shard", "sequence", "part", "parts", "kind", "event", "error", "tries", "at")
     query = kind.by_sequence(consumer.name).only(*(getattr(kind, name) for name in names))
     found = await page(port, query, MOST_LETTERS, after, seal, max_pages=1)
     lines = tuple(_line_of(item, personal=personal) for item in found.items if item.part == 0)
-    return LettersSeen(table.name, consumer, lines, found.cursor)
+    return LettersInfo(table.name, consumer, lines, found.cursor)
 
 
-async def letter_seen(
+async def inspect_letter(
     port: Port,
     table: Table,
     consumer: ConsumerName,
     place: tuple[str, str, str],
     *,
     personal: bool = False,
-) -> LetterSeen:
+) -> LetterInfo:
     """A dead letter at its stream, shard and sequence number. One request, a unit for each 4 KB. NotFound."""
     letter = await read_letter(port, table, consumer, place)
     line = _line(letter, personal=personal)
     try:
         record = letter.record
     except Corrupt as error:
-        return LetterSeen(table.name, consumer, line, ("", ""), (), (), error.what)
+        return LetterInfo(table.name, consumer, line, ("", ""), (), (), error.what)
     keys = tuple(str(record.dynamodb.keys[name].get("S", "")) for name in table.definition.key)
     key = (keys[0], keys[1])
     before, after = _image(record, "old"), _image(record, "new")
     notes = [note for image in (before, after) if image is not None and (note := _unread(table, image))]
-    return LetterSeen(
+    return LetterInfo(
         table.name,
         consumer,
         line,

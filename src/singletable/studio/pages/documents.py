@@ -11,22 +11,22 @@ from singletable.documents import AsyncDocuments
 from singletable.documents.flows import newest as read_newest
 from singletable.documents.inspect import (
     AnyContext,
-    BlobsSeen,
-    CollectionSeen,
+    BlobsInfo,
+    CollectionInfo,
     DocumentClass,
-    DocumentSeen,
-    DocumentsSeen,
-    HistorySeen,
-    InboxSeen,
-    blobs_seen,
-    collection_seen,
+    DocumentInfo,
+    DocumentsInfo,
+    HistoryInfo,
+    InboxInfo,
     contexts_of,
     document_class,
-    document_seen,
     documents_of,
-    documents_seen,
-    history_seen,
-    inbox_seen,
+    inspect_blobs,
+    inspect_collection,
+    inspect_document,
+    inspect_documents,
+    inspect_history,
+    inspect_inbox,
 )
 from singletable.errors import InvalidRequest, NotFound
 from singletable.studio.addresses import segment
@@ -44,7 +44,7 @@ class DocumentsView(View, frozen=True, kw_only=True):
     table: str
     kinds: tuple[DocumentClass, ...]
     kind: str
-    found: DocumentsSeen
+    found: DocumentsInfo
 
 
 class DocumentView(View, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class DocumentView(View, frozen=True, kw_only=True):
 class VersionView(DocumentView, frozen=True, kw_only=True):
     """A version, compared with another."""
 
-    seen: DocumentSeen
+    seen: DocumentInfo
     item: str = ""
     """The address of the version's own item."""
     may_restore: bool = False
@@ -69,20 +69,20 @@ class VersionView(DocumentView, frozen=True, kw_only=True):
 
 
 class HistoryView(DocumentView, frozen=True, kw_only=True):
-    seen: HistorySeen
+    seen: HistoryInfo
 
 
 class InboxView(DocumentView, frozen=True, kw_only=True):
-    seen: InboxSeen
+    seen: InboxInfo
 
 
 class BlobsView(DocumentView, frozen=True, kw_only=True):
-    seen: BlobsSeen
+    seen: BlobsInfo
 
 
 class CollectionView(DocumentView, frozen=True, kw_only=True):
     version: int
-    seen: CollectionSeen
+    seen: CollectionInfo
 
 
 async def load_documents(visit: Visit) -> DocumentsView:
@@ -93,7 +93,7 @@ async def load_documents(visit: Visit) -> DocumentsView:
         raise NotFound("this table holds no documents", table=visit.table.name)
     context = context_named(contexts, visit.query.get("kind") or next(iter(contexts)))
     under, after = visit.query.get("parent", "").strip(), visit.query.get("after") or None
-    flow = documents_seen(visit.db.port, context, under=under, after=after, unreadable=visit.unread.append)
+    flow = inspect_documents(visit.db.port, context, under=under, after=after, unreadable=visit.unread.append)
     found = await visit.db.run(flow)
     return DocumentsView(
         title="Documents",
@@ -105,7 +105,7 @@ async def load_documents(visit: Visit) -> DocumentsView:
 
 
 async def load_document(visit: Visit) -> VersionView:
-    """A version beside another: four requests; see `document_seen`."""
+    """A version beside another: four requests; see `inspect_document`."""
     return await _version(visit, _context(visit), "version")
 
 
@@ -119,7 +119,7 @@ async def load_restore(visit: Visit) -> VersionView:
 async def load_history(visit: Visit) -> HistoryView:
     """Versions, tags and branches: five requests, six with a cursor."""
     query = visit.query
-    flow = history_seen(
+    flow = inspect_history(
         visit.db.port,
         _context(visit),
         _id(visit),
@@ -134,7 +134,7 @@ async def load_history(visit: Visit) -> HistoryView:
 
 async def load_inbox(visit: Visit) -> InboxView:
     """What waits, and the clients: four requests."""
-    flow = inbox_seen(
+    flow = inspect_inbox(
         visit.db.port,
         _context(visit),
         _id(visit),
@@ -150,7 +150,7 @@ async def load_inbox(visit: Visit) -> InboxView:
 async def load_blobs(visit: Visit) -> BlobsView:
     """The contents of a collection in the store: four requests, and 25 questions to the store."""
     part, _, after = visit.query.get("after", "0:").partition(":")
-    flow = blobs_seen(
+    flow = inspect_blobs(
         visit.db.port,
         _context(visit),
         _id(visit),
@@ -168,7 +168,7 @@ async def load_collection(visit: Visit) -> CollectionView:
     """The ids of a collection in a version: two requests, three at the end of a part."""
     version = _number(visit, "version")
     name, after = visit.query.get("collection", ""), visit.query.get("after") or None
-    flow = collection_seen(visit.db.port, _context(visit), _id(visit), version, name, after=after)
+    flow = inspect_collection(visit.db.port, _context(visit), _id(visit), version, name, after=after)
     seen = await visit.db.run(flow)
     return CollectionView(**_common(visit, "version", version), version=version, seen=seen)
 
@@ -197,7 +197,7 @@ async def restore(visit: Visit) -> str | PageAnswer:
 # --- what they share --------------------------------------------------------------------------------------------------
 async def _version(visit: Visit, context: AnyContext, tab: str) -> VersionView:
     collection, slash, item = visit.query.get("item", "").partition("/")
-    flow = document_seen(
+    flow = inspect_document(
         visit.db.port,
         context,
         _id(visit),
@@ -218,7 +218,7 @@ async def _restoring(visit: Visit, context: AnyContext, version: int) -> Version
     """A version beside the newest one, which it is to replace."""
     newest = (await visit.db.run(read_newest(visit.db.port, context, _id(visit)))).number
     personal = not visit.covered
-    flow = document_seen(visit.db.port, context, _id(visit), version=version, since=newest, personal=personal)
+    flow = inspect_document(visit.db.port, context, _id(visit), version=version, since=newest, personal=personal)
     seen = await visit.db.run(flow)
     view = VersionView(**_common(visit, "version", seen.newest), seen=seen, may_restore=True)
     return replace(view, title=f"Restore version {version} of {_id(visit)}?")

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from singletable.errors import NotFound
 from singletable.foundation import Table
 from singletable.graph.inspect import (
-    GraphSeen,
-    NodeSeen,
+    GraphInfo,
+    NodeInfo,
     edge_types,
-    graph_seen,
     graphs_of,
+    inspect_graph,
+    inspect_node,
     kind_at,
     node_kinds,
-    node_seen,
 )
 from singletable.studio.page import Page
 from singletable.studio.site import Site, colour_of
@@ -31,8 +31,8 @@ class GraphView(View, frozen=True, kw_only=True):
     """The page: a graph to begin with, or one of its nodes."""
 
     table: str
-    graph: GraphSeen | None = None
-    node: NodeSeen | None = None
+    graph: GraphInfo | None = None
+    node: NodeInfo | None = None
     colours: Mapping[str, str]
     """By the name of a class of nodes."""
     of: str = ""
@@ -43,7 +43,7 @@ class GraphView(View, frozen=True, kw_only=True):
 
 async def load_graph(visit: Visit) -> GraphView:
     """Without `node` some nodes: a request, and one more for each page of a scan on engines of small pages; with it,
-    what `node_seen` takes."""
+    what `inspect_node` takes."""
     table = visit.table
     if table not in graphs_of(visit.site.tables):
         raise NotFound("this table holds no graph", table=table.name)
@@ -55,7 +55,7 @@ async def load_graph(visit: Visit) -> GraphView:
 async def _graph(visit: Visit, table: Table, colours: Mapping[str, str]) -> GraphView:
     of, after = visit.query.get("of", ""), visit.query.get("after") or None
     seal, personal = visit.links.seal, not visit.covered
-    flow = graph_seen(visit.db.port, seal, table, of=of, after=after, personal=personal, reads=visit.may_read)
+    flow = inspect_graph(visit.db.port, seal, table, of=of, after=after, personal=personal, reads=visit.may_read)
     found = await visit.db.run(flow)
     seen = replace(found, nodes=visit.told(found.nodes), edges=visit.told(found.edges))
     return GraphView(title="Graph", table=table.name, graph=seen, colours=colours, of=of)
@@ -64,7 +64,7 @@ async def _graph(visit: Visit, table: Table, colours: Mapping[str, str]) -> Grap
 async def _node(visit: Visit, table: Table, key: str, colours: Mapping[str, str]) -> GraphView:
     kind_at(table, key, visit.may_read)
     incoming = {edge.__name__: visit.query.get(f"{_INCOMING}{edge.__name__}") for edge in edge_types(table)}
-    flow = node_seen(
+    flow = inspect_node(
         visit.db.port,
         visit.links.seal,
         table,

@@ -11,19 +11,19 @@ from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableEr
 from singletable.failure_text import error_text
 from singletable.flow import Meter
 from singletable.foundation import COVERED, Table
-from singletable.queues.inspect import QueueSeen, queues_seen
+from singletable.queues.inspect import QueueInfo, inspect_queues
 from singletable.streams import AsyncChangeWorker
 from singletable.streams.inspect import (
+    ConsumerInfo,
     ConsumerName,
-    ConsumerSeen,
-    LetterSeen,
-    LettersSeen,
+    LetterInfo,
+    LettersInfo,
     changes_named,
     changes_of,
-    consumer_seen,
     consumers_of,
-    letter_seen,
-    letters_seen,
+    inspect_consumer,
+    inspect_letter,
+    inspect_letters,
     read_letter,
     state_at,
 )
@@ -33,7 +33,15 @@ from singletable.studio.site import Site
 from singletable.studio.view import Cost, View
 from singletable.studio.visit import Visit
 from singletable.tasks import AsyncTaskWorker, Tasks
-from singletable.tasks.inspect import OrderSeen, TaskSeen, TasksSeen, order_seen, task_seen, tasks_of, tasks_seen
+from singletable.tasks.inspect import (
+    OrderInfo,
+    TaskInfo,
+    TasksInfo,
+    inspect_order,
+    inspect_task,
+    inspect_tasks,
+    tasks_of,
+)
 
 MOST_CONSUMERS = 5
 """Consumers on one page."""
@@ -46,8 +54,8 @@ MOST_UNITS = 2_000.0
 class ConsumerCard(View, frozen=True, kw_only=True):
     """A consumer with some of its dead letters."""
 
-    seen: ConsumerSeen
-    letters: LettersSeen
+    seen: ConsumerInfo
+    letters: LettersInfo
 
 
 class WorkView(View, frozen=True, kw_only=True):
@@ -57,8 +65,8 @@ class WorkView(View, frozen=True, kw_only=True):
     consumers: tuple[ConsumerCard, ...]
     left_out: tuple[str, ...]
     """Consumers beyond the first five, each on its own page."""
-    tasks: TasksSeen | None
-    queues: tuple[QueueSeen, ...]
+    tasks: TasksInfo | None
+    queues: tuple[QueueInfo, ...]
     named: str
     """The one consumer that was asked for."""
     writes: bool
@@ -78,7 +86,7 @@ class LetterView(View, frozen=True, kw_only=True):
     """A dead letter."""
 
     table: str
-    seen: LetterSeen
+    seen: LetterInfo
     item: str
     """The address of the changed item; empty where its key is covered."""
     can_retry: bool
@@ -91,7 +99,7 @@ class TaskView(View, frozen=True, kw_only=True):
     """A task."""
 
     table: str
-    seen: TaskSeen
+    seen: TaskInfo
     item: str
     """The address of its item."""
     writes: bool
@@ -101,7 +109,7 @@ class OrderView(View, frozen=True, kw_only=True):
     """The lane of an order."""
 
     table: str
-    seen: OrderSeen
+    seen: OrderInfo
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -121,7 +129,7 @@ async def load_work(visit: Visit) -> WorkView:
         consumers=tuple(cards),
         left_out=tuple(each.name for each in every[MOST_CONSUMERS:]),
         tasks=None if tasks is None or named else await _tasks(visit, tasks),
-        queues=() if named else await visit.db.run(queues_seen(visit.db.port, visit.site.queues)),
+        queues=() if named else await visit.db.run(inspect_queues(visit.db.port, visit.site.queues)),
         named=named,
         writes=visit.site.write,
     )
@@ -159,7 +167,7 @@ async def load_task(visit: Visit) -> TaskView:
     visit.must_read_all()
     tasks = _tasks_of(visit.table)
     key = _given(visit, "key")
-    seen = await visit.db.run(task_seen(visit.db.port, tasks, key, personal=not visit.covered))
+    seen = await visit.db.run(inspect_task(visit.db.port, tasks, key, personal=not visit.covered))
     place = tasks.entities.by_id(key)
     item = visit.links.item(visit.table.name, (place.partition, place.low))
     title = f"Task {seen.task.key}"
@@ -171,7 +179,7 @@ async def load_order(visit: Visit) -> OrderView:
     visit.must_read_all()
     after, personal = visit.query.get("after") or None, not visit.covered
     order = _given(visit, "order")
-    flow = order_seen(visit.db.port, visit.links.seal, _tasks_of(visit.table), order, after=after, personal=personal)
+    flow = inspect_order(visit.db.port, visit.links.seal, _tasks_of(visit.table), order, after=after, personal=personal)
     return OrderView(title=f"Order {order}", table=visit.table.name, seen=await visit.db.run(flow))
 
 
@@ -181,7 +189,7 @@ async def change_task(visit: Visit) -> str:
     tasks, key, do = _tasks_of(visit.table), _given(visit, "key"), _given(visit, "do")
     await visit.must_write(tasks.entity)
     worker = AsyncTaskWorker(visit.db, tasks)
-    seen = (await visit.db.run(task_seen(visit.db.port, tasks, key))).task
+    seen = (await visit.db.run(inspect_task(visit.db.port, tasks, key))).task
     if (seen.state, str(seen.fence)) != ("dead", visit.form.get("fence")):
         raise Conflict(
             "the task is no longer as it was shown", table=visit.table.name, operation=do, hint="Look at it again."
@@ -224,18 +232,18 @@ async def _card(visit: Visit, consumer: ConsumerName) -> ConsumerCard:
     is_one = bool(query.get("consumer"))
     after = {name: query.get(name) or None for name in ("shards", "tries", "letters")} if is_one else {}
     seen = await visit.db.run(
-        consumer_seen(port, seal, visit.table, consumer, after=after.get("shards"), tries_after=after.get("tries"))
+        inspect_consumer(port, seal, visit.table, consumer, after=after.get("shards"), tries_after=after.get("tries"))
     )
     letters = await visit.db.run(
-        letters_seen(port, seal, visit.table, consumer, after=after.get("letters"), personal=not visit.covered)
+        inspect_letters(port, seal, visit.table, consumer, after=after.get("letters"), personal=not visit.covered)
     )
     return ConsumerCard(title=consumer.name, seen=seen, letters=letters)
 
 
-async def _tasks(visit: Visit, tasks: Tasks) -> TasksSeen:
+async def _tasks(visit: Visit, tasks: Tasks) -> TasksInfo:
     query = visit.query
     return await visit.db.run(
-        tasks_seen(
+        inspect_tasks(
             visit.db.port,
             visit.links.seal,
             tasks,
@@ -248,7 +256,7 @@ async def _tasks(visit: Visit, tasks: Tasks) -> TasksSeen:
 
 async def _letter(visit: Visit) -> LetterView:
     consumer = _consumer_named(visit)
-    flow = letter_seen(visit.db.port, visit.table, consumer, _place(visit), personal=not visit.covered)
+    flow = inspect_letter(visit.db.port, visit.table, consumer, _place(visit), personal=not visit.covered)
     seen = await visit.db.run(flow)
     can_retry = changes_named(visit.table, consumer.name) is not None
     is_open = any(seen.key) and COVERED not in "".join(seen.key)
