@@ -37,20 +37,15 @@ from singletable.records.check import items_of
 from singletable.records.check_passes import (
     ItemCheck,
     ItemPass,
-    Lane,
     LayerChecks,
-    PageRead,
     Pass,
     Repair,
     WholePass,
-    check_sample,
     commit_repair,
     entity_at,
     items_at,
     partition_items,
     row_query,
-    sample_lanes,
-    scan_pages,
     type_in,
 )
 from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
@@ -75,6 +70,20 @@ from singletable.records.read import (
     read_page,
 )
 from singletable.records.readers import place_in, placed_reader_of
+from singletable.records.resumable_run import ResumableRun, RunStore
+from singletable.records.segments import (
+    MOST_SEGMENTS,
+    PageRead,
+    ScanSegment,
+    advanced,
+    all_segments,
+    check_sample,
+    check_segments,
+    page_scan,
+    sample_segments,
+    scan_pages,
+    usual_segments,
+)
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim, guard_actions
@@ -123,6 +132,7 @@ __all__ = [
     "MAX_PARTITION_BYTES",
     "MAX_SORT_BYTES",
     "MIGRATION_TYPES",
+    "MOST_SEGMENTS",
     "RECORD_TYPE",
     "TOP",
     "UNREAD",
@@ -152,7 +162,6 @@ __all__ = [
     "KeyOf",
     "KeyPart",
     "KeyParts",
-    "Lane",
     "LayerBelongings",
     "LayerChecks",
     "Model",
@@ -171,6 +180,9 @@ __all__ = [
     "Reference",
     "Repair",
     "Repaired",
+    "ResumableRun",
+    "RunStore",
+    "ScanSegment",
     "Slot",
     "Special",
     "Subject",
@@ -185,7 +197,9 @@ __all__ = [
     "Verbatim",
     "WholePass",
     "Write",
+    "advanced",
     "after",
+    "all_segments",
     "applied",
     "apply_lease_of",
     "as_read",
@@ -197,6 +211,7 @@ __all__ = [
     "catalogue",
     "check_if",
     "check_sample",
+    "check_segments",
     "class_doc",
     "class_summary",
     "cleared",
@@ -245,6 +260,7 @@ __all__ = [
     "names_around",
     "open_query",
     "page",
+    "page_scan",
     "partition_items",
     "personal_names",
     "place_in",
@@ -262,7 +278,7 @@ __all__ = [
     "references_of",
     "refresh_keys",
     "row_query",
-    "sample_lanes",
+    "sample_segments",
     "scan_pages",
     "send_alone",
     "shared_rates_of",
@@ -276,6 +292,7 @@ __all__ = [
     "update_if",
     "upgrade",
     "upgrade_if_needed",
+    "usual_segments",
     "value_as_read",
 ]
 

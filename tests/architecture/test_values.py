@@ -11,6 +11,7 @@ _ACCUMULATORS = {
     "Attempt",
     "Batch",
     "Counts",
+    "GarbageRun",
     "LeaseObservations",
     "Listing",
     "Session",
@@ -18,7 +19,6 @@ _ACCUMULATORS = {
     "_Deletion",
     "_Entry",
     "_Reached",
-    "_Run",
     "_Stray",
 }
 """They are filled while something goes on, and compared by nobody."""

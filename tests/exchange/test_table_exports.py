@@ -22,7 +22,7 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.table_export_files import open_table_export
 from singletable.exchange.table_exports import TableExports
 from singletable.exchange.table_exports_async import AsyncTableExports
-from singletable.foundation import Lane, scan_pages
+from singletable.foundation import ScanSegment, scan_pages
 from singletable.migrations import Backups
 from tests.exchange.table_export_layout import change, write_around, write_full, write_incremental
 from tests.support.emulators import MOTO
@@ -88,11 +88,11 @@ def scanned(db: Database) -> dict[tuple[str, str], Any]:
 
 async def _scan(db: Database) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
-    lane: Lane | None = Lane(0, 1)
-    while lane is not None:
-        (page,) = await scan_pages(db.port, shop, [lane])
+    segment: ScanSegment | None = ScanSegment(0, 1)
+    while segment is not None:
+        (page,) = await scan_pages(db.port, shop, [segment])
         found += page.items
-        lane = None if page.after is None else lane.moved(page.after)
+        segment = None if page.after is None else segment.moved(page.after)
     return found
 
 

@@ -114,7 +114,7 @@ def test_an_apply_that_was_taken_over_writes_nothing_more(
     is_filled(other, expected)
 
 
-@pytest.mark.parametrize("kind", ["UpdateTable", "_Try", "TransactWriteItems"])
+@pytest.mark.parametrize("kind", ["UpdateTable", "UpdateAttempt", "TransactWriteItems"])
 def test_what_it_sends_all_the_same_changes_nothing(
     db: Database, other: Database, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -348,7 +348,7 @@ def test_a_write_of_the_old_program_during_a_move_is_not_lost(db: Database, monk
         happened: list[str] = []
 
         def happens(operation: Any) -> None:
-            if "TryMove" in type(operation).__name__ and not happened:
+            if "MoveAttempt" in type(operation).__name__ and not happened:
                 happened.append("")
                 for number in range(4):
                     other.update(OldOrder.of_customer("ada", number), attr(OldOrder.total).add(1))

@@ -14,12 +14,12 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
 from singletable.cli.lookup import tables_of
-from singletable.cli.samples import sample_option
+from singletable.cli.samples import sample_option, segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
 from singletable.foundation import Finding, Pass, Repaired, Table, covered_place, flows
-from singletable.records import MOST_SEGMENTS, CheckOptions, CheckRound, RepairMode, usual_segments
+from singletable.records import CheckOptions, CheckRound, RepairMode, usual_segments
 
 _SAID = {
     "mended": "mended",
@@ -34,7 +34,7 @@ _SAID = {
 @click.argument("module", metavar="MODULE[:NAME]")
 @sample_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
-@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
+@segments_option
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
 @click.option(
     "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write findings here, and go on from there."
@@ -63,7 +63,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     if options["yes"] and not options["repair"]:
         raise click.UsageError("--yes writes the repairs of --repair. Say both.")
     with session_of(ctx).connect_to_read() as db:
-        run = _Run(db, db.target.place, tables_of(module), as_json, options)
+        run = CheckedTables(db, db.target.place, tables_of(module), as_json, options)
         for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"
             output.note(f"{name}: {known if units else 'the service gives no size, so the cost of a check is unknown'}")
@@ -75,7 +75,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         ctx.exit(1)
 
 
-class _Run:
+class CheckedTables:
     """One run: its passes, and where its findings go."""
 
     def __init__(

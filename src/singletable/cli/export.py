@@ -12,11 +12,11 @@ from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.mask_key import mask_key
 from singletable.cli.plan import rate_of, share_rate_option
+from singletable.cli.samples import segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
 
 _FORMATS = ("parquet", "jsonl", "csv", "arrow")
-_MOST_SEGMENTS = 16
 
 
 @click.command()
@@ -26,7 +26,7 @@ _MOST_SEGMENTS = 16
 @click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
 @click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@click.option("--segments", type=click.IntRange(1, _MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
+@segments_option
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @share_rate_option
 @table_export_options

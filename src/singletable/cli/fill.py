@@ -11,11 +11,11 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.plan import rate_of, share_rate_option
+from singletable.cli.samples import segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import Table
 from singletable.migrations import Filled, Migrations
-from singletable.migrations.fill import MOST_SEGMENTS
 
 
 @click.command()
@@ -24,7 +24,7 @@ from singletable.migrations.fill import MOST_SEGMENTS
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
+@segments_option
 @share_rate_option
 @click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
 @options_anywhere("json", "db")

@@ -11,13 +11,12 @@ import msgspec
 
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of
-from singletable.cli.samples import sample_option
+from singletable.cli.samples import sample_option, segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate
 from singletable.foundation import Table
 from singletable.migrations import Estimate, Migrations, Plan, Prices, SharedRate, prices_of, read_prices
-from singletable.migrations.fill import MOST_SEGMENTS
 from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
@@ -27,11 +26,7 @@ def plan_options(function: Any) -> Any:
     """The common options of `plan` and `apply`."""
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
-        click.option(
-            "--segments",
-            type=click.IntRange(1, MOST_SEGMENTS),
-            help="Parts at once: 4, or 1 off AWS.",
-        ),
+        segments_option,
         sample_option,
         click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),
         click.option("--read-rate", type=positive, metavar="UNITS", help="Read units a second."),

@@ -1,10 +1,12 @@
-"""`--sample`: which part of a table is read, the same for each command that has it."""
+"""`--sample` and `--segments`: which part of a table is read, and how, the same for each command that has them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
+
+from singletable.records import MOST_SEGMENTS
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
@@ -25,4 +27,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every r
 
 sample_option = click.option(
     "--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
+)
+segments_option = click.option(
+    "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS."
 )

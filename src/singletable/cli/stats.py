@@ -14,11 +14,10 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.plan import rate_of
-from singletable.cli.samples import sample_option
+from singletable.cli.samples import sample_option, segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import Table, covered_place, model_of
-from singletable.records import MOST_SEGMENTS
 
 if TYPE_CHECKING:
     from singletable.reports import Chart, Prediction, TableShape
@@ -31,7 +30,7 @@ ASKED_ABOVE = 10_000
 @click.argument("module", metavar="MODULE[:NAME]")
 @sample_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
-@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
+@segments_option
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
 @click.option(
     "--changes",

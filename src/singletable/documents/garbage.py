@@ -97,7 +97,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
     # The contents of a collection that the class no longer has stay: stored versions can refer to them.
     (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
-    run = _Run(port, context, root, contents, port.token(), take_over)
+    run = GarbageRun(port, context, root, contents, port.token(), take_over)
     family, reached = await run.family(), _Reached()
     dropped = await run.drop(family)
     await run.look(family, reached, {})
@@ -116,7 +116,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
 
 
 @dataclass
-class _Run:
+class GarbageRun:
     """One collection of one family's garbage."""
 
     port: Port

@@ -56,7 +56,7 @@ async def apply(
         try:
             leased = LeasedPort(at_rate(port, rate), table, held)
             leased.doing = f"erase {root.name}"
-            run = _Run(leased, table, layers, root, by, progress)
+            run = ErasureRun(leased, table, layers, root, by, progress)
             await run.all()
         finally:
             with suppress(SingletableError):
@@ -74,7 +74,7 @@ def nothing(table: Table, root: Root) -> NotFound:
     )
 
 
-class _Run:
+class ErasureRun:
     """One run of an erasure."""
 
     journal: Journal

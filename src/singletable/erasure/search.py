@@ -25,7 +25,6 @@ from singletable.foundation import (
     Belonging,
     Captured,
     Kept,
-    Lane,
     LayerBelongings,
     Model,
     Query,
@@ -33,6 +32,8 @@ from singletable.foundation import (
     Subject,
     Table,
     Unreadable,
+    advanced,
+    all_segments,
     cleared,
     complete_patterns,
     empty,
@@ -46,9 +47,9 @@ from singletable.foundation import (
     ready,
     references_of,
     scan_pages,
+    usual_segments,
 )
 from singletable.operations import Item
-from singletable.records import usual_segments
 from singletable.schema import Whole
 from singletable.tables import projected_in
 
@@ -288,15 +289,14 @@ class Search:
         return await partition_items(self.port, self.table, captured.index, text)
 
     async def _scan(self, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> None:
-        name, segments = self.table.definition.type_attribute, usual_segments(self.port)
-        lanes = [Lane(number, segments) for number in range(segments)]
-        while lanes:
-            pages = await scan_pages(self.port, self.table, lanes)
+        name, segments = self.table.definition.type_attribute, all_segments(usual_segments(self.port))
+        while segments:
+            pages = await scan_pages(self.port, self.table, segments)
             for page in pages:
                 for item in page.items:
                     if met := wanted.get(str(item.get(name, {}).get("S", ""))):
                         await self._meet(item, met)
-            lanes = [lane.moved(page.after) for lane, page in zip(lanes, pages, strict=True) if page.after is not None]
+            segments = advanced(segments, pages)
 
     async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:
         """Take what a reference finds, if it is of the class and has the values."""

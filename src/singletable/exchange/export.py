@@ -9,9 +9,8 @@ kill writes.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -23,14 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
-from singletable.exchange.datasets import (
-    UNKNOWN,
-    UNKNOWN_SCHEMA,
-    Dataset,
-    datasets_of,
-    fingerprint_of,
-    unknown_batch,
-)
+from singletable.exchange.datasets import UNKNOWN, UNKNOWN_SCHEMA, datasets_of, fingerprint_of, unknown_batch
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.manifest import (
@@ -50,19 +42,20 @@ from singletable.exchange.private_state import private_store
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.stores import Store
-from singletable.exchange.unfinished import (
-    Lane,
-    StateFile,
-    Unfinished,
-    delete_folder,
-    delete_unkept,
-)
+from singletable.exchange.unfinished import StateFile, Unfinished, delete_folder, delete_unkept
 from singletable.flow import Port, instant, patiently
-from singletable.foundation import Table, ready
+from singletable.foundation import (
+    ResumableRun,
+    ScanSegment,
+    Table,
+    advanced,
+    all_segments,
+    check_segments,
+    ready,
+    usual_segments,
+)
 from singletable.operations import Item, Scan, Selection, encode
-from singletable.records import usual_segments
 
-MOST_SEGMENTS: Final = 16
 _MASK_BYTES: Final = 32
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
@@ -109,8 +102,7 @@ class ExportOptions(Struct, frozen=True):
             raise InvalidRequest("mask_key with personal values: nothing is masked then", hint="Say personal=False.")
         if self.format not in FORMATS:
             raise InvalidRequest(f"an export has no format {self.format!r}", hint=f"Say one of {', '.join(FORMATS)}.")
-        if self.segments is not None and not 1 <= self.segments <= MOST_SEGMENTS:
-            raise InvalidRequest(f"an export has 1 to {MOST_SEGMENTS} segments, not {self.segments}")
+        check_segments(self.segments)
 
 
 async def export(
@@ -124,11 +116,7 @@ async def export(
     """Scan tables into a store, and replace its manifest at the end. `place` names the database in the manifest."""
     for table in tables:
         await ready(port, table)
-    run = _Run(port, tables, store, options, place)
-    async with _begun(run):
-        for table in tables:
-            await run.scan(table, progress)
-        return run.end()
+    return await _export(ScanExport(port, tables, store, options, place), progress)
 
 
 async def export_from(
@@ -142,64 +130,41 @@ async def export_from(
 
     A run that goes on reads the files from their beginning, and leaves out what the sections before it have.
     """
-    run = _Run(port, [exported.table], store, replace(options, segments=1), exported.where, exported)
-    async with _begun(run):
-        (lane,) = run.state.lanes
-        items = islice(exported.items(), run.state.items, None)
-        while page := list(islice(items, PAGE)):
-            run.claim.beat(port)
-            run.take_page(exported.table, page)
-            if progress is not None:
-                progress(run.told())
-        lane.is_over = True
-        return run.end()
+    return await _export(FileExport(port, exported, store, options), progress)
 
 
-@asynccontextmanager
-async def _begun(run: _Run) -> AsyncGenerator[None, None]:
-    """A run that has its folder for itself. Whatever ends it, nothing is left half-written."""
+async def _export(run: ExportRun, progress: Progress | None) -> Exported:
+    """Run with the folder for itself. Whatever ends it, nothing is left half-written."""
     await run.claim.take(run.port)
     try:
         with exhausted("export"):
-            run.begin()
-            try:
-                yield
-            finally:
-                run.parts.discard()
+            return await run.run(progress)
     finally:
+        run.open.discard()
         run.claim.release()
 
 
-@dataclass
-class _Run:
-    """One run of an export."""
+class ExportRun(ResumableRun[Unfinished, Exported]):
+    """One run of an export. The state is kept at the end of each section."""
 
-    port: Port
-    tables: Sequence[Table]
-    store: Store
-    options: ExportOptions
-    place: str
-    exported: ExportedTable | None = None
-    """What is read in the place of a scan."""
-    datasets: tuple[Dataset, ...] = ()
-    masks: dict[str, PageMask] = field(default_factory=dict[str, PageMask])
-    """By table, where personal values are masked."""
-    state: Unfinished = field(init=False)
-    parts: Parts = field(init=False)
-    resumed: bool = False
+    def __init__(self, port: Port, tables: Sequence[Table], store: Store, options: ExportOptions, place: str) -> None:
+        self.port, self.tables, self.folder, self.options, self.place = port, tables, store, options, place
+        declared = datasets_of(*tables)
+        self.fingerprint = fingerprint_of(declared)
+        self.datasets = tuple(dataset.with_keys() for dataset in declared) if options.keys else declared
+        self.sorters = {table.name: Sorter(table, self.datasets) for table in tables}
+        self.masks: dict[str, PageMask] = {}
+        """By table, where personal values are masked."""
+        self.count = options.segments or usual_segments(port)
+        self.claim = store.claim()
+        is_masked = not options.personal and any(map(has_personal, tables))
+        self.kept = StateFile(store, private_store() if is_masked else None)
+        self.open = Parts(store, "", options.format, {}, {})
+        self.manifest: Manifest | None = None
+        self.resumed = False
 
-    def __post_init__(self) -> None:
-        found = datasets_of(*self.tables)
-        self.fingerprint = fingerprint_of(found)
-        self.datasets = tuple(d.with_keys() for d in found) if self.options.keys else found
-        self.sorters = {table.name: Sorter(table, self.datasets) for table in self.tables}
-        self.claim = self.store.claim()
-        is_masked = not self.options.personal and any(map(has_personal, self.tables))
-        self.kept = StateFile(self.store, private_store() if is_masked else None)
-
-    def begin(self) -> None:
-        """Go on where an earlier run of the same export stopped, or begin."""
-        before, new = find_manifest(self.store), self._new()
+    async def begin(self) -> None:
+        before, new = find_manifest(self.folder), self._new()
         known = self.kept.read(anew=self.options.anew)
         self.resumed = known is not None and known.is_like(new) and not self.options.anew
         if known is not None and self.resumed:
@@ -207,7 +172,7 @@ class _Run:
         else:
             if known is not None:
                 if before is None or known.id not in (before.id, before.previous):  # it had ended, but for that file
-                    delete_folder(self.store, known.id)
+                    delete_folder(self.folder, known.id)
                 self.kept.delete(known)
             self.state = new
             self.kept.begin(new)
@@ -215,108 +180,64 @@ class _Run:
             mask = Mask(self.options.mask_key or self.state.mask_key or b"")
             self.masks = {t.name: PageMask(t, mask) for t in self.tables if has_personal(t)}
         if not self._is_written(before):
-            delete_unkept(self.store, self.state, self.port.now())
+            delete_unkept(self.folder, self.state, self.port.now())
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
-        self.parts = Parts(self.store, self.state.id, self.options.format, schemas, self.state.files)
-
-    async def scan(self, table: Table, progress: Progress | None) -> None:
-        """All pages of a table. While a page is made into rows, the next one of each segment is asked for."""
-        pages = await self._fetch(table)
-        while pages:
-            self._advance(table, pages)
-            take = partial(self._take, table, pages)
-            calls: list[Callable[[], Any]] = [partial(self._fetch, table), take]
-            pages, _ = await self.port.call_all(calls) if self.lanes_of(table) else ([], take())
-            if progress is not None:
-                progress(self.told())
-
-    async def _fetch(self, table: Table) -> list[Any]:
-        """The next page of each segment that is not over."""
-        scans = [self._page(table, lane) for lane in self.lanes_of(table)]
-
-        async def pages() -> list[Any]:
-            self.claim.beat(self.port)
-            return await self.port.send_all(scans)
-
-        return await patiently(self.port, pages)
-
-    def _advance(self, table: Table, pages: Sequence[Any]) -> None:
-        for lane, page in zip(self.lanes_of(table), pages, strict=True):
-            lane.after, lane.is_over = page.after, page.after is None
-
-    def _take(self, table: Table, pages: Sequence[Any]) -> list[Any]:
-        """The items of pages as rows; at the end of a section, all is kept."""
-        for page in pages:
-            self._add(table, page.items)
-            self.parts.taken += len(page.body)
-            self.state.items += len(page.items)
-        if self.parts.items >= SECTION_ITEMS or self.parts.taken >= SECTION_BYTES:
-            self._end_section()
-        return []
-
-    def take_page(self, table: Table, items: Sequence[Item]) -> None:
-        """Items that are no page of a scan: how many they are says how far the run has come."""
-        self._add(table, [msgspec.Raw(encode(item)) for item in items])
-        self.state.items += len(items)
-        if self.parts.items >= SECTION_ITEMS:
-            self._end_section()
+        self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files)
 
     def _add(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
+        """Write items as rows."""
+        self.state.items += len(items)
         mask = self.masks.get(table.name)
         if mask is not None:
             items, unknown = mask.page(items)
             if unknown:
-                self.parts.add(UNKNOWN, unknown_batch(unknown))
+                self.open.add(UNKNOWN, unknown_batch(unknown))
         for name, batch in self.sorters[table.name].batches(items):
-            self.parts.add(name, batch)
+            self.open.add(name, batch)
 
-    def lanes_of(self, table: Table) -> list[Lane]:
-        return [lane for lane in self.state.lanes if lane.table == table.name and not lane.is_over]
+    async def keep(self) -> None:
+        """At the end of a section."""
+        if self.open.items >= SECTION_ITEMS or self.open.taken >= SECTION_BYTES:
+            await self.port.call_all([self._end_section])
 
-    def end(self) -> Exported:
-        """The last section, an empty file for each class without items, and the manifest."""
-        before = find_manifest(self.store)
+    async def end(self) -> None:
+        """Write the last section, an empty file for each class without items, and the manifest."""
+        before = find_manifest(self.folder)
         if before is not None and self._is_written(before):
+            self.manifest = before
             self.kept.delete(self.state)
-            return self.told(before)
+            return
         self._end_section()
         for dataset in self.datasets:
             if not dataset.is_system and not self.state.files.get(dataset.name):
-                self.parts.write_empty(dataset.name)
-        manifest = self._manifest(None if before is None else before.id)
+                self.open.write_empty(dataset.name)
+        self.manifest = self._manifest(None if before is None else before.id)
         self.claim.beat(self.port)
-        write_manifest(self.store, manifest)
+        write_manifest(self.folder, self.manifest)
         self.kept.delete(self.state)
         if before is not None and before.previous is not None:
-            delete_folder(self.store, before.previous)
-        return self.told(manifest)
+            delete_folder(self.folder, before.previous)
 
     def _is_written(self, manifest: Manifest | None) -> bool:
         """Whether an earlier run was killed when its manifest was there already."""
         return manifest is not None and manifest.id == self.state.id
 
-    def told(self, manifest: Manifest | None = None) -> Exported:
+    def told(self) -> Exported:
         files = [file for found in self.state.files.values() for file in found]
-        unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.parts.rows_of(UNKNOWN)
+        unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.open.rows_of(UNKNOWN)
         size = sum(file.bytes for file in files)
-        return Exported(self.state.id, self.state.items, unknown, size, manifest, self.resumed)
+        return Exported(self.state.id, self.state.items, unknown, size, self.manifest, self.resumed)
 
     def _end_section(self) -> None:
-        self.parts.close()
+        self.open.close()
         self.kept.write(self.state)
-
-    def _page(self, table: Table, lane: Lane) -> Scan[msgspec.Raw]:
-        limit = PAGE_ITEMS or self.port.traits.scan_page_limit
-        selection = Selection(limit=limit, after=lane.after, consistent=self.options.consistent)
-        return Scan(table.name, selection, RAW_ITEMS, lane.segment, lane.segments)
 
     def _new(self) -> Unfinished:
         now = instant(self.port.now())
-        count = self.options.segments or usual_segments(self.port)
-        lanes = [Lane(table.name, n, count) for table in self.tables for n in range(count)]
+        segments = {table.name: all_segments(self.count) for table in self.tables}
         own_key = not self.options.personal and self.options.mask_key is None
         key = secrets.token_bytes(_MASK_BYTES) if own_key else None
-        return Unfinished(new_id(self.port), now, self._made_for(), lanes, mask_key=key)
+        return Unfinished(new_id(self.port), now, self._made_for(), segments, mask_key=key)
 
     def _made_for(self) -> dict[str, Any]:
         tables = [table.name for table in self.tables]
@@ -327,7 +248,7 @@ class _Run:
             "fingerprint": self.fingerprint,
             "format": options.format,
             "keys": options.keys,
-            "segments": options.segments,
+            "segments": self.count,
             "consistent": options.consistent,
             "personal": options.personal,
             "mask_key": None if options.mask_key is None else sha256(options.mask_key).hexdigest(),
@@ -357,10 +278,82 @@ class _Run:
             previous=previous,
         )
 
+    @abstractmethod
     def _source(self) -> tuple[dict[str, Any], datetime]:
         """Where the data came from, and up to when it is complete."""
-        if self.exported is not None:
-            return {"kind": "table export", "place": self.place}, self.exported.complete_at
+
+
+class ScanExport(ExportRun):
+    """An export of tables that it scans."""
+
+    pages: Sequence[Any] = ()
+    """Those that were fetched, and are not taken."""
+
+    @property
+    def is_over(self) -> bool:
+        return not any(self.state.segments.values())
+
+    async def round(self) -> None:
+        """The next page of each segment of a table. While it is made into rows, the one after it is asked for."""
+        table = next(table for table in self.tables if self.state.segments[table.name])
+        pages = self.pages or await self._fetch(table)
+        self.state.segments[table.name] = advanced(self.state.segments[table.name], pages)
+        if not self.state.segments[table.name]:
+            self.pages = self._take(table, pages)
+            return
+        calls: list[Callable[[], Any]] = [partial(self._fetch, table), partial(self._take, table, pages)]
+        self.pages, _ = await self.port.call_all(calls)
+
+    async def _fetch(self, table: Table) -> list[Any]:
+        """The next page of each segment that is not over."""
+        scans = [self._page(table, segment) for segment in self.state.segments[table.name]]
+
+        async def pages() -> list[Any]:
+            self.claim.beat(self.port)
+            return await self.port.send_all(scans)
+
+        return await patiently(self.port, pages)
+
+    def _page(self, table: Table, segment: ScanSegment) -> Scan[msgspec.Raw]:
+        limit = PAGE_ITEMS or self.port.traits.scan_page_limit
+        selection = Selection(limit=limit, after=segment.after, consistent=self.options.consistent)
+        return Scan(table.name, selection, RAW_ITEMS, segment.number, segment.of)
+
+    def _take(self, table: Table, pages: Sequence[Any]) -> Sequence[Any]:
+        """Write pages as rows. Returns the pages that are left: none."""
+        for page in pages:
+            self._add(table, page.items)
+            self.open.taken += len(page.body)
+        return ()
+
+    def _source(self) -> tuple[dict[str, Any], datetime]:
         lag = 0.0 if self.options.consistent else self.port.traits.index_lag_seconds
         source = {"kind": "scan", "place": self.place, "consistent": self.options.consistent}
         return source, self.state.begun_at - timedelta(seconds=lag)
+
+
+class FileExport(ExportRun):
+    """An export of what DynamoDB exported to S3. How many items there were says how far it has come."""
+
+    def __init__(self, port: Port, exported: ExportedTable, store: Store, options: ExportOptions) -> None:
+        super().__init__(port, [exported.table], store, replace(options, segments=1), exported.where)
+        self.exported = exported
+        self.page: list[Item] = []
+        """Those that were read, and are not taken."""
+
+    @property
+    def is_over(self) -> bool:
+        return not self.page
+
+    async def begin(self) -> None:
+        await super().begin()
+        self.left = islice(self.exported.items(), self.state.items, None)
+        self.page = list(islice(self.left, PAGE))
+
+    async def round(self) -> None:
+        self.claim.beat(self.port)
+        self._add(self.exported.table, [msgspec.Raw(encode(item)) for item in self.page])
+        self.page = list(islice(self.left, PAGE))
+
+    def _source(self) -> tuple[dict[str, Any], datetime]:
+        return {"kind": "table export", "place": self.place}, self.exported.complete_at

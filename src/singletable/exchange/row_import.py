@@ -7,7 +7,7 @@ A row whose item is there already, just as the row says, was written by an earli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -37,15 +37,16 @@ from singletable.exchange.entity_writes import (
     why_too_large,
 )
 from singletable.exchange.import_files import Row, Unknown
-from singletable.exchange.import_parts import ImportPart, ImportSource
+from singletable.exchange.import_parts import ImportPart, ImportSource, Read
 from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.table_copy import has_items, put_patiently
-from singletable.exchange.transfers import TransferRecord, open_record
+from singletable.exchange.transfers import open_record
 from singletable.flow import FAN_OUT, Port, patiently
 from singletable.foundation import (
     MIGRATION_TYPES,
     RECORD_TYPE,
+    ResumableRun,
     Table,
     model_for,
     ready,
@@ -91,7 +92,9 @@ class ImportOptions(Struct, frozen=True):
             raise InvalidRequest(f"stop_at={self.stop_at}: an import stops at one bad row or more")
 
 
-class _State(Struct, frozen=True):
+class ImportState(Struct, frozen=True):
+    """How far an import has come."""
+
     part: int = 0
     position: Any = None
     imported: Imported = Imported()
@@ -113,19 +116,12 @@ async def import_rows(
     """Import all parts of a source, or go on with an import of the same parts that was ended."""
     for table in tables:
         await ready(port, table)
-    run = _Run(port, tables, source, options, bad_file)
     with exhausted("import"):
-        await run.begin()
-        while not run.is_over:
-            await run.part(progress)
-        await run.end()
-    return run.state.imported
+        return await ImportRun(port, tables, source, options, bad_file).run(progress)
 
 
-class _Run:
-    """One run of an import."""
-
-    record: TransferRecord[_State]
+class ImportRun(ResumableRun[ImportState, Imported]):
+    """One run of an import. A round is a page of the part that it is at."""
 
     def __init__(
         self,
@@ -136,8 +132,9 @@ class _Run:
         bad_file: BadRowFile,
     ) -> None:
         self.port, self.tables, self.source, self.options, self.bad_file = port, tables, source, options, bad_file
-        self.state = _State(imported=Imported(left_out=dict(source.left_out)))
+        self.state = ImportState(imported=Imported(left_out=dict(source.left_out)))
         self.bad_here = 0
+        self.pages: AsyncIterator[Read] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -145,41 +142,32 @@ class _Run:
 
     async def begin(self) -> None:
         """Find what an earlier run did, or begin. InvalidRequest where items would be put over others unasked."""
-        if not self.options.dry_run:
-            options = self.options
-            what = (
-                "import",
-                options.mode,
-                options.unknown,
-                self.source.is_exact,
-                [part.identity for part in self.source.parts],
-            )
-            self.record = await open_record(self.port, self.tables[0], what, self.state)
-            if self.source.is_exact and not self.record.was_begun and self.options.mode != "replace":
+        options, parts = self.options, [part.identity for part in self.source.parts]
+        if not options.dry_run:
+            what = "import", options.mode, options.unknown, self.source.is_exact, parts
+            self.store = record = await open_record(self.port, self.tables[0], what, self.state)
+            if self.source.is_exact and not record.was_begun and options.mode != "replace":
                 await self._refuse_full()
-            stored = self.record.state
-            self.state = replace(stored, imported=replace(stored.imported, is_stopped=False))
+            self.state = replace(record.state, imported=replace(record.state.imported, is_stopped=False))
         self.bad_file.begin(self.state.bad_bytes)
 
-    async def part(self, progress: Progress | None) -> None:
-        """The rest of a part, a page at a time."""
+    def told(self) -> Imported:
+        return self.state.imported
+
+    async def round(self) -> None:
         part = self.source.parts[self.state.part]
-        async for read in part.pages(self.state.position):
-            imported = self.state.imported
-            if read.rows:
-                imported = await self._page(part, read.rows)
-            over = read.position is None
-            at = self.state.part + 1 if over else self.state.part
-            await self._keep(_State(at, None if over else read.position, imported, self.bad_file.size))
-            if progress is not None:
-                progress(imported)
-            if over or imported.is_stopped:
-                return
+        self.pages = self.pages or part.pages(self.state.position)
+        page = await anext(self.pages)
+        imported = await self._page(part, page.rows) if page.rows else self.state.imported
+        number = self.state.part
+        if page.position is None:
+            number, self.pages = number + 1, None
+        self.state = ImportState(number, page.position, imported, self.bad_file.size)
 
     async def end(self) -> None:
-        """How far it had come is of no more use, but where it was stopped."""
-        if not self.options.dry_run and not self.state.imported.is_stopped:
-            await self.record.close()
+        """Forget how far it has come, unless it was stopped: then it goes on there."""
+        if not self.state.imported.is_stopped:
+            await super().end()
 
     # --- a page -------------------------------------------------------------------------------------------------------
     async def _page(self, part: ImportPart, rows: Sequence[Row]) -> Imported:
@@ -304,12 +292,6 @@ class _Run:
             raise
         except SingletableError as error:
             return reason_of(error)
-
-    # --- what is written down -----------------------------------------------------------------------------------------
-    async def _keep(self, state: _State) -> None:
-        self.state = state
-        if not self.options.dry_run:
-            await self.record.write(state)
 
     async def _refuse_full(self) -> None:
         for table in self.tables:

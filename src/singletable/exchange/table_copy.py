@@ -33,20 +33,24 @@ from singletable.foundation import (
     GUARD_TYPE,
     MIGRATION_TYPES,
     RECORD_TYPE,
-    Lane,
+    ResumableRun,
+    ScanSegment,
     Table,
+    advanced,
+    all_segments,
     check_sample,
     flows,
     place_in,
     put_items,
     ready,
-    sample_lanes,
+    sample_segments,
     scan_pages,
     transfers_of,
     type_in,
+    usual_segments,
 )
 from singletable.operations import RAW, Item, Scan, Selection
-from singletable.records import CheckOptions, usual_segments
+from singletable.records import CheckOptions
 from singletable.tables import describe, differences, set_ttl
 
 PAGE: Final = 500
@@ -97,8 +101,10 @@ class CopyOptions(Struct, frozen=True):
             Mask(self.mask_key)  # refused before anything is written, also where nothing is personal
 
 
-class _State(Struct, frozen=True):
-    lanes: tuple[Lane, ...]
+class CopyState(Struct, frozen=True, rename={"segments": "lanes"}):
+    """How far a copy has come."""
+
+    segments: tuple[ScanSegment, ...]
     copied: Copied = Copied()
 
 
@@ -110,30 +116,28 @@ async def copy_table(
 ) -> Copied:
     """Copy a table, or go on with a copy of the same options that was ended. `place` names the source."""
     await ready(source, table)
-    run = _Run(source, target, table, options, place)
     with exhausted("copy"):
-        await run.begin()
-        while run.state.lanes:
-            await run.round()
-            if progress is not None:
-                progress(run.state.copied)
-        await run.end()
-    return run.state.copied
+        return await CopyRun(source, target, table, options, place).run(progress)
 
 
-class _Run:
+class CopyRun(ResumableRun[CopyState, Copied]):
     """One run of a copy."""
-
-    record: TransferRecord[_State]
 
     def __init__(self, source: Port, target: Port, table: Table, options: CopyOptions, place: str) -> None:
         self.place = place
         self.source, self.target, self.table, self.options = source, target, table, options
-        self.segments = usual_segments(source)
-        self.state = _State(self._lanes())
+        self.at_once = usual_segments(source)
+        self.state = CopyState(self._segments())
         self.slices = Slices(source, table) if options.follow_edges else None
         self.mask: ItemMask | None = None
         self.recent: dict[tuple[str, str], None] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return not self.state.segments
+
+    def told(self) -> Copied:
+        return self.state.copied
 
     @property
     def is_as_read(self) -> bool:
@@ -151,9 +155,9 @@ class _Run:
         what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
         secret = secrets.token_bytes(_MASK_BYTES) if o.mask_key is None else sha256(o.mask_key).digest()
         own = private_store() if is_masked else None
-        self.record = await open_record(self.target, self.table, what, self.state, own, secret)
-        is_other = self.record.was_begun and o.mask_key is not None and self.record.secret != secret
-        is_full = not self.record.was_begun and not o.add and await has_items(self.target, self.table)
+        self.store = record = await open_record(self.target, self.table, what, self.state, own, secret)
+        is_other = record.was_begun and o.mask_key is not None and record.secret != secret
+        is_full = not record.was_begun and not o.add and await has_items(self.target, self.table)
         if is_other or is_full:
             raise InvalidRequest(
                 "the target has items, and no copy with these options has begun there",
@@ -161,14 +165,14 @@ class _Run:
                 operation="copy",
                 hint="Copy into an empty table; or with add=True (--add), which replaces items of equal keys.",
             )
-        await self.record.write(self.record.state)
-        await self._refuse_same()
-        self.state = self.record.state
-        self._set_mask(o.mask_key or self.record.secret)
+        await record.write(record.state)
+        await self._refuse_same(record)
+        self.state = record.state
+        self._set_mask(o.mask_key or record.secret)
 
     async def round(self) -> None:
-        """The next page of each lane: read, written, and written down."""
-        now, rest = self.state.lanes[: self.segments], self.state.lanes[self.segments :]
+        """The next page of each segment: read, and put."""
+        now = self.state.segments[: self.at_once]
         pages = await patiently(self.source, lambda: scan_pages(self.source, self.table, now, page=PAGE))
         items = [item for page in pages for item in page.items]
         left_out = Counter(self.state.copied.left_out)
@@ -178,22 +182,17 @@ class _Run:
         made = self._made(wanted, left_out)
         if not self.options.dry_run:
             await put_patiently(self.target, self.table, made)
-        moved = tuple(lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
         copied = self.state.copied
         copied = replace(
             copied, read=copied.read + len(items), written=copied.written + len(made), left_out=dict(left_out)
         )
-        self.state = _State((*moved, *rest), copied)
-        if not self.options.dry_run:
-            await self.record.write(self.state)
+        self.state = CopyState(advanced(self.state.segments, pages), copied)
 
     async def end(self) -> None:
         """Bring what a layer makes of several items in step with what is there, and forget how far it had come."""
-        if self.options.dry_run:
-            return
-        if not self.is_as_read and self.table.checks() is not None:
+        if not (self.options.dry_run or self.is_as_read) and self.table.checks() is not None:
             await self._mend()
-        await self.record.close()
+        await super().end()
 
     async def _mend(self) -> None:
         passes, _ = flows.check_passes(self.table, (), is_sample=False)
@@ -251,22 +250,22 @@ class _Run:
         return list(new.values())
 
     # --- the beginning ------------------------------------------------------------------------------------------------
-    def _lanes(self) -> tuple[Lane, ...]:
+    def _segments(self) -> tuple[ScanSegment, ...]:
         if self.options.sample is not None:
-            return sample_lanes(self.options.sample, str(self.options.seed))
-        return tuple(Lane(number, self.segments) for number in range(self.segments))
+            return sample_segments(self.options.sample, str(self.options.seed))
+        return all_segments(self.at_once)
 
     def _set_mask(self, key: bytes) -> None:
         if not self.options.keep_personal and has_personal(self.table):
             self.mask = ItemMask(self.table, Mask(key))
 
-    async def _refuse_same(self) -> None:
+    async def _refuse_same(self, record: TransferRecord[CopyState]) -> None:
         """A table is not copied into itself: the source would have the record that the target was just given."""
         kind: Any = transfers_of(self.table)
-        there = await flows.get(self.source, kind.by_id(self.record.record.transfer).consistent())
-        if there is not None and there.token == self.record.record.token:
-            if not self.record.was_begun:
-                await self.record.close()
+        there = await flows.get(self.source, kind.by_id(record.record.transfer).consistent())
+        if there is not None and there.token == record.record.token:
+            if not record.was_begun:
+                await record.close()
             raise InvalidRequest(
                 "the source and the target are the same table",
                 table=self.table.name,

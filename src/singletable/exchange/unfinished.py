@@ -15,20 +15,11 @@ from singletable.exchange.manifest import DataFile
 from singletable.exchange.private_state import private_files
 from singletable.exchange.store_faults import missing
 from singletable.exchange.stores import Store
+from singletable.foundation import ScanSegment
 
 UNFINISHED: Final = "unfinished.json"
 DRAFT_SECONDS: Final = 3600.0
 """Longer than any program takes to write a file."""
-
-
-class Lane(Struct):
-    """How far one segment of the scan of a table has come."""
-
-    table: str
-    segment: Count
-    segments: Count
-    after: dict[str, Any] | None = None
-    is_over: bool = False
 
 
 class Unfinished(Struct):
@@ -38,16 +29,16 @@ class Unfinished(Struct):
     begun_at: datetime
     made_for: dict[str, Any]
     """What the export is of: another run goes on only where all of it is the same."""
-    lanes: list[Lane]
+    segments: dict[str, tuple[ScanSegment, ...]]
+    """By table, those of its scan that are not over."""
     files: dict[DatasetName, list[DataFile]] = {}
     items: Count = 0
     mask_key: bytes | None = None
     """Of the masks that stand for personal values, where the caller gave none. It goes with the last file."""
 
     def is_like(self, other: Unfinished) -> bool:
-        """Whether both are of the same export, with the same parts of its tables."""
-        parts, others = ([(x.table, x.segment, x.segments) for x in each.lanes] for each in (self, other))
-        return self.made_for == other.made_for and parts == others
+        """Whether both are of the same export, in the same number of segments."""
+        return self.made_for == other.made_for
 
 
 class StateFile:
@@ -87,7 +78,7 @@ class StateFile:
 
 def _named(state: Unfinished) -> Unfinished:
     """The name of an export, and nothing to go on with: a folder may hold a key that its sender knows."""
-    return Unfinished(state.id, state.begun_at, {}, [])
+    return Unfinished(state.id, state.begun_at, {}, {})
 
 
 def _own(state: Unfinished) -> str:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from singletable.flow.durable_files import DurableDirectories, sync_directory
     from singletable.flow.instants import instant
     from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer, LambdaHandler
-    from singletable.flow.patience import patiently, until
+    from singletable.flow.patience import patiently, send_patiently, until
     from singletable.flow.shells import Awaiting, Blocking, check_awaiting, check_blocking, is_of_shell, refuse_async
     from singletable.flow.stop import Stop, stopping
     from singletable.flow.transitions import Transitions
@@ -114,6 +114,7 @@ __all__ = [
     "patiently",
     "refuse_async",
     "refuse_awaitable",
+    "send_patiently",
     "stopping",
     "sync_directory",
     "unmetered",
@@ -128,7 +129,7 @@ __getattr__ = late_names(
     durable_files="DurableDirectories sync_directory",
     instants="instant",
     lambda_handler="AsyncLambdaHandler LambdaAnswer LambdaHandler",
-    patience="patiently until",
+    patience="patiently send_patiently until",
     shells="Awaiting Blocking check_awaiting check_blocking is_of_shell refuse_async",
     stop="Stop stopping",
     transitions="Transitions",

@@ -5,11 +5,11 @@ Waits grow. Work that is begun again must be work that may be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from singletable.errors import Throttled
-from singletable.flow.port import Port
+from singletable.flow.port import Operation, Port
 
 T = TypeVar("T")
 _TRIES = 20
@@ -26,6 +26,11 @@ async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
         except Throttled:
             await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
     return await work()
+
+
+async def send_patiently(port: Port, operations: Sequence[Operation[T]]) -> list[T]:
+    """The values of operations each of which may be repeated."""
+    return await patiently(port, lambda: port.send_all(operations))
 
 
 async def until(port: Port, ask: Callable[[], Awaitable[T | None]]) -> T:

@@ -25,11 +25,11 @@ from singletable.foundation import (
     Finding,
     ItemCheck,
     ItemPass,
-    Lane,
     LayerChecks,
     PageRead,
     Pass,
     Repair,
+    ScanSegment,
     Table,
     entity_at,
     flows,
@@ -164,11 +164,11 @@ class EdgeTargets(Pass):
     def __init__(self, check: GraphCheck) -> None:
         self.check, self.table = check, check.table
 
-    def lanes(self, segments: int) -> int:
+    def segments(self, at_once: int) -> int:
         return 1
 
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
-        return [PageRead((), None) for _ in lanes]
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
+        return [PageRead((), None) for _ in segments]
 
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
         if counts.get(_MET, 0) != self.check.met:  # another process began this check
@@ -190,8 +190,8 @@ class IndexRows(Pass):
         self.table, self.index, self.name = table, index, f"index {index}"
         self.not_sampled = f"whether {index} has a row for each item"
 
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
-        return await scan_pages(port, self.table, lanes, self.index)
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
+        return await scan_pages(port, self.table, segments, self.index)
 
     def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
         return of_indexes.get(self.index, 0) / READ_BYTES / 2

@@ -56,7 +56,7 @@ async def apply(
     outcome = Outcome(table.name)
     if found.steps[0].kind == "create table":
         outcome = _also(outcome, await _create(port, table, _steps(plan, found)[0]))
-    run = _Run(port, table, by, rate, segments, progress)
+    run = ApplyRun(port, table, by, rate, segments, progress)
     return await run.all(plan, outcome)
 
 
@@ -91,7 +91,7 @@ async def _create(port: Port, table: Table, step: Step) -> Done:
     return Done(step, meter.requests - looks, 0.0, 0.0, port.monotonic() - started, looks)
 
 
-class _Run:
+class ApplyRun:
     """One apply that has work."""
 
     def __init__(

@@ -8,7 +8,8 @@ segment has come, so that a fill that was killed goes on from there. A second fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -16,15 +17,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
-from singletable.flow import Consumed, Port, Request, Response, patiently
+from singletable.flow import Port, patiently, send_patiently
 from singletable.foundation import (
     Captured,
     Finding,
-    Move,
     Outcome,
+    ResumableRun,
+    ScanSegment,
     Table,
-    TryMove,
+    check_segments,
     covered_place,
     delete_if,
     fill_parts_of,
@@ -35,15 +36,16 @@ from singletable.foundation import (
     model_of,
     place_in,
     ready,
+    scan_pages,
     type_in,
+    usual_segments,
 )
-from singletable.migrations.needed import Unknown, after, declaration_of, needed
-from singletable.operations import RAW, DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
-from singletable.records import usual_segments
+from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
+from singletable.migrations.needed import Unknown, declaration_of, needed
+from singletable.operations import RAW, GetItem, Item, Key, PutItem
 
 PAGE = 100
 """Items of a segment between two checkpoints: one write more for each hundred items."""
-MOST_SEGMENTS = 16
 _TRIES = 20
 _EXAMPLES = 5
 TWICE = "another item, which differs, lies under the new key"
@@ -74,8 +76,6 @@ class Filled(Struct, frozen=True):
     """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
 
 
-Write = UpdateItem[Any] | Move
-"""What one item needs."""
 Progress = Callable[[Filled], object]
 
 
@@ -91,221 +91,177 @@ async def fill(
     """Bring every item of a table to what its class declares. Reads the table once; a write for each item that needs it
     and one for each hundred items. `anew` doesn't go on where an earlier run stopped.
 
-    InvalidRequest for a number of segments that is none. Throttled where the table refuses for minutes on end; called
-    again, it goes on.
+    InvalidRequest for a number of segments that can't be read at once. Throttled where the table refuses for minutes on
+    end; called again, it goes on.
     """
-    parts = segments_of(port, table, segments)
+    run = FillRun(port, table, segments_of(port, table, segments), dry_run=dry_run, anew=anew)
     for each in (table, *table.targets):
         await ready(port, each)
-    run = _Run(port, table, dry_run)
-    await run.begin(parts, anew or dry_run)
-    while run.parts:
-        await run.round()
-        if progress is not None:
-            progress(run.filled)
-    await run.end()
-    return run.filled
+    return await run.run(progress)
 
 
 def segments_of(port: Port, table: Table, segments: int | None) -> int:
     """How many parts of the table are read at once. On an engine whose parts shift while items are added and deleted it
     is one, unless more are asked for; and always one where the fill itself moves items to other keys."""
-    if segments is not None and not 1 <= segments <= MOST_SEGMENTS:
-        raise InvalidRequest(f"a fill has 1 to {MOST_SEGMENTS} segments, not {segments}", table=table.name)
+    check_segments(segments)
     if port.traits.segments_shift and (table.leaving or any(model.key.was is not None for model in table.models)):
         return 1
     return usual_segments(port) if segments is None else segments
 
 
-def page_of(table: Table, segment: int, segments: int, after: Key | None) -> Scan[Item]:
-    """The request for the next page of a segment."""
-    return Scan(table.name, Selection(limit=PAGE, after=after, consistent=True), RAW, segment, segments)
+class FillParts:
+    """Where a fill keeps how far it has come: an item for each segment."""
 
-
-class _Run:
-    """One run of a fill: the segments that are not over, and what was done."""
-
-    def __init__(self, port: Port, table: Table, dry_run: bool) -> None:
-        self.port, self.table, self.dry_run = port, table, dry_run
+    def __init__(self, port: Port, table: Table) -> None:
+        self.port, self.table = port, table
         self.kind: Any = fill_parts_of(table)
+
+    async def read(self) -> list[Any]:
+        """What was kept, for other declarations too: theirs is of no more use."""
+        return await flows.read_all(self.port, self.kind.by_segment().consistent())
+
+    async def write(self, state: Sequence[Any]) -> None:
+        await send_patiently(self.port, [PutItem(self.table.name, model_for(part).item(part)) for part in state])
+
+    async def close(self) -> None:
+        parts = await self.read()
+        await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts])
+
+
+class FillRun(ResumableRun[Sequence[Any], Filled]):
+    """One run of a fill. Its state is the parts that the last round moved on: those of segments that were not over."""
+
+    def __init__(self, port: Port, table: Table, segments: int, *, dry_run: bool, anew: bool) -> None:
+        self.port, self.table, self.segments = port, table, segments
+        self.is_anew = anew or dry_run
+        self.parts = FillParts(port, table)
+        self.store = None if dry_run else self.parts
         self.digest = sha256(msgspec.json.encode(declaration_of(table), order="deterministic")).hexdigest()[:16]
-        self.parts: list[Any] = []
         self.old_keys = Counter[str]()
         self.filled = Filled()
         self.gaps = flows.gaps_of(table)
 
-    async def begin(self, segments: int, anew: bool) -> None:
-        """Go on where an earlier run of the same declaration stopped, or begin."""
-        known: list[Any] = [] if anew else [part for part in await self._stored() if part.declaration == self.digest]
-        known = [part for part in known if part.segments == known[0].segments]  # of one run, where two ran at once
-        if all(part.is_over for part in known):
-            known = []
-        segments = known[0].segments if known else segments
-        begun = {part.segment: part for part in known}
-        parts = [begun.get(n) or self._part(n, segments) for n in range(segments)]
-        self.parts = [part for part in parts if not part.is_over]
-        for part in known:
+    @property
+    def is_over(self) -> bool:
+        return all(part.is_over for part in self.state)
+
+    def told(self) -> Filled:
+        return self.filled
+
+    async def begin(self) -> None:
+        known: Mapping[int, Any] = {} if self.is_anew else self._resumable(await self.parts.read())
+        count = next(iter(known.values())).segments if known else self.segments
+        self.state = [known.get(number) or self._part(number, count) for number in range(count)]
+        for part in known.values():
             self.old_keys.update(part.old_keys)
-        self._count(sum(part.seen for part in known), sum(part.written for part in known), self.old_keys.total())
+        seen, written = sum(part.seen for part in known.values()), sum(part.written for part in known.values())
+        self._count(seen, written, self.old_keys.total())
+
+    def _resumable(self, stored: Sequence[Any]) -> Mapping[int, Any]:
+        """The parts to go on from, by segment: of one run of the same declaration, where two ran at once. None of them
+        where all are over: that run was killed at its end."""
+        own = [part for part in stored if part.declaration == self.digest]
+        of_one_run = {part.segment: part for part in own if part.segments == own[0].segments}
+        return {} if all(part.is_over for part in of_one_run.values()) else of_one_run
+
+    def _part(self, segment: int, segments: int) -> Any:
+        return self.parts.kind(declaration=self.digest, segment=segment, segments=segments)
 
     async def round(self) -> None:
-        """The next page of each segment that is not over: read, written, and written down."""
-        pages = await self._patiently([page_of(self.table, p.segment, p.segments, p.after) for p in self.parts])
-        writes: list[Write] = []
-        moved: list[Any] = []
-        for part, page in zip(self.parts, pages, strict=True):
-            own = [write for item in page.items if (write := self._needed(item)) is not None]
-            old_keys = Counter(write.key.model.type for write in own if isinstance(write, Move))
-            writes += own
-            self.old_keys += old_keys
-            moved.append(part.moved(page.after, len(page.items), len(own), old_keys))
-        moves = sum(isinstance(write, Move) for write in writes)
-        items = [item for page in pages for item in page.items]
-        self._count(len(items), len(writes), moves)
-        if self.dry_run:
+        """The next page of each segment that is not over."""
+        parts = [part for part in self.state if not part.is_over]
+        segments = [ScanSegment(part.segment, part.segments, part.position) for part in parts]
+        pages = await patiently(self.port, partial(scan_pages, self.port, self.table, segments, page=PAGE))
+        needed_by_page = [[write for item in page.items if (write := self._needed(item))] for page in pages]
+        moved_by_page = [Counter(w.type for w in writes if isinstance(w, ItemMove)) for writes in needed_by_page]
+        items, writes = [i for page in pages for i in page.items], [w for own in needed_by_page for w in own]
+        self._count(len(items), len(writes), sum(moved.total() for moved in moved_by_page))
+        self.old_keys.update(sum(moved_by_page, Counter[str]()))
+        if self.store is None:
             await self._count_gaps(items, writes)
         else:
             await self._write(writes)
             await self._fill_gaps(items, writes)
-            await self._patiently([PutItem(self.table.name, model_for(part).item(part)) for part in moved])
-        self.parts = [part for part in moved if not part.is_over]
+        self.state = [
+            part.moved(page.after, len(page.items), len(own), moved)
+            for part, page, own, moved in zip(parts, pages, needed_by_page, moved_by_page, strict=True)
+        ]
 
     async def end(self) -> None:
-        """What was written down is no longer needed: the next fill begins anew."""
-        if not self.dry_run:
-            await self._patiently([delete_if(model_for(part).key_of(part), None) for part in await self._stored()])
+        await super().end()
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
             keys = tuple(key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left)
             self.filled = replace(self.filled, obsolete=keys)
 
-    def _part(self, segment: int, segments: int) -> Any:
-        return self.kind(declaration=self.digest, segment=segment, segments=segments)
-
-    async def _stored(self) -> list[Any]:
-        """What was written down, for other declarations too: theirs is of no more use."""
-        return await flows.read_all(self.port, self.kind.by_segment().consistent())
-
-    def _needed(self, item: Item) -> Write | None:
-        found = needed(self.table, item, self.port.now())
-        if isinstance(found, Unknown):
+    def _needed(self, item: Item) -> ItemWrite | None:
+        need = needed(self.table, item, self.port.now())
+        if isinstance(need, Unknown):
             self.filled = replace(self.filled, unknown=self.filled.unknown + 1)
-        elif isinstance(found, Finding):
-            self.filled = replace(self.filled, unreadable=(*self.filled.unreadable, found))
-        elif found is not None:
+        elif isinstance(need, Finding):
+            self._add(unreadable=[need])
+        elif need is not None:
             if len(self.filled.examples) < _EXAMPLES:
-                self.filled = replace(self.filled, examples=(*self.filled.examples, _shown(self.table, item)))
-            return found
+                self._add(examples=[_shown(self.table, item)])
+            return need
         return None
 
-    async def _write(self, writes: Sequence[Write]) -> None:
+    async def _write(self, writes: Sequence[ItemWrite]) -> None:
         """Each under its condition; those that others were first at are read again."""
         for _ in range(_TRIES):
             if not writes:
                 return
-            tried = [_Try(w) if isinstance(w, UpdateItem) else _TryMove(w) for w in writes]
-            found = list(zip(writes, await self._patiently(tried), strict=True))
-            blocked = [outcome for _, outcome in found if isinstance(outcome, Finding)]
-            self.filled = replace(self.filled, unreadable=(*self.filled.unreadable, *blocked))
-            await self._compare([w for w, outcome in found if outcome is Outcome.TWICE and isinstance(w, Move)])
-            lost = [write for write, outcome in found if outcome is Outcome.CHANGED]
-            items = await self._patiently([GetItem(self.table.name, _key(w), RAW, consistent=True) for w in lost])
+            outcomes = await send_patiently(self.port, [write.attempt() for write in writes])
+            tried = list(zip(writes, outcomes, strict=True))
+            self._add(unreadable=[outcome for _, outcome in tried if isinstance(outcome, Finding)])
+            await self._compare([w for w, outcome in tried if outcome is Outcome.TWICE and isinstance(w, ItemMove)])
+            items = await self._items([(self.table, w.key) for w, outcome in tried if outcome is Outcome.CHANGED])
             again = [needed(self.table, item, self.port.now()) for item in items if item is not None]
-            writes = [write for write in again if isinstance(write, (UpdateItem, Move))]
+            writes = [need for need in again if isinstance(need, ItemWrite)]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
 
-    async def _fill_gaps(self, items: Sequence[Item], writes: Sequence[Write]) -> None:
+    async def _compare(self, moves: Sequence[ItemMove]) -> None:
+        """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
+        there = await self._items([(move.target, move.new_key) for move in moves])
+        write_id = self.table.definition.write_id_attribute
+        for move, item in zip(moves, there, strict=True):
+            if item is not None and is_same_item(_without(item, write_id), _without(move.item, write_id)):
+                await send_patiently(self.port, [UpdateAttempt(move.move.delete)])
+            elif item is not None:
+                self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
+
+    async def _items(self, keys: Sequence[tuple[Table, Key]]) -> list[Item | None]:
+        return await send_patiently(self.port, [GetItem(t.name, key, RAW, consistent=True) for t, key in keys])
+
+    async def _fill_gaps(self, items: Sequence[Item], writes: Sequence[ItemWrite]) -> None:
         """What the items lack outside of themselves. What was updated is read again; what has moved lacks nothing."""
         if self.gaps is None:
             return
-        written = {place_in(self.table, _key(write)) for write in writes}
-        updated = [place_in(self.table, write.key) for write in writes if isinstance(write, UpdateItem)]
+        written = {place_in(self.table, write.key): write for write in writes}
+        updated = [place for place, write in written.items() if isinstance(write, ItemUpdate)]
         again = await patiently(self.port, lambda: items_at(self.port, self.table, updated))
         left = [item for item in items if place_in(self.table, item) not in written]
         done = await flows.fill_gaps(self.port, self.gaps, [*left, *again.values()])
-        f = self.filled
-        self.filled = replace(
-            f,
-            completed=f.completed + done.written,
-            contended=f.contended + done.contended,
-            unfilled=(*f.unfilled, *done.left),
-        )
+        completed, contended = self.filled.completed + done.written, self.filled.contended + done.contended
+        self.filled = replace(self.filled, completed=completed, contended=contended)
+        self._add(unfilled=done.left)
 
-    async def _count_gaps(self, items: Sequence[Item], writes: Sequence[Write]) -> None:
+    async def _count_gaps(self, items: Sequence[Item], writes: Sequence[ItemWrite]) -> None:
         if self.gaps is not None:
-            found = await flows.find_gaps(self.port, self.gaps, whole_after(self.table, items, writes))
-            self.filled = replace(self.filled, completed=self.filled.completed + len({each.key for each in found}))
-
-    async def _compare(self, moves: Sequence[Move]) -> None:
-        """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
-        gets = [GetItem(move.put.table, move.key.model.key_item(move.key), RAW, consistent=True) for move in moves]
-        there = await self._patiently(gets)
-        write_id = self.table.definition.write_id_attribute
-        for move, item in zip(moves, there, strict=True):
-            if item is not None and is_same_item(_without(item, write_id), _without(move.put.item, write_id)):
-                await self._patiently([_Try(move.delete)])
-            elif item is not None:
-                place = move.old.partition, move.old.low
-                found = Finding("key.twice", TWICE, move.key.model.type, place)
-                self.filled = replace(self.filled, twice=(*self.filled.twice, found))
-
-    async def _patiently(self, operations: Sequence[Any]) -> list[Any]:
-        """The values. Every one of these requests may be repeated."""
-        return await patiently(self.port, lambda: self.port.send_all(operations))
+            gaps = await flows.find_gaps(self.port, self.gaps, left_after(self.table, items, writes))
+            self.filled = replace(self.filled, completed=self.filled.completed + len({gap.key for gap in gaps}))
 
     def _count(self, seen: int, written: int, moved: int) -> None:
         f = self.filled
         self.filled = replace(f, seen=f.seen + seen, written=f.written + written, moved=f.moved + moved)
 
-
-class _Try(Struct, frozen=True):
-    """A write of which it is not an error that its condition fails: that is an outcome."""
-
-    write: UpdateItem[Any] | DeleteItem[Any]
-
-    def request(self) -> Request:
-        return self.write.request()
-
-    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
-        try:
-            _, consumed = self.write.answer(response)
-        except Refused:
-            return Outcome.CHANGED, Consumed()
-        except Applied:
-            return Outcome.DONE, Consumed()
-        return Outcome.DONE, consumed
-
-
-class _TryMove(Struct, frozen=True):
-    """A move; where the item can't be moved, the finding that says why."""
-
-    move: Move
-
-    def request(self) -> Request:
-        return TryMove(self.move).request()
-
-    def answer(self, response: Response) -> tuple[Outcome | Finding, Consumed]:
-        try:
-            return TryMove(self.move).answer(response)
-        except (NotUnique, TooLarge, InvalidRequest) as error:
-            old = self.move.old
-            return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
-
-
-def whole_after(table: Table, items: Sequence[Item], writes: Sequence[Write]) -> list[Item]:
-    """The items as updates leave them, without those that move, which take with them what is outside of them."""
-    by_place = {place_in(table, _key(write)): write for write in writes}
-    found = [(item, by_place.get(place_in(table, item))) for item in items]
-    return [after(item, w) if isinstance(w, UpdateItem) else item for item, w in found if not isinstance(w, Move)]
+    def _add(self, **more: Sequence[Any]) -> None:
+        """Findings, and examples."""
+        self.filled = replace(self.filled, **{name: (*getattr(self.filled, name), *more[name]) for name in more})
 
 
 def _without(item: Item, attribute: str) -> Item:
     return {name: value for name, value in item.items() if name != attribute}
-
-
-def _key(write: Write) -> Key:
-    """The key of the item as it was read."""
-    return write.key if isinstance(write, UpdateItem) else write.old.model.key_item(write.old)
 
 
 def moving_keys(table: Table) -> Iterator[tuple[str, Captured]]:

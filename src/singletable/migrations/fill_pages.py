@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.foundation import Move, Table, fill_parts_of, model_for, place_in
+from singletable.foundation import Table, fill_parts_of, model_for, place_in
+from singletable.migrations.item_writes import ItemMove, ItemWrite
 from singletable.migrations.needed import Need
-from singletable.operations import Item, UpdateItem
+from singletable.operations import Item
 from singletable.tables import READ_BYTES, size_units
 from singletable.values import item_size
 
@@ -36,8 +37,8 @@ class _Count:
     def page(self, needs: Sequence[Need], last: Place | None, read_units: float) -> None:
         """A page that ends at a key; None for the last."""
         after = None if last is None else {name: {"S": text} for name, text in zip(self._names, last, strict=True)}
-        old_keys = Counter(need.key.model.type for need in needs if isinstance(need, Move))
-        writes = sum(isinstance(need, (Move, UpdateItem)) for need in needs)
+        old_keys = Counter(need.type for need in needs if isinstance(need, ItemMove))
+        writes = sum(isinstance(need, ItemWrite) for need in needs)
         self._part = self._part.moved(after, len(needs), writes, old_keys)
         size = size_units(model_for(self._part).item(self._part))
         self.pages += 1
@@ -104,16 +105,16 @@ class SegmentPages:
     def _half(self, needs: Sequence[Need], is_last: bool) -> list[Item]:
         """Of what moves. Nothing comes after the last page."""
         moves = [] if is_last and not self._is_sample else self._moves(needs)[::2]
-        again = [move.put.item for move in moves]
+        again = [move.item for move in moves]
         self.items_again += len(again)
         self._bytes_again += sum(map(item_size, again))
         if is_last:
             self._read.more(self.items_again, self._bytes_again, self._limit)
         return again
 
-    def _moves(self, needs: Sequence[Need]) -> list[Move]:
+    def _moves(self, needs: Sequence[Need]) -> list[ItemMove]:
         """Those that stay in the table."""
-        return [need for need in needs if isinstance(need, Move) and need.key.model.table is self._table]
+        return [need for need in needs if isinstance(need, ItemMove) and need.target is self._table]
 
     def _take_ahead(self) -> list[Item]:
         _, size, place = heappop(self._ahead)
@@ -138,9 +139,9 @@ class SegmentPages:
         for seen, _ in ahead:
             heappush(self._ahead, (seen.order, seen.size, seen.place))
         self.items_again += len(ahead)
-        return [move.put.item for _, move in ahead]
+        return [move.item for _, move in ahead]
 
 
-def _moved(move: Move) -> _Seen:
+def _moved(move: ItemMove) -> _Seen:
     """An item under its new key."""
-    return _Seen((move.key.partition, move.key.low), item_size(move.put.item))
+    return _Seen(place_in(move.target, move.new_key), item_size(move.item))

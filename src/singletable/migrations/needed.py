@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +12,6 @@ from singletable.foundation import (
     MIGRATION_TYPES,
     Finding,
     Model,
-    Move,
     Table,
     copies_in,
     guarded_type,
@@ -26,11 +23,8 @@ from singletable.foundation import (
     upgrade,
     upgrade_if_needed,
 )
-from singletable.operations import Item, UpdateItem
-
-_SETS = re.compile(r"(#\d+) = (:\d+)")
-_STARTS = re.compile(r"(#\d+) = if_not_exists\(#\d+, (:\d+)\)(?: \+ (:\d+))?")
-_REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
+from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite
+from singletable.operations import Item
 
 
 class Unknown(Struct, frozen=True):
@@ -39,7 +33,7 @@ class Unknown(Struct, frozen=True):
     type: str
 
 
-Need = UpdateItem[Any] | Move | Finding | Unknown | None
+Need = ItemWrite | Finding | Unknown | None
 """What one item needs, or why it can't be told."""
 
 
@@ -54,7 +48,7 @@ def application_type(table: Table, item: Item) -> str | None:
 def needed(table: Table, item: Item, now: float = 0.0) -> Need:
     """The write; None where there is nothing to do; a finding where the item can't be read as its class.
 
-    A `Move` for an item under the key that its class had before: one transaction, which brings it to the current schema
+    An item under the key that its class had before is moved: one transaction, which brings it to the current schema
     version as well. `now` is the time by which what lies under the new key has expired.
     """
     type_name = type_in(table, item)
@@ -66,29 +60,14 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
         if model.load(item) is None:  # it is being deleted
             return None
         if (model.is_leaving or model.key.was is not None) and (move := move_of(model, item, now)) is not None:
-            return move
+            return ItemMove(move)
         if model.is_in_two_forms:
-            return upgrade_if_needed(model, item, version)
-        return upgrade(model, item, version) if version < model.version else refresh_keys(model, item)
+            update = upgrade_if_needed(model, item, version)
+        else:
+            update = upgrade(model, item, version) if version < model.version else refresh_keys(model, item)
+        return None if update is None else ItemUpdate(update)
     except SingletableError as error:
         return Finding("item.unreadable", error.what, type_name, place_in(table, item))
-
-
-def after(item: Item, write: UpdateItem[Any]) -> Item:
-    """An item as one of the library's updates leaves it."""
-    return updated(item, write.update, write.guard.names, write.guard.values)
-
-
-def updated(item: Item, update: str, names: Mapping[str, str], values: Mapping[str, Any]) -> Item:
-    """An item after an update of the library's: it sets attributes, gives them a first value, counts, and removes."""
-    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(update)}}
-    for name, first, step in _STARTS.findall(update):
-        value = item.get(names[name], values[first])
-        made[names[name]] = {"N": str(int(value["N"]) + int(values[step]["N"]))} if step else value
-    for removed in _REMOVES.findall(update):
-        for name in removed.split(", "):
-            made.pop(names[name], None)
-    return made
 
 
 def declaration_of(table: Table) -> dict[str, Any]:

@@ -15,13 +15,29 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.flow import Consumed, Meter, Port, Request, Response
-from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in
+from singletable.foundation import (
+    MOST_SEGMENTS,
+    Finding,
+    ItemPass,
+    PageRead,
+    ResumableRun,
+    ScanSegment,
+    Table,
+    advanced,
+    all_segments,
+    fill_parts_of,
+    flows,
+    model_for,
+    page_scan,
+    place_in,
+)
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
-from singletable.migrations.needed import Need, Unknown, after, needed
+from singletable.migrations.item_writes import ItemWrite, left_after
+from singletable.migrations.needed import Need, Unknown, needed
 from singletable.migrations.rehearsal import Rehearsal, reread_units
-from singletable.operations import MAX_BATCH_GET, Found, Item, PutItem, Scan, UpdateItem
-from singletable.tables import Projected, projected_in, size_units, write_units
+from singletable.operations import MAX_BATCH_GET, Item, Scan
+from singletable.tables import Projected, size_units
 
 _COUNTS: Final = ("seen", "writes", "again", "pages", "gaps", "gap_requests")
 _MOST_SAMPLED_SEGMENTS: Final = 256
@@ -65,37 +81,97 @@ async def count_fill(
     if sample is not None and not 0 < sample <= 1:
         raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
     total = segments if sample is None else _sampled_segments(sample, size_bytes)
-    chosen = range(segments) if sample is None else _spread(max(1, round(sample * total)), total)
-    counted = FillCount(share=len(chosen) / total)
-    order = {"by_key": port.traits.scans_by_key, "is_sample": sample is not None}
-    read = {n: SegmentPages(table, n, total, fill.PAGE, **order) for n in chosen}
-    positions: dict[int, Any] = dict.fromkeys(chosen)
-    gaps = flows.gaps_of(table)
-    while positions:
-        some = list(positions)[: fill.MOST_SEGMENTS]
-        scans = [fill.page_of(table, segment, total, positions[segment]) for segment in some]
-        found = await port.send_all([_Metered(scan) for scan in scans])
-        needs = [[needed(table, item, port.now()) for item in page.items] for page, _ in found]
-        if gaps is not None:
-            items = [item for page, _ in found for item in page.items]
-            counted = await _with_gaps(port, counted, gaps, indexes, items, [need for own in needs for need in own])
-        for segment, (page, units), own in zip(some, found, needs, strict=True):
+    chosen = all_segments(total) if sample is None else _spread(max(1, round(sample * total)), total)
+    run = FillForecast(port, table, indexes, chosen, is_sample=sample is not None)
+    return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
+
+
+class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
+    """One reading of what a fill will read. It keeps nothing."""
+
+    def __init__(
+        self,
+        port: Port,
+        table: Table,
+        indexes: Sequence[Projected],
+        segments: Sequence[ScanSegment],
+        *,
+        is_sample: bool,
+    ) -> None:
+        self.port, self.table, self.indexes, self.state = port, table, indexes, segments
+        self.counted = FillCount(share=len(segments) / segments[0].of)
+        self.gaps = flows.gaps_of(table)
+        order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
+        self.pages = {s.number: SegmentPages(table, s.number, s.of, fill.PAGE, **order) for s in segments}
+
+    @property
+    def is_over(self) -> bool:
+        return not self.state
+
+    @property
+    def part_units(self) -> float:
+        """What it takes to write down how far the fill has come."""
+        return sum(each.count.part_units for each in self.pages.values())
+
+    async def begin(self) -> None:
+        """The segments are given."""
+
+    async def round(self) -> None:
+        """The next page of each of the first segments."""
+        now = self.state[:MOST_SEGMENTS]
+        pages = await self.port.send_all([_Metered(page_scan(self.table, segment, fill.PAGE)) for segment in now])
+        needs = [[needed(self.table, item, self.port.now()) for item in page.items] for page in pages]
+        if self.gaps is not None:
+            items, all_needs = [item for page in pages for item in page.items], [n for own in needs for n in own]
+            await self._count_gaps(self.gaps, items, all_needs)
+        for segment, page, own in zip(now, pages, needs, strict=True):
             for item, need in zip(page.items, own, strict=True):
-                counted = _with(counted, table, item, need, indexes)
-            again = read[segment].add(page.items, own, page.after is None, units)
-            if gaps is not None and again:
-                counted = await _with_second_look(port, counted, gaps, indexes, again)
-            positions[segment] = page.after
-            if page.after is None:
-                del positions[segment]
-    counts = [each.count for each in read.values()]
-    counted = replace(
-        counted,
-        pages=sum(each.pages for each in counts),
-        again=sum(each.items_again for each in read.values()),
-        read_units=counted.read_units + sum(each.read_units for each in counts),
-    )
-    return _with_parts(counted, table, segments, None if sample is not None else sum(c.part_units for c in counts))
+                self._count(item, need)
+            again = self.pages[segment.number].add(page.items, own, page.after is None, page.read_units)
+            if self.gaps is not None and again:
+                await self._count_second_look(self.gaps, again)
+        self.state = advanced(self.state, pages)
+
+    def told(self) -> FillCount:
+        counts = [each.count for each in self.pages.values()]
+        return replace(
+            self.counted,
+            pages=sum(each.pages for each in counts),
+            again=sum(each.items_again for each in self.pages.values()),
+            read_units=self.counted.read_units + sum(each.read_units for each in counts),
+        )
+
+    def _count(self, item: Item, need: Need) -> None:
+        if isinstance(need, ItemWrite):
+            self._add(seen=1, writes=1, write_units=need.units(self.indexes, item))
+        else:
+            self._add(seen=1, unknown=isinstance(need, Unknown), unreadable=isinstance(need, Finding))
+
+    async def _count_gaps(self, gaps: ItemPass, items: Sequence[Item], needs: Sequence[Need]) -> None:
+        """What finding and filling the gaps of these items takes."""
+        writes = [need for need in needs if isinstance(need, ItemWrite)]
+        left = left_after(self.table, items, writes)
+        written = {place_in(self.table, write.key) for write in writes}
+        again = [item for item in left if place_in(self.table, item) in written]
+        rehearsal = Rehearsal(self.port, self.table, self.indexes, left)
+        with Meter() as meter:
+            done = await flows.fill_gaps(rehearsal, gaps, left)
+        self._add(
+            gaps=done.written,
+            gap_requests=meter.requests + rehearsal.requests + ceil(len(again) / MAX_BATCH_GET),
+            read_units=meter.read_units + rehearsal.read_units + sum(reread_units((item,)) for item in again),
+            write_units=rehearsal.write_units,
+        )
+
+    async def _count_second_look(self, gaps: ItemPass, items: Sequence[Item]) -> None:
+        """What it takes to find that items which come again lack nothing."""
+        rehearsal = Rehearsal(self.port, self.table, self.indexes, items)
+        with Meter() as meter:
+            await flows.find_gaps(rehearsal, gaps, items)
+        self._add(gap_requests=meter.requests, read_units=meter.read_units + rehearsal.read_units)
+
+    def _add(self, **more: float) -> None:
+        self.counted = replace(self.counted, **{name: getattr(self.counted, name) + more[name] for name in more})
 
 
 class _Metered(Struct, frozen=True):
@@ -106,72 +182,9 @@ class _Metered(Struct, frozen=True):
     def request(self) -> Request:
         return self.scan.request()
 
-    def answer(self, response: Response) -> tuple[tuple[Found[Item], float], Consumed]:
+    def answer(self, response: Response) -> tuple[PageRead, Consumed]:
         page, consumed = self.scan.answer(response)
-        return (page, consumed.read_units), consumed
-
-
-async def _with_gaps(
-    port: Port,
-    counted: FillCount,
-    gaps: Any,
-    indexes: Sequence[Projected],
-    items: Sequence[Item],
-    needs: Sequence[Need],
-) -> FillCount:
-    """What finding and filling the gaps of these items takes."""
-    table: Table = gaps.table
-    writes = [need for need in needs if isinstance(need, (UpdateItem, Move))]
-    whole = fill.whole_after(table, items, writes)
-    updated = {place_in(table, write.key) for write in writes if isinstance(write, UpdateItem)}
-    again = [item for item in whole if place_in(table, item) in updated]
-    rehearsal = Rehearsal(port, table, indexes, whole)
-    with Meter() as meter:
-        done = await flows.fill_gaps(rehearsal, gaps, whole)
-    requests = meter.requests + rehearsal.requests + ceil(len(again) / MAX_BATCH_GET)
-    units = meter.read_units + rehearsal.read_units + sum(reread_units((item,)) for item in again)
-    return replace(
-        counted,
-        gaps=counted.gaps + done.written,
-        gap_requests=counted.gap_requests + requests,
-        read_units=counted.read_units + units,
-        write_units=counted.write_units + rehearsal.write_units,
-    )
-
-
-async def _with_second_look(
-    port: Port, counted: FillCount, gaps: Any, indexes: Sequence[Projected], items: Sequence[Item]
-) -> FillCount:
-    """What it takes to find that items which come again lack nothing."""
-    rehearsal = Rehearsal(port, gaps.table, indexes, items)
-    with Meter() as meter:
-        await flows.find_gaps(rehearsal, gaps, items)
-    requests, units = counted.gap_requests + meter.requests, meter.read_units + rehearsal.read_units
-    return replace(counted, gap_requests=requests, read_units=counted.read_units + units)
-
-
-def _with(counted: FillCount, table: Table, item: Item, found: Need, indexes: Sequence[Projected]) -> FillCount:
-    counted = replace(counted, seen=counted.seen + 1)
-    if isinstance(found, Unknown):
-        return replace(counted, unknown=counted.unknown + 1)
-    if isinstance(found, Finding):
-        return replace(counted, unreadable=counted.unreadable + 1)
-    if found is None:
-        return counted
-    if isinstance(found, Move):
-        units = _move_units(indexes, item, found)
-    else:
-        units = write_units(indexes, item, after(item, found))
-    return replace(counted, writes=counted.writes + 1, write_units=counted.write_units + units)
-
-
-def _move_units(indexes: Sequence[Projected], item: Item, move: Move) -> float:
-    """A transaction: the put, the deletion, and the change of each guard of a unique value."""
-    target = move.key.model.table
-    its = indexes if move.old.model.table is target else projected_in(target.definition)
-    put = write_units(its, None, move.put.item, transaction=True)
-    guards = [action.item if isinstance(action, PutItem) else None for _, action in move.claims]
-    return put + write_units(indexes, item, None, transaction=True) + 2.0 * sum(map(size_units, guards))
+        return PageRead(page.items, page.after, consumed.read_units), consumed
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, units: float | None) -> FillCount:
@@ -203,6 +216,6 @@ def _sampled_segments(sample: float, size_bytes: int) -> int:
     return max(ceil(1 / sample), min(_MOST_SAMPLED_SEGMENTS, size_bytes // _SAMPLED_BYTES))
 
 
-def _spread(count: int, total: int) -> list[int]:
+def _spread(count: int, total: int) -> list[ScanSegment]:
     """So many of `total` segments, at even distances."""
-    return [n * total // count for n in range(count)]
+    return [ScanSegment(n * total // count, total) for n in range(count)]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from singletable.flow import Consumed, Operation, Port, Request, Response, WrappedPort
 from singletable.foundation import Table, place_in
-from singletable.migrations.needed import updated
+from singletable.migrations.item_writes import updated
 from singletable.operations import Item
 from singletable.tables import Projected, read_units, size_units, write_units
 from singletable.values import item_size

@@ -21,16 +21,10 @@ from singletable.records.unreadable import OnUnreadable, Unreadable
 
 if TYPE_CHECKING:
     from singletable.records.check_passes import Layer
-    from singletable.records.check_run import (
-        MOST_SEGMENTS,
-        CheckOptions,
-        CheckRound,
-        CheckState,
-        RepairMode,
-        usual_segments,
-    )
+    from singletable.records.check_run import CheckOptions, CheckRound, CheckState, RepairMode
     from singletable.records.explain import Explainable, Explained, Explanation
     from singletable.records.findings import Finding
+    from singletable.records.segments import MOST_SEGMENTS, usual_segments
 
 __all__ = [
     "DEFAULT_MAX_PAGES",
@@ -60,7 +54,8 @@ KINDS.extend((in_two_forms, moving))
 __getattr__ = late_names(
     __name__,
     check_passes="Layer",
-    check_run="MOST_SEGMENTS CheckOptions CheckRound CheckState RepairMode usual_segments",
+    check_run="CheckOptions CheckRound CheckState RepairMode",
     explain="Explainable Explained Explanation",
     findings="Finding",
+    segments="MOST_SEGMENTS usual_segments",
 )

@@ -1,6 +1,6 @@
 """What a check reads: passes over a table, over an index, or over what a layer keeps elsewhere.
 
-Each pass is read in lanes, a page of each at a time. A page's findings depend on that page and on the items that it
+Each pass is read in segments, a page of each at a time. A page's findings depend on that page and on the items that it
 names, so nothing is kept in memory between two pages but the positions and a few counts.
 """
 
@@ -10,47 +10,20 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, SingletableError, TransactionCancelled
-from singletable.flow import FAN_OUT, Port
-from singletable.operations import MAX_BATCH_GET, RAW, BatchGetItem, Item, Key, Query, Scan, Selection
+from singletable.errors import SingletableError, TransactionCancelled
+from singletable.flow import Port
+from singletable.operations import MAX_BATCH_GET, RAW, BatchGetItem, Item, Key, Query, Selection
 from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
 from singletable.records.readers import Place, place_in
+from singletable.records.segments import PAGE, PageRead, ScanSegment, scan_pages
 from singletable.records.transactions import commit
-from singletable.schema.table import Table
+from singletable.schema import Table
 from singletable.tables import READ_BYTES
-
-MOST_PARTS = 1_000_000
-"""DynamoDB's own limit of the parts of a scan."""
-PAGE = 1_000
-"""Most items of a lane between two checkpoints; a page of 1 MB may hold fewer."""
-
-
-class Lane(Struct, frozen=True):
-    """One of the disjoint parts of a pass, and the key after which it goes on."""
-
-    number: int
-    of: int
-    position: dict[str, str] | None = None
-
-    @property
-    def after(self) -> Key | None:
-        return None if self.position is None else {name: {"S": text} for name, text in self.position.items()}
-
-    def moved(self, after: Key) -> Lane:
-        return Lane(self.number, self.of, {name: value["S"] for name, value in after.items()})
-
-
-class PageRead(Struct, frozen=True):
-    """The items of one page of a lane, and the key after which the next begins; None at the lane's end."""
-
-    items: Sequence[Item]
-    after: Key | None
 
 
 @dataclass(frozen=True)
@@ -122,13 +95,13 @@ class Pass(ABC):
     repairs: frozenset[str] = frozenset()
     """The codes of its findings that the repairs of the table's items mend."""
 
-    def lanes(self, segments: int) -> int:
-        """The number of disjoint parts."""
-        return segments
+    def segments(self, at_once: int) -> int:
+        """The number of disjoint segments, of which so many are read at once."""
+        return at_once
 
     @abstractmethod
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
-        """The next page of each lane: one round trip."""
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
+        """The next page of each segment: one round trip."""
 
     def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
         """What reading all of it takes, by the sizes of the table and its indexes."""
@@ -164,45 +137,6 @@ class LayerChecks(Struct, frozen=True):
 
     def checks(self) -> LayerChecks:
         return self
-
-
-def check_sample(sample: float | None) -> None:
-    """InvalidRequest for a sample that is not a part of a table."""
-    if sample is not None and not 0 < sample < 1:
-        raise InvalidRequest(
-            f"a sample of {sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
-        )
-
-
-def sample_lanes(sample: float, seed: str) -> tuple[Lane, ...]:
-    """A sample of a scan, above 0 and below 1: 16 of so many parts that these are the sample."""
-    count = min(MOST_PARTS, round(FAN_OUT / sample))
-    chosen = max(1, round(count * sample))
-    return tuple(Lane(n, count) for n in sorted(Random(seed).sample(range(count), chosen)))
-
-
-async def scan_pages(
-    port: Port,
-    table: Table,
-    lanes: Sequence[Lane],
-    index: str | None = None,
-    page: int = PAGE,
-    *,
-    consistent: bool = True,
-) -> list[PageRead]:
-    """The next page of each segment of a parallel scan; of the table itself consistently, unless that is not needed."""
-    limit = min(page, port.traits.scan_page_limit or page)
-    scans = [
-        Scan(
-            table.name,
-            Selection(index, limit=limit, after=lane.after, consistent=consistent and index is None),
-            RAW,
-            lane.number,
-            lane.of,
-        )
-        for lane in lanes
-    ]
-    return [PageRead(page.items, page.after) for page in await port.send_all(scans)]
 
 
 async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Place, Item]:
@@ -270,8 +204,8 @@ class ItemPass(Pass):
         self.table, self.checks = table, tuple(checks)
         self.repairs = frozenset(code for check in checks for code in check.repairs)
 
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
-        return await scan_pages(port, self.table, lanes, page=min(check.page for check in self.checks))
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
+        return await scan_pages(port, self.table, segments, page=min(check.page for check in self.checks))
 
     def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
         return bytes / READ_BYTES
@@ -313,11 +247,11 @@ class WholePass(Pass):
     def __init__(self, table: Table, name: str, check: Callable[[Port], Awaitable[list[Finding]]]) -> None:
         self.table, self.name, self._check = table, name, check
 
-    def lanes(self, segments: int) -> int:
+    def segments(self, at_once: int) -> int:
         return 1
 
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
-        return [PageRead((), None) for _ in lanes]
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
+        return [PageRead((), None) for _ in segments]
 
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
         return await self._check(port)

@@ -1,4 +1,4 @@
-"""The run of a check: its passes one after the other, a page of each lane at a time, from wherever it was ended.
+"""The run of a check: its passes one after the other, a page of each segment at a time, from wherever it was ended.
 
 A check writes nothing. How far it has come is a value, which the caller of a round may keep, and begin from again.
 """
@@ -13,25 +13,32 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest
 from singletable.flow import Port, patiently
-from singletable.records.check_passes import ItemPass, Lane, Pass, check_sample, sample_lanes
+from singletable.records.check_passes import ItemPass, Pass
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
 from singletable.records.repairs import repair
-from singletable.schema.table import Table
+from singletable.records.resumable_run import ResumableRun
+from singletable.records.segments import (
+    ScanSegment,
+    advanced,
+    all_segments,
+    check_sample,
+    check_segments,
+    sample_segments,
+    usual_segments,
+)
+from singletable.schema import Table
 from singletable.tables import describe
 
-MOST_SEGMENTS = 16
 
-
-class CheckState(Struct, frozen=True):
+class CheckState(Struct, frozen=True, rename={"segments": "lanes"}):
     """How far a check has come."""
 
     over: int = 0
     """Passes that are over."""
-    lanes: tuple[Lane, ...] | None = None
-    """The lanes of the next pass that are not over; None where it has not begun."""
+    segments: tuple[ScanSegment, ...] | None = None
+    """The segments of the next pass that are not over; None where it has not begun."""
     counts: dict[str, int] = {}
     seen: int = 0
     """Items and rows that were read."""
@@ -67,11 +74,6 @@ class CheckRound(Struct, frozen=True):
         return list(zip(self.findings, repaired, strict=True))
 
 
-def usual_segments(port: Port) -> int:
-    """How many parts of a table are read at once: one where parts shift while items are added and deleted."""
-    return 1 if port.traits.segments_shift else 4
-
-
 RepairMode = Literal["list", "mend"]
 OnRound = Callable[[CheckRound], object]
 
@@ -86,8 +88,7 @@ class CheckOptions(Struct, frozen=True):
     """Which part that is."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.segments <= MOST_SEGMENTS:
-            raise InvalidRequest(f"a check has 1 to {MOST_SEGMENTS} segments, not {self.segments}")
+        check_segments(self.segments)
         check_sample(self.sample)
 
 
@@ -101,43 +102,70 @@ async def run_check(
 ) -> CheckState:
     """Run the passes, from a state of an earlier run with the same passes and options. Calls `on_round` after each
     round trip of pages, with what was found in them. A round that the service throttles is read again after a wait."""
-    state = state or CheckState()
-    for table in {each.table.name: each.table for each in passes[state.over :]}.values():
-        await ready(port, table)
-    while state.over < len(passes):
-        made = await patiently(port, partial(_round, port, passes, options, state))
-        if repairs is not None:
-            made = await _repaired(port, passes, made, repairs)
-        state = made.state
-        on_round(made)
-    return state
+    return await CheckRun(port, passes, options, on_round, state or CheckState(), repairs).run()
 
 
-async def _repaired(port: Port, passes: Sequence[Pass], made: CheckRound, mode: RepairMode) -> CheckRound:
-    """The round, with what became of its findings, whichever pass told them. What is mended is no longer left."""
-    done = [Repaired(finding, "kept") for finding in made.findings]
-    for items in passes:
-        if isinstance(items, ItemPass) and items.table is made.table:
-            done = await repair(port, items, made.findings, dry_run=mode == "list")
-    mended = sum(each.outcome in ("mended", "gone") for each in done)
-    return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
+class CheckRun(ResumableRun[CheckState, CheckState]):
+    """One run of a check. Its caller keeps the state, with the findings of the round."""
+
+    def __init__(
+        self,
+        port: Port,
+        passes: Sequence[Pass],
+        options: CheckOptions,
+        on_round: OnRound,
+        state: CheckState,
+        repairs: RepairMode | None,
+    ) -> None:
+        self.port, self.passes, self.options, self.on_round = port, passes, options, on_round
+        self.state = state
+        self.repairs: RepairMode | None = repairs
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.over == len(self.passes)
+
+    def told(self) -> CheckState:
+        return self.state
+
+    async def begin(self) -> None:
+        for table in {each.table.name: each.table for each in self.passes[self.state.over :]}.values():
+            await ready(self.port, table)
+
+    async def round(self) -> None:
+        flow = partial(_round, self.port, self.passes, self.options, self.state)
+        self.made = await patiently(self.port, flow)
+        if self.repairs is not None:
+            self.made = await self._repaired(self.made, self.repairs)
+        self.state = self.made.state
+
+    async def keep(self) -> None:
+        self.on_round(self.made)
+
+    async def _repaired(self, made: CheckRound, mode: RepairMode) -> CheckRound:
+        """The round, with what became of its findings, whichever pass told them. What is mended is no longer left."""
+        done = [Repaired(finding, "kept") for finding in made.findings]
+        for items in self.passes:
+            if isinstance(items, ItemPass) and items.table is made.table:
+                done = await repair(self.port, items, made.findings, dry_run=mode == "list")
+        mended = sum(each.outcome in ("mended", "gone") for each in done)
+        return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
 
 
 async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:
     current = passes[state.over]
-    lanes = _begun(current, options, state.over) if state.lanes is None else state.lanes
-    now, rest = lanes[: options.segments], lanes[options.segments :]
-    pages = await current.read(port, now)
+    segments = _begun(current, options, state.over) if state.segments is None else state.segments
+    pages = await current.read(port, segments[: options.segments])
     items = [item for page in pages for item in page.items]
     found = await current.findings(port, items) if items else []
     counts = dict(Counter(state.counts) + Counter(current.counted(items)))
-    moved = tuple(lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
-    if not (moved or rest) and (options.sample is None or current.sampling == "whole"):
+    left = advanced(segments, pages)
+    if not left and (options.sample is None or current.sampling == "whole"):
         found += await current.end(port, counts)
     made = replace(
         state,
-        over=state.over + (not (moved or rest)),
-        lanes=(*moved, *rest) or None,
+        over=state.over + (not left),
+        segments=left or None,
         counts=counts,
         seen=state.seen + len(items),
         found=state.found + len(found),
@@ -146,12 +174,11 @@ async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, stat
     return CheckRound(current.table, current.name, found, made)
 
 
-def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[Lane, ...]:
-    """The lanes of a pass, or of a sample of it."""
+def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[ScanSegment, ...]:
+    """The segments of a pass, or of a sample of it."""
     if options.sample is None or current.sampling == "whole":
-        count = current.lanes(options.segments)
-        return tuple(Lane(n, count) for n in range(count))
-    return sample_lanes(options.sample, f"{options.seed}/{number}")
+        return all_segments(current.segments(options.segments))
+    return sample_segments(options.sample, f"{options.seed}/{number}")
 
 
 def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:

@@ -18,11 +18,11 @@ from singletable.records.page import Page, Position
 from singletable.records.placement import placement_of
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
+from singletable.records.segments import MOST_PARTS
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
-from singletable.schema.collections import Collection, Whole
+from singletable.schema import Collection, KeyOf, Query, Whole, model_of
 from singletable.schema.mistakes import check_class, check_query, not_one_item
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf, Query
+from singletable.schema.models import Model
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Collection)
@@ -31,7 +31,6 @@ DEFAULT_LIMIT = 100
 DEFAULT_MAX_PAGES = 100
 _FILTERED_MARGIN = 4
 _LARGEST_LOOK = 1000
-_MOST_SEGMENTS = 1_000_000
 _MOST_SEGMENTS_OF_ONE_READER = 64
 _LARGEST_LIMIT = 2**31 - 1
 """The service takes 32 bits. Its own pages are far smaller."""
@@ -174,7 +173,7 @@ def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[
     Part n of the table that a class's items move from is ~n.
     """
     check_class(kind)
-    if not (1 <= segments <= _MOST_SEGMENTS and (segment is None or 0 <= segment < segments)):
+    if not (1 <= segments <= MOST_PARTS and (segment is None or 0 <= segment < segments)):
         raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
     if segment is None and segments > _MOST_SEGMENTS_OF_ONE_READER:
         raise InvalidRequest(

@@ -6,10 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from singletable.errors import InvalidRequest, NotConfigured
+from singletable.errors import NotConfigured
 from singletable.flow import Port, patiently
-from singletable.foundation import Lane, Table, check_sample, ready, sample_lanes, scan_pages
-from singletable.records import MOST_SEGMENTS, usual_segments
+from singletable.foundation import (
+    Table,
+    advanced,
+    all_segments,
+    check_sample,
+    check_segments,
+    ready,
+    sample_segments,
+    scan_pages,
+    usual_segments,
+)
 from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
 from singletable.streams.inspect import Tail, TailedChange
 from singletable.tables import READ_BYTES, describe
@@ -48,19 +57,16 @@ async def read_shape(
 ) -> TableShape:
     """Scan the table, or a sample of it, eventually consistent; then read a limited number of its stream's changes."""
     check_sample(sample)
+    check_segments(segments)
     at_once = usual_segments(port) if segments is None else segments
-    if not 1 <= at_once <= MOST_SEGMENTS:
-        raise InvalidRequest(f"a table is read in 1 to {MOST_SEGMENTS} segments at once, not {at_once}")
     await ready(port, table)
-    lanes = tuple(Lane(n, at_once) for n in range(at_once)) if sample is None else sample_lanes(sample, f"stats/{seed}")
-    share, tally = len(lanes) / lanes[0].of, Tally(table)
-    while lanes:
-        now, rest = lanes[:at_once], lanes[at_once:]
-        pages = await patiently(port, partial(scan_pages, port, table, now, consistent=False))
+    left = all_segments(at_once) if sample is None else sample_segments(sample, f"stats/{seed}")
+    share, tally = len(left) / left[0].of, Tally(table)
+    while left:
+        pages = await patiently(port, partial(scan_pages, port, table, left[:at_once], consistent=False))
         for page in pages:
             tally.add(page.items)
-        moved = (lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
-        lanes = (*moved, *rest)
+        left = advanced(left, pages)
         if progress is not None:
             progress(tally.seen)
     hot, seen, left_out = await _hot_keys(port, table, changes)

@@ -8,7 +8,7 @@ from random import Random
 from msgspec import Struct
 
 from singletable.flow import instant
-from singletable.foundation import Lane, Table, ready, scan_pages
+from singletable.foundation import ScanSegment, Table, ready, scan_pages
 from singletable.reports import TableShape
 from singletable.reports.inspect import Tally
 from singletable.studio.site import Site
@@ -46,8 +46,8 @@ async def sample_of(site: Site, table: Table, *, anew: bool = False) -> Sample |
         return None
     parts = max(1, -(-found.items // _AIMED_AT)) if found.items > MOST_SAMPLED else 1
     seed = port.random()
-    lane = Lane(Random(seed).randrange(parts), parts)
-    (page,) = await scan_pages(port, table, [lane], page=MOST_SAMPLED, consistent=False)
+    segment = ScanSegment(Random(seed).randrange(parts), parts)
+    (page,) = await scan_pages(port, table, [segment], page=MOST_SAMPLED, consistent=False)
     tally = Tally(table)
     tally.add(page.items)
     share = _share(found, tally, is_all=parts == 1 and page.after is None)

@@ -20,11 +20,11 @@ from singletable.flow import Port
 from singletable.foundation import (
     Finding,
     ItemCheck,
-    Lane,
     LayerChecks,
     Model,
     PageRead,
     Pass,
+    ScanSegment,
     finding_in,
     flows,
     items_at,
@@ -111,13 +111,13 @@ class TaskRows(Pass):
         self.tasks, self.table, self.name = tasks, tasks.table, f"tasks in {tasks.index}"
         self.not_sampled = f"whether each row of {tasks.index} has its task"
 
-    def lanes(self, segments: int) -> int:
+    def segments(self, at_once: int) -> int:
         return len(_LISTED) * SHARDS
 
-    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+    async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
         queries = [
-            rows_query(self.tasks, _LISTED[lane.number // SHARDS], lane.number % SHARDS, _PAGE, lane.after)
-            for lane in lanes
+            rows_query(self.tasks, _LISTED[part.number // SHARDS], part.number % SHARDS, _PAGE, part.after)
+            for part in segments
         ]
         return [PageRead(page.items, page.after) for page in await port.send_all(queries)]
 

@@ -1,0 +1,166 @@
+"""What a fill writes of one item, under the condition that it is as it was read.
+
+A kind of write is a class here. It says how it is tried, what it leaves in the item's place, and what it costs.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
+from singletable.flow import Consumed, Operation, Request, Response
+from singletable.foundation import Finding, Move, Outcome, Table, TryMove, place_in
+from singletable.operations import DeleteItem, Item, Key, PutItem, Refused, UpdateItem
+from singletable.tables import Projected, projected_in, size_units, write_units
+
+_SETS = re.compile(r"(#\d+) = (:\d+)")
+_STARTS = re.compile(r"(#\d+) = if_not_exists\(#\d+, (:\d+)\)(?: \+ (:\d+))?")
+_REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
+Attempt = Operation[Outcome | Finding]
+"""A write whose refusal is an outcome and no error; a finding where it can never be done."""
+
+
+class ItemWrite(ABC):
+    """The write that one item needs."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Key:
+        """The key of the item as it was read."""
+
+    @abstractmethod
+    def attempt(self) -> Attempt: ...
+
+    @abstractmethod
+    def after(self, item: Item) -> Item | None:
+        """What is in the item's place after it; None where it moves away, with all that is outside of it."""
+
+    @abstractmethod
+    def units(self, indexes: Sequence[Projected], item: Item) -> float:
+        """What it takes, beside these indexes of its table."""
+
+
+@dataclass(frozen=True)
+class ItemUpdate(ItemWrite):
+    """An update of the item where it lies."""
+
+    update: UpdateItem[Any]
+
+    @property
+    def key(self) -> Key:
+        return self.update.key
+
+    def attempt(self) -> Attempt:
+        return UpdateAttempt(self.update)
+
+    def after(self, item: Item) -> Item:
+        return updated(item, self.update.update, self.update.guard.names, self.update.guard.values)
+
+    def units(self, indexes: Sequence[Projected], item: Item) -> float:
+        return write_units(indexes, item, self.after(item))
+
+
+@dataclass(frozen=True)
+class ItemMove(ItemWrite):
+    """A move to the key that its class has now: one transaction, with the guards of its unique values."""
+
+    move: Move
+
+    @property
+    def key(self) -> Key:
+        return self.move.old.model.key_item(self.move.old)
+
+    @property
+    def item(self) -> Item:
+        """The item as it lies under its new key."""
+        return self.move.put.item
+
+    @property
+    def new_key(self) -> Key:
+        return self.move.key.model.key_item(self.move.key)
+
+    @property
+    def type(self) -> str:
+        return self.move.key.model.type
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where the item was."""
+        return self.move.old.partition, self.move.old.low
+
+    @property
+    def target(self) -> Table:
+        """The table to which it moves."""
+        return self.move.key.model.table
+
+    def attempt(self) -> Attempt:
+        return MoveAttempt(self.move)
+
+    def after(self, item: Item) -> None:
+        return None
+
+    def units(self, indexes: Sequence[Projected], item: Item) -> float:
+        its = indexes if self.move.old.model.table is self.target else projected_in(self.target.definition)
+        put = write_units(its, None, self.item, transaction=True)
+        guards = [action.item if isinstance(action, PutItem) else None for _, action in self.move.claims]
+        return put + write_units(indexes, item, None, transaction=True) + 2.0 * sum(map(size_units, guards))
+
+
+class UpdateAttempt(Struct, frozen=True):
+    """An update or a deletion of which a failed condition is an outcome."""
+
+    write: UpdateItem[Any] | DeleteItem[Any]
+
+    def request(self) -> Request:
+        return self.write.request()
+
+    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return Outcome.CHANGED, Consumed()
+        except Applied:
+            return Outcome.DONE, Consumed()
+        return Outcome.DONE, consumed
+
+
+class MoveAttempt(Struct, frozen=True):
+    """A move; where the item can't be moved, the finding that says why."""
+
+    move: Move
+
+    def request(self) -> Request:
+        return TryMove(self.move).request()
+
+    def answer(self, response: Response) -> tuple[Outcome | Finding, Consumed]:
+        try:
+            return TryMove(self.move).answer(response)
+        except (NotUnique, TooLarge, InvalidRequest) as error:
+            old = self.move.old
+            return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
+
+
+def left_after(table: Table, items: Iterable[Item], writes: Iterable[ItemWrite]) -> list[Item]:
+    """The items as the writes leave them in their places."""
+    by_place = {place_in(table, write.key): write for write in writes}
+    pairs = ((item, by_place.get(place_in(table, item))) for item in items)
+    left = (item if write is None else write.after(item) for item, write in pairs)
+    return [item for item in left if item is not None]
+
+
+def updated(item: Item, update: str, names: Mapping[str, str], values: Mapping[str, Any]) -> Item:
+    """An item after an update of the library's: it sets attributes, gives them a first value, counts, and removes."""
+    changed = {**item, **{names[name]: values[value] for name, value in _SETS.findall(update)}}
+    for name, first, step in _STARTS.findall(update):
+        value = item.get(names[name], values[first])
+        changed[names[name]] = {"N": str(int(value["N"]) + int(values[step]["N"]))} if step else value
+    for removed in _REMOVES.findall(update):
+        for name in removed.split(", "):
+            changed.pop(names[name], None)
+    return changed
