@@ -89,7 +89,7 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
 
 
 def local_engine() -> LocalEngine:
-    """The distribution `singletable-local`. NotConfigured where it is not installed, or can't run on this system."""
+    """The distribution `singletable-local`. NotConfigured if it is not installed, or can't run on this system."""
     if os.name != "posix":  # before the import, which needs what only POSIX has
         raise NotConfigured(
             "the embedded engine runs on Linux and macOS only",

@@ -55,7 +55,7 @@ def connect(
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
     gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
     Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
-    Raises NotConfigured where the engine or the region is missing, or a setting can't be followed.
+    Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, traits=traits, clock=clock)
     return Database.at(find_target(target, options, os.environ if environ is None else environ), options)
@@ -64,7 +64,7 @@ def connect(
 class Database:
     """One table's, or several tables', database. Share it between threads. Close it, or use it in `with`.
 
-    Every verb that sends raises Unavailable or Throttled where the service doesn't do the work within the deadline,
+    Every verb that sends raises Unavailable or Throttled if the service doesn't do the work within the deadline,
     Denied for credentials and permissions. One that reads raises Corrupt for an item that its class can't read; with
     `unreadable=found.append` it goes on with the others, and `found` has an `Unreadable` of each such item.
     """
@@ -281,7 +281,7 @@ class Database:
         `transactions`, `streams`, `expiry`, `refused items`, `isolated writes`, `whole indexes`; the last three are
         looked for in `table`. Returns what is known then, for `connect(..., traits=)`. On AWS and the embedded engine
         it sends nothing; at an address each costs one request once, `refused items` two, `isolated writes` up to three
-        at each call. `whole indexes` cost one at each call, anywhere: NotConfigured where an index holds less than
+        at each call. `whole indexes` cost one at each call, anywhere: NotConfigured if an index holds less than
         declared.
         """
         definition = None if table is None else table.definition
@@ -319,7 +319,7 @@ class Database:
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it is active. Two requests and more, no units.
 
-        NotConfigured where a table of its name is there and differs from its declaration.
+        NotConfigured if a table of its name is there and differs from its declaration.
         """
         return drive(flows.create_table(self.port, table))
 

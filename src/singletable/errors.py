@@ -266,7 +266,7 @@ class Throttled(Unavailable):
 
 
 class Incomplete(Unavailable):
-    """A batch was done in part. `rest` has the operands that were not done, as they were given."""
+    """A batch was done in part. `rest` has the operands that were not done, in their given form."""
 
     code = "unavailable.incomplete"
 

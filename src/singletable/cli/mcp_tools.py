@@ -27,7 +27,7 @@ class Limits:
     """What one call, and all calls together, may read."""
 
     most_items: int
-    """Of one page."""
+    """The most items of a page."""
     most_units: float
     """Read and write units of all calls, until the server ends."""
     personal: bool = False

@@ -145,7 +145,7 @@ def _covered_index_key(table: Table, index: str, each: Mapping[str, Any]) -> str
 
 
 def _tell(shape: Mapping[str, Any]) -> None:
-    of = "" if shape["sample"] is None else f", of which {shape['seen']:,} were read"
+    of = "" if shape["sample"] is None else f" ({shape['seen']:,} of them read)"
     click.echo(
         f"{shape['table']}: {shape['items']:,} items{of}, {shape['bytes']:,} bytes, "
         f"{shape['partitions']:,} item collections, {shape['read_units']:,g} units to read"

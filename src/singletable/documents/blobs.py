@@ -25,7 +25,7 @@ class BlobStore(Protocol):
     """Contents under paths of `/` and plain characters. Failures raise Unavailable or Denied."""
 
     def put(self, path: str, data: bytes) -> bool:
-        """Write once, durable when it returns; False where there is something already, which stays.
+        """Write once, durable when it returns; False if there is something already, which stays.
 
         Also False if another request for the path is in progress: after False, read what is stored.
         """

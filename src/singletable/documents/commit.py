@@ -38,7 +38,7 @@ from singletable.operations import Cancelled, TransactWriteItems
 TRIES = 60
 """The number of attempts for a version before TransactionConflict is raised."""
 _LONGEST_WAIT_SECONDS = 0.5
-_LOST_HINT = "Put the blob back from a backup of the store. What was submitted stays in the inbox until then."
+_LOST_HINT = "Put the blob back from a backup of the store. The submitted mutations stay in the inbox until then."
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
 
@@ -128,7 +128,7 @@ async def next_version(
         f"others wrote versions between each of {TRIES} tries to write one",
         table=context.model.table.name,
         operation="process",
-        hint="What was submitted is in the inbox; process again, with fewer processors.",
+        hint="The submitted mutations are in the inbox; process again, with fewer processors.",
     )
 
 

@@ -72,7 +72,7 @@ class Contents:
         )
 
     def read(self, content: Content) -> bytes:
-        """The uncompressed bytes; Corrupt where they are not those of the name, or not there."""
+        """The uncompressed bytes; Corrupt if they are not those of the name, or not there."""
         data = self._find(content)
         if data is None:
             raise self._corrupt(content, "is not there")

@@ -135,7 +135,7 @@ class GarbageRun:
             with suppress(NotFound):  # deleted meanwhile
                 await self._look_at(document_id, reached, since.get(document_id))
                 looked.add(document_id)
-        # What branches began with lies in other documents, which may be deleted.
+        # The first contents of branches lie in other documents, which may be deleted.
         branches = [row for row in family.branches if not row.deleted and row.branch not in since]
         elsewhere = [key for key in sources_of(branches) if key.document_id not in looked or key.document_id in since]
         for key, parts in zip(elsewhere, await parts_of(self.port, self.context, elsewhere), strict=True):

@@ -62,7 +62,7 @@ class ItemChange:
     mutations: tuple[Changer, ...]
     """In their order; usually one."""
     is_certain: bool
-    """False where running them again gave another result, as with other code: then all of the version are listed."""
+    """False if running them again gave another result, as with other code: then all of the version are listed."""
 
 
 async def item_history(

@@ -68,11 +68,11 @@ class Merge:
     taken: tuple[tuple[str, str], ...]
     """The changes taken from theirs, by collection and id; scalars by "" and name."""
     conflicts: tuple[Conflict, ...]
-    """All conflicts, including those that the call decided."""
+    """All conflicts, including the ones that the call decided."""
     outcome: Outcome | None
     """The outcome of the mutation that merged; None if nothing was written: see `is_merged`."""
     is_merged: bool
-    """False where conflicts were left open. Then nothing was written."""
+    """False if conflicts were left open. Then nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ async def merge(
     choose: Mapping[tuple[str, str], Side] | None = None,
     principal: str | None = None,
 ) -> Merge:
-    """Merge a document's changes into another. NotFound; InvalidRequest where they have no version in common.
+    """Merge a document's changes into another. NotFound; InvalidRequest if they have no version in common.
 
     `prefer` says which side to keep in every conflict, `choose` in those of a collection and an id. With a conflict of
     which neither says it, nothing is written. No content is written: within a family none is read either.

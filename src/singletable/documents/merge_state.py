@@ -62,7 +62,7 @@ def read_merge(arguments: str) -> MergeState:
 
 
 def merge_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
-    """Run it. InvalidValue where something was changed since it was decided: then nothing of it happens."""
+    """Run it. InvalidValue if something was changed since it was decided: then nothing of it happens."""
     state = read_merge(arguments)
     for name, changes in state.items.items():
         _merge_items(name, getattr(draft, name), changes)

@@ -84,7 +84,7 @@ class AsyncDocuments(Generic[D]):
 
         Each client's mutations are applied in the order of its ids, up to 40 in a version. Those after a missing id
         wait. Any number of processors may work on a document concurrently. Four round trips for each version, and one
-        of blobs. NotFound; Corrupt where a content that a mutation needs is lost, and nothing else is left to apply.
+        of blobs. NotFound; Corrupt if a content that a mutation needs is lost, and nothing else is left to apply.
         """
         return await self.db.run(flows.process(self.db.port, self.context, document_id))
 

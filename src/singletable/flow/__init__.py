@@ -122,7 +122,7 @@ __all__ = [
     "until",
 ]
 
-# What layers and workers need, and a program that only reads and writes does not.
+# For layers and workers; a program that only reads and writes doesn't need these.
 __getattr__ = late_names(
     __name__,
     calls="call_in_loop call_in_threads refuse_awaitable",

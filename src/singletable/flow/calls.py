@@ -19,7 +19,7 @@ _SLICE_SECONDS = 0.2
 def call_in_threads(calls: Sequence[Call[T]], at_once: int) -> list[T]:
     """Call each in a thread with the caller's context, so that its meters count. A single call stays in this thread.
 
-    No call begins before all have their threads: one may wait for another. RuntimeError where a thread can't start.
+    No call begins before all have their threads: one may wait for another. RuntimeError if a thread can't start.
     """
     if len(calls) == 1:
         return [_result_of(calls[0])]
@@ -54,7 +54,7 @@ def _result_of(call: Call[T]) -> T:
 
 
 def refuse_awaitable(result: object, what: str) -> None:
-    """InvalidRequest where a function that is called as a plain one returns an awaitable: its work would never run."""
+    """InvalidRequest if a function that is called as a plain one returns an awaitable: its work would never run."""
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()

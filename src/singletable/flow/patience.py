@@ -19,7 +19,7 @@ _LONGEST_PAUSE_SECONDS = 15.0
 
 
 async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
-    """The result of work that may be begun again. Raises `Throttled` where a table refuses for some minutes."""
+    """The result of work that may be begun again. Raises `Throttled` if a table refuses for some minutes."""
     for tried in range(_TRIES - 1):
         try:
             return await work()

@@ -55,7 +55,7 @@ def check_blocking(db: object, layer: str) -> None:
 
 
 def refuse_async(db: object, functions: Iterable[str]) -> None:
-    """InvalidRequest where a blocking database would have to run async functions; `functions` says what each is."""
+    """InvalidRequest if a blocking database would have to run async functions; `functions` says what each is."""
     if is_of_shell(db, awaiting=False):
         for function in functions:
             raise InvalidRequest(

@@ -131,7 +131,7 @@ class Kernel:
         return results[len(beats) :]
 
     async def repeat(self, step: Step) -> bool:
-        """Repeat a step until it returns False, or until the worker is to stop; True where the step ended it."""
+        """Repeat a step until it returns False, or until the worker is to stop; True if the step ended it."""
         while self.goes_on():
             try:
                 if not await step():

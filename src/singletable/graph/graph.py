@@ -45,7 +45,7 @@ class Graph:
     def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
         """Change an edge's data or its target, with its index keys and its member. Returns the changed edge.
 
-        One request for an edge as it was read, one more read otherwise. Raises NotFound, EdgeMoved.
+        One request if the edge is unchanged since it was read, one more read otherwise. Raises NotFound, EdgeMoved.
         """
         changed: D = drive(flows.relink(self.db.port, edge, updates, target))
         return changed
@@ -53,7 +53,7 @@ class Graph:
     def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
         """Delete an edge, with its member. Returns False if it is missing. One request, one more read for a key.
 
-        EdgeMoved where the edge was changed since it was read.
+        EdgeMoved if the edge was changed since it was read.
         """
         return drive(flows.unlink(self.db.port, edge))
 

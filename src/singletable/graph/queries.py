@@ -70,7 +70,7 @@ class NodeQuery(Generic[N_co]):
         self.edges, self.end, self.linked, self.complete = edges, end, linked, complete
 
     def including(self, *linked: Linked[Any], complete: bool = False) -> NodeQuery[N_co]:
-        """Neighbours of each node, from its edge set. `complete` also reads the edges where a set has overflowed."""
+        """Neighbours of each node, from its edge set. `complete` also reads the edges of overflowed sets."""
         return NodeQuery(self.edges, self.end, linked, complete)
 
     def newest_first(self) -> NodeQuery[N_co]:

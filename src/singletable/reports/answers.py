@@ -44,11 +44,11 @@ class Answer:
             yield from zip(*columns, strict=True)
 
     def polars(self) -> Any:
-        """A `polars.DataFrame`. NotConfigured where polars is not installed."""
+        """A `polars.DataFrame`. NotConfigured if polars is not installed."""
         return _package("polars").from_arrow(self.arrow)
 
     def pandas(self) -> Any:
-        """A `pandas.DataFrame`. NotConfigured where pandas is not installed."""
+        """A `pandas.DataFrame`. NotConfigured if pandas is not installed."""
         _package("pandas")
         return self.arrow.to_pandas()
 

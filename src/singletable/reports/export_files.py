@@ -62,7 +62,7 @@ class ExportFiles:
         return any(not Path(self._store.url, file.path).exists() for each in datasets for file in each.files)
 
     def paths(self, dataset: DatasetFiles) -> list[Path]:
-        """The files of a dataset, on this machine. Unavailable where one is missing; Corrupt where one is changed."""
+        """The files of a dataset, on this machine. Unavailable if one is missing; Corrupt if one is changed."""
         if self._own is None:
             return [self._store.fetch(file.path).resolve() for file in dataset.files]
         for file in dataset.files:

@@ -75,7 +75,7 @@ class Search:
         return self.port.monotonic() - self.looked_at >= min(pause, 10.0)
 
     async def look(self, held: dict[str, HeldShard]) -> None:
-        """Take shards. Each is in `held` as soon as it is taken.
+        """Take shards. Each is in `held` at once.
 
         Leases are read before shards, because the worker may be paused between the two. A lease had its shard, so a
         shard that is not listed afterwards is gone. A lease that is made in between can't be made again.

@@ -25,7 +25,7 @@ _LONGEST_ERROR = 2000
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A change that its handlers failed at, as it was read."""
+    """A change that its handlers failed at."""
 
     consumer: str
     stream: str

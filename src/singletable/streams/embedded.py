@@ -19,7 +19,7 @@ def is_embedded(stream: str) -> bool:
 
 
 async def maintain(port: Port, stream: str, table: str) -> None:
-    """Index and prune an embedded engine's streams; nothing for any other. NotConfigured where its file is unknown."""
+    """Index and prune an embedded engine's streams; nothing for any other. NotConfigured if its file is unknown."""
     if not is_embedded(stream):
         return
     if port.traits.maintain_streams is None:

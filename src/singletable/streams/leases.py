@@ -109,7 +109,7 @@ async def all_leases(port: Port, state: StateEntities, consumer: str, stream: st
 
 
 async def make(port: Port, item: Entity) -> bool:
-    """Write an item that is missing; False where another worker was first."""
+    """Write an item that is missing; False if another worker was first."""
     try:
         await flows.create(port, item)
     except AlreadyExists:
@@ -156,7 +156,7 @@ async def finish(port: Port, state: StateEntities, lease: LeaseItem, beats: int,
 
 
 async def delete(port: Port, state: StateEntities, lease: LeaseItem) -> None:
-    """Delete a lease as it was seen; nothing where it has changed since."""
+    """Delete a lease, unless it has changed since it was seen."""
     TRANSITIONS.after(state_of(lease), Event.DELETE)
     kind: Any = state.lease
     key: Any = state.lease.by_shard(lease.consumer, lease.stream, lease.shard)

@@ -114,7 +114,7 @@ class Router:
         return f"{new or old}#{record.event}"
 
     def calls(self, record: StreamRecord) -> Iterator[tuple[Handler, AnyChange]]:
-        """The handlers of a record, in the order of their declaration, each with its change. Raises where an image
+        """The handlers of a record, in the order of their declaration, each with its change. Raises if an image
         can't be read."""
         images = record.dynamodb
         if _is_unchanged(images.old_image, images.new_image, self.table):

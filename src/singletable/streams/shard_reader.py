@@ -41,7 +41,7 @@ class Reader:
         self.source = self.port.to(DYNAMODB_STREAMS)
 
     async def read(self, held: Mapping[str, HeldShard]) -> bool:
-        """Read the shards that are due, the longest unread first, while there is memory; True where records came."""
+        """Read the shards that are due, the longest unread first, while there is memory; True if records came."""
         now, share = self.port.monotonic(), self.options.buffer_bytes / max(1, len(held))
         due = sorted((s for s in held.values() if self._is_to_be_read(s, now, share)), key=lambda shard: shard.read_at)
         room = self.options.buffer_bytes - sum(shard.size for shard in held.values())

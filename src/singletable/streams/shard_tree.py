@@ -13,7 +13,7 @@ from singletable.streams.state import LeaseItem
 
 
 async def find_stream(port: Port, table: Table, check_view: Callable[[str], None] | None = None) -> str:
-    """The name (ARN) of a table's stream. One request. NotConfigured where it has none, or has a refused view."""
+    """The name (ARN) of a table's stream. One request. NotConfigured if it has none, or has a refused view."""
     await ready(port, table)
     answer = await port.send(TableCall("DescribeTable", {"TableName": table.name}))
     described: dict[str, Any] = (answer or {}).get("Table", {})

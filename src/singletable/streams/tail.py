@@ -1,4 +1,4 @@
-"""Watching a stream: every change of every declared class as it comes. It takes no lease and writes nothing."""
+"""Watching a stream: every change of every declared class on arrival. It takes no lease and writes nothing."""
 
 from __future__ import annotations
 

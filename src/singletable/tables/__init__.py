@@ -109,7 +109,7 @@ __all__ = [
     "write_units",
 ]
 
-# What tools need that change a table, save it or say what it costs.
+# For tools that change a table, save it or predict its cost.
 __getattr__ = late_names(
     __name__,
     backups="Backup Progress Recovery list_backups recovery",

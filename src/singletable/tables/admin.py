@@ -125,7 +125,7 @@ def smaller_indexes(table: TableDefinition, found: Description | None) -> list[D
 
 
 def check_indexes(table: TableDefinition, found: Description | None) -> None:
-    """Raises NotConfigured where an index holds less than declared: what it lacks would be read as its default, and the
+    """Raises NotConfigured if an index holds less than declared: what it lacks would be read as its default, and the
     next put would write that over the item."""
     if smaller := smaller_indexes(table, found):
         raise NotConfigured(

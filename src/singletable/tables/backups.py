@@ -76,7 +76,7 @@ async def create_backup(port: Port, table: str, name: str, progress: Progress | 
 
 
 async def describe_backup(port: Port, arn: str) -> Backup:
-    """One backup. InvalidRequest where there is none. One request."""
+    """One backup. InvalidRequest if there is none. One request."""
     answer = await _send(port, "", "DescribeBackup", {"BackupArn": arn})
     said = answer["BackupDescription"]
     return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
@@ -96,7 +96,7 @@ async def list_backups(port: Port, table: str) -> list[Backup]:
 
 
 async def delete_backup(port: Port, arn: str) -> Backup:
-    """Delete a backup. It can't be brought back. InvalidRequest where there is none. One request."""
+    """Delete a backup. It can't be brought back. InvalidRequest if there is none. One request."""
     answer = await _send(port, "", "DeleteBackup", {"BackupArn": arn})
     said = answer["BackupDescription"]
     return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
@@ -105,7 +105,7 @@ async def delete_backup(port: Port, arn: str) -> Backup:
 async def restore_to_time(
     port: Port, table: str, to: str, at: datetime | None = None, progress: Progress | None = None
 ) -> None:
-    """Restore a table as it was at a time into a new table, and wait for it: minutes to hours, without a limit.
+    """Restore a table's state at a time into a new table, and wait for it: minutes to hours, without a limit.
 
     Without `at`, as late as it can be. InvalidRequest for a time without a zone, or one that can't be restored.
     """

@@ -51,9 +51,9 @@ async def start_export(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> TableExport:
-    """Begin an export: of the table as it was `at` a time, or of what changed from `since` on and before `until`.
+    """Begin an export: of the table `at` a time, or of its changes from `since` on and before `until`.
 
-    Three requests. NotConfigured where recovery is off; InvalidRequest for times that can't be exported; NotSupported.
+    Three requests. NotConfigured if recovery is off; InvalidRequest for times that can't be exported; NotSupported.
     """
     known = await recovery(port, table)
     if not known.is_on:
@@ -72,7 +72,7 @@ async def start_export(
 
 
 async def describe_export(port: Port, arn: str) -> TableExport:
-    """One export. NotFound where there is none. One request."""
+    """One export. NotFound if there is none. One request."""
     answer = await _send(port, "", "DescribeExport", {"ExportArn": arn}, or_none="ExportNotFoundException")
     if not answer:
         raise NotFound("the export does not exist", operation="DescribeExport", hint=f"Its name was given as {arn}.")
@@ -80,7 +80,7 @@ async def describe_export(port: Port, arn: str) -> TableExport:
 
 
 async def await_export(port: Port, export: TableExport, progress: Progress | None = None) -> TableExport:
-    """Wait until an export is complete: minutes to hours, without a limit. Unavailable where it fails."""
+    """Wait until an export is complete: minutes to hours, without a limit. Unavailable if it fails."""
 
     async def ended() -> TableExport | None:
         found = await describe_export(port, export.arn)

@@ -1,16 +1,10 @@
 """The capacity units of a read and of a write, as DynamoDB bills them.
 
-<<<<<<< HEAD:src/singletable/tables/write_units.py
-A unit for each KB of the larger of the two, at least one; twice that in a transaction. Each index of the item costs
-more: one write for an entry that comes, goes or changes, two if its key changes, nothing if nothing that it holds
-changes; never doubled.
-=======
-A read: one unit for each 4 KB that a request reads, all its items together; half of it where eventually consistent.
+A read: one unit for each 4 KB that a request reads, all its items together; half of it if eventually consistent.
 
 A write: from the item before and after it, a unit for each KB of the larger of the two, at least one; twice that in a
-transaction. Each index of the item costs besides: one write for an entry that comes, goes or changes, two where its key
-changes, none where nothing that it holds changes; never doubled.
->>>>>>> e537a69 (flow, operations, tables, wire: imported by package):src/singletable/tables/units.py
+transaction. Each index of the item costs more: one write for an entry that comes, goes or changes, two if its key
+changes, nothing if nothing that it holds changes; never doubled.
 """
 
 from __future__ import annotations
@@ -25,13 +19,13 @@ from singletable.tables.definition import TableDefinition
 from singletable.values import item_size
 
 READ_BYTES: Final = 4096
-"""Of one unit, in a consistent read."""
+"""Bytes that one unit pays for, in a consistent read."""
 WRITE_BYTES: Final = 1024
 Item = Mapping[str, Mapping[str, Any]]
 
 
 def read_units(size: float, *, consistent: bool = False) -> float:
-    """The units of one request that reads so many bytes."""
+    """The units of one request that reads `size` bytes."""
     units = ceil(size / READ_BYTES)
     return float(units) if consistent else units / 2
 

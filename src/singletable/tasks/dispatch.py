@@ -129,7 +129,7 @@ class NotDue:
 async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDue | None:
     """Run the task that a message points to, if it is due and was not claimed since.
 
-    A read and a claim. Returns NotDue where the message must be received again.
+    A read and a claim. Returns NotDue if the message must be received again.
     """
     port, tasks = worker.port, worker.tasks
     item = await get(port, tasks.by_id(pointer.key).consistent())

@@ -50,7 +50,7 @@ class TaskList(Struct, frozen=True):
     counted: int
     """The number found, up to 25 in each of the eight parts of the index."""
     is_all: bool
-    """Whether there are no others from here on."""
+    """True if these are all from here on."""
     overdue: int
     """The number whose time has passed."""
 
@@ -170,7 +170,7 @@ async def inspect_task(port: Port, tasks: Tasks, key: str, *, personal: bool = F
 
 
 def _due_in(turn: str, entities: TaskEntities) -> datetime | None:
-    """The due time in the place of an ordered task."""
+    """The due time in an ordered task's place."""
     read = entities.by_place("-", ANY, ANY).captured.templates[1].read(turn)
     due: datetime | None = None if read is None else read.get("due")
     return due

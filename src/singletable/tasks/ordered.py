@@ -105,7 +105,7 @@ class TaskGone(NotFound):
 
 @dataclass(eq=False)
 class FinishName(Write):
-    """Delete the name of an ordered task. Refused where the task was cancelled."""
+    """Delete the name of an ordered task. Refused if the task was cancelled."""
 
     verb: ClassVar[str] = "done"
     tasks: TaskEntities
@@ -175,7 +175,7 @@ def retry_ordered(tasks: TaskEntities, task: OrderedTask, ready: datetime, error
 
 
 def finish_ordered(tasks: TaskEntities, task: OrderedTask) -> list[Write]:
-    """Delete the task and its name, and release the lane. Refused where it was cancelled."""
+    """Delete the task and its name, and release the lane. Refused if it was cancelled."""
     return [Finish(task), LaneOf(tasks, task).drop(), FinishName(tasks, task)]
 
 

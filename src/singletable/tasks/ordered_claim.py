@@ -27,7 +27,7 @@ _MOST_DROPPED = 25
 
 @dataclass(frozen=True)
 class LaneNow:
-    """A lane as it was read: which task runs, if one does, and which is first."""
+    """The state of a lane when read: the task that runs, if one does, and the first one."""
 
     runs: Lane | None
     head: OrderedTask | None
@@ -118,7 +118,7 @@ async def _postpone(
 
 
 async def dropped(port: Port, tasks: TaskEntities, task: OrderedTask, runs: Lane | None) -> bool:
-    """Delete an ordered task that was cancelled, and wake the next; False where it was not cancelled."""
+    """Delete an ordered task that was cancelled, and wake the next; False if it was not cancelled."""
     place = model_of(tasks.ordered).key_of(task).low
     name = await get(port, tasks.by_id(task.id).consistent())
     if name is not None and name.turn == place:

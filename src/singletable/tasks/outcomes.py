@@ -59,7 +59,7 @@ def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[W
 
 
 def drop_writes(dead: PlainTask) -> list[Write]:
-    """CANCEL: a dead task is given up, as it was read."""
+    """CANCEL: give up a dead task, if it is unchanged since it was read."""
     TRANSITIONS.after(Phase.DEAD, Event.CANCEL)
     return [Finish(dead)]
 
@@ -71,7 +71,7 @@ def _advance(item: TaskItem, event: Event, **changes: Any) -> Advance:
 
 
 async def apply(port: Port, writes: Sequence[Write]) -> Any:
-    """One write alone, several as a transaction; ClaimLost where one is refused."""
+    """One write alone, several as a transaction; ClaimLost if one is refused."""
     if len(writes) == 1:
         return await send_alone(port, writes[0])
     try:

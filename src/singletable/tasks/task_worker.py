@@ -21,7 +21,7 @@ class TaskWorker:
         worker = TaskWorker(db, tasks)
 
     `worker.run()` works until SIGTERM; `worker.drain()` runs what is due now, for tests and scripts. Any
-    number of workers may share a table. Raises InvalidRequest for anything but a Database, NotSupported where the
+    number of workers may share a table. Raises InvalidRequest for anything but a Database, NotSupported if the
     engine is known to have no transactions.
     """
 

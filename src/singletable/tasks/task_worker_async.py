@@ -20,7 +20,7 @@ class AsyncTaskWorker:
         worker = AsyncTaskWorker(db, tasks)
 
     `await worker.run()` works until SIGTERM; `await worker.drain()` runs what is due now, for tests and scripts. Any
-    number of workers may share a table. Raises InvalidRequest for anything but an AsyncDatabase, NotSupported where the
+    number of workers may share a table. Raises InvalidRequest for anything but an AsyncDatabase, NotSupported if the
     engine is known to have no transactions.
     """
 

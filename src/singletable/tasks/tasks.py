@@ -171,7 +171,7 @@ class Tasks:
     def done(self) -> Done:
         """The end of the task that runs here, for the transaction of its effect: both are one commit.
 
-        The transaction is refused with ClaimLost where the task was cancelled, or where another worker claimed it after
+        The transaction is refused with ClaimLost if the task was cancelled, or another worker claimed it after
         this one's lease was over. Raises InvalidRequest outside of a task.
         """
         return Done(claimed_now())
@@ -196,7 +196,7 @@ def _refuse_second(table: Table) -> None:
         raise DeclarationError(
             f"{table.name} has its Tasks already; workers of a second would claim tasks that it has no functions for",
             table=table.name,
-            hint="Import the first one where its functions are declared. To declare it again, make a new Table too.",
+            hint="Import the first one from its module. To declare it again, make a new Table too.",
         )
 
 

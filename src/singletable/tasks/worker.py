@@ -116,7 +116,7 @@ class Worker:
         return counts
 
     async def _work(self, counts: Counts) -> bool:
-        """The next task, or the next list; False where there is neither now."""
+        """The next task, or the next list; False if there is neither now."""
         candidate = self._next()
         if candidate is not None:
             await self._take(candidate, counts)

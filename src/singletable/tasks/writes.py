@@ -1,6 +1,6 @@
 """The writes of a task's item, each of one event of `states`.
 
-    schedule   where no task has its key
+    schedule   if no task has its key
     claim      due by the claimer's clock, with the fence that was seen: raises the fence; `wake` is the lease's end
     advance    under the claim's fence: a longer lease, a later try, its end as a dead letter
     finish     under the claim's fence: the item goes, or the next task of the same key takes its place
@@ -159,7 +159,7 @@ class Cancel(DeleteWrite):
 
 @dataclass(eq=False)
 class Claim(Write):
-    """Claim a task that is due. Returns the claimed task; ClaimLost where it is not due, claimed, or missing."""
+    """Claim a task that is due. Returns the claimed task; ClaimLost if it is not due, claimed, or missing."""
 
     verb: ClassVar[str] = "claim"
     tasks: TaskEntities

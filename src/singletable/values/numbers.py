@@ -57,7 +57,7 @@ def float_text(value: object) -> str:
 
 
 def read_integer(text: str) -> int:
-    """An int from a number's text; ValueError where a fraction would be lost."""
+    """An int from a number's text; ValueError if a fraction would be lost."""
     number = Decimal(text)
     whole = int(number)
     if whole != number:
@@ -66,7 +66,7 @@ def read_integer(text: str) -> int:
 
 
 def read_float(text: str) -> float:
-    """A float from a number's text; ValueError where digits would be lost."""
+    """A float from a number's text; ValueError if digits would be lost."""
     value = float(text)
     if len(text) > _SURE_FLOAT and Decimal(repr(value)) != Decimal(text):
         raise ValueError("the stored number has more digits than a float holds; declare a Decimal")

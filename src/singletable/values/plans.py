@@ -108,7 +108,7 @@ class Plan(Struct, frozen=True, eq=False):
         raise self._unsaid()
 
     def load(self, value: AttributeValue) -> Any:
-        """The Python value of an attribute value; ValueError or LookupError where it holds something else."""
+        """The Python value of an attribute value; ValueError or LookupError if it holds something else."""
         raise self._unsaid()
 
     def _unsaid(self) -> TypeError:

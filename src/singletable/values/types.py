@@ -44,7 +44,7 @@ _nested: dict[type[Any], Codec[Any]] = {}
 
 
 def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
-    """The stored form of one dataclass field; DeclarationError where its type has none."""
+    """The stored form of one dataclass field; DeclarationError if its type has none."""
     options = declared.metadata.get(METADATA, {})
     inner, optional = split_optional(kind)
     try:

@@ -64,7 +64,7 @@ def map_name(name: object) -> str:
 
 
 def from_attribute_value(value: Mapping[str, Any]) -> Any:
-    """The Python value of an attribute value; ValueError where it is none."""
+    """The Python value of an attribute value; ValueError if it is none."""
     if len(value) != 1:
         raise ValueError("an attribute value has exactly one type")
     ((tag, inner),) = value.items()

@@ -62,7 +62,7 @@ class CredentialSource(Protocol):
     def fetch(self, now: float, *, renew: bool = False) -> Credentials:
         """Load the credentials and cache them; may block. `renew`: the service called the cached ones expired.
 
-        Raises `NotConfigured` where no credentials are found, `Unavailable` where their source doesn't answer.
+        Raises `NotConfigured` if no credentials are found, `Unavailable` if their source doesn't answer.
         """
         ...
 

@@ -91,8 +91,8 @@ class Delivery:
     async def deliver(self, exchange: Exchange, request: Request, round_trips: RoundTrips | None = None) -> Response:
         """The definite answer to a request: success, or an error that the operation itself raises.
 
-        Raises `Throttled`, `TransactionConflict` and `Unavailable` where certainly nothing was written (or the request
-        only reads), `OutcomeUnknown` where something may have been written, `Denied`, and `NotConfigured` without
+        Raises `Throttled`, `TransactionConflict` and `Unavailable` if certainly nothing was written (or the request
+        only reads), `OutcomeUnknown` if something may have been written, `Denied`, and `NotConfigured` without
         credentials.
         """
         started = self.monotonic()

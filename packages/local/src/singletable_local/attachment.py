@@ -198,7 +198,7 @@ class Attachment:
 
 
 class address_of(contextlib.AbstractContextManager[str]):  # noqa: N801  (used like a function)
-    """The address of a Unix socket, also where its path is longer than an address may be."""
+    """The address of a Unix socket, also for a path that is longer than an address may be."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

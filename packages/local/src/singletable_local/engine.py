@@ -50,8 +50,8 @@ class Engine(UnixEndpoint):
         means). An `exposed` engine listens on a port of 127.0.0.1 instead: every program and every user of this
         machine, and a web page in its browser, may then read and write the data. `environ` defaults to `os.environ`.
 
-        The file and its directory are created. Raises `NotConfigured` where the engine isn't installed or the file
-        belongs to another user. Raises `Unavailable` where the engine ends before it answers (with its output), where
+        The file and its directory are created. Raises `NotConfigured` if the engine isn't installed or the file
+        belongs to another user. Raises `Unavailable` if the engine ends before it answers (with its output), where
         the file is locked and no engine answers, or where a running engine isn't exposed and should be.
         """
         data = None if path is None else Path(path).resolve()

@@ -51,7 +51,7 @@ class Isolation:
             yield host, _free_port(host)
 
     def isolate(self, pid: int, host: str, port: int) -> bool:
-        """Isolate the engine, which listens now. False where another process has connected before. Raises OSError."""
+        """Isolate the engine, which listens now. False if another process has connected before. Raises OSError."""
         self.host, self.port = host, port
         return True
 

@@ -41,7 +41,7 @@ def launch(
 ) -> Launched:
     """Start an engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
 
-    Raises `NotConfigured` where the engine isn't installed or the file belongs to another user, `Unavailable` with the
+    Raises `NotConfigured` if the engine isn't installed or the file belongs to another user, `Unavailable` with the
     engine's output where it ends or doesn't answer in time.
     """
     binary = find_engine(environ)

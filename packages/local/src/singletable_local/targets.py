@@ -75,7 +75,7 @@ def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> 
 
 
 def _check_alone(environ: Mapping[str, str]) -> None:
-    """Warns where this process is one of several, as a server's workers are: each would have a memory of its own."""
+    """Warn if this process is one of several, as a server's workers are: each would have a memory of its own."""
     processes = sys.modules.get("multiprocessing.process")
     workers = environ.get("WEB_CONCURRENCY", "1")
     if (processes is not None and processes.parent_process() is not None) or (workers.isdigit() and int(workers) > 1):

@@ -48,7 +48,7 @@ class Disagreement(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """A node's item and a page of its partition's edges, as they were read."""
+    """A node's item and a page of its partition's edges, from one reading."""
 
     item: Item | None
     edges: Sequence[Item]

@@ -58,7 +58,7 @@ def node_kinds(table: Table) -> tuple[type[Node], ...]:
 
 
 def kind_at(table: Table, key: str, reads: Reads = all_classes) -> type[Node]:
-    """The class of the node with a key text. InvalidRequest where the table declares none that may be read."""
+    """The class of the node with a key text. InvalidRequest if the table declares none that may be read."""
     word, dash, id = key.partition("-")
     kinds = [kind for kind in node_kinds(table) if reads(kind)]
     kind = next((each for each in kinds if each.__word__ == word), None)
@@ -126,7 +126,7 @@ class NodeEnds:
         return EdgeInfo(word, direction, end, stored_attributes(item, is_covered=text == COVERED), "unknown")
 
     def end_of(self, key: str, kind: type[Node], item: Item | None) -> NodeEnd:
-        """A node as it was read; without an item it is missing."""
+        """A node from its item; without an item it is missing."""
         id, name = key.partition("-")[2], kind.__name__
         if not self._reads(kind):
             return NodeEnd("", "hidden", COVERED, COVERED, "hidden")

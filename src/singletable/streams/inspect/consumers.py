@@ -26,7 +26,7 @@ _LOOKED_AT = 100
 
 
 class ConsumerName(Struct, frozen=True):
-    """A consumer, and where its state is kept."""
+    """A consumer, and the table of its state."""
 
     name: str
     leases_in: LeasesIn

@@ -1,0 +1,120 @@
+"""The English of the library: plain sentences in docstrings, comments, errors and helps."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools.distributions import ROOT, modules
+
+MOST_PER_1000_WORDS = 4.0
+PENDING = {"deploy", "erasure", "exchange", "migrations", "records", "schema", "studio"}
+"""Packages that exceed the bound. It only shrinks."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase that makes a sentence hard to read: its pattern, an example, and the example in plain words."""
+
+    pattern: str
+    example: str
+    plain: str
+
+
+PHRASES = (
+    Phrase(r"\b(is|are) no (?!longer|more)\w+", "'x' is no class of a table", "'x' is not a table class"),
+    Phrase(r"\bas (it|they) (is|are|was|were|comes?)\b", "An item as it is stored.", "A stored item."),
+    Phrase(r"\b(None|True|False|[A-Z]\w+[a-z]) where\b", "None where the file is missing.", "None if it is missing."),
+    Phrase(
+        r"\bwhere (a|an|the|its|it|there|that|no) \w+ (is|are|has)\b", "where the table has items", "if it has items"
+    ),
+    Phrase(r"\bas far as\b", "The documents, as far as sync uses them.", "The part of the documents that sync uses."),
+    Phrase(r"\bbesides?\b", "The attributes besides the keys.", "The attributes other than the keys."),
+    Phrase(r"\banew\b", "Write the index anew.", "Rebuild the index."),
+    Phrase(r"\b[Tt]hose that\b", "Those that are missing are left out.", "Missing items are left out."),
+    Phrase(r"\bof which\b", "reads of which one is consistent", "reads, one of them consistent"),
+    Phrase(r"\bin the place of\b", "exports in the place of a scan", "exports instead of a scan"),
+    Phrase(r"\bnone of\b", "The value is none of those declared.", "The value is not a declared one."),
+    Phrase(r"\b(is|are) told\b|\btells?\b", "The service tells no size.", "The service gives no size."),
+    Phrase(r"\bSay \w+[=(]", "Say blobs=LocalBlobs(directory).", "Pass blobs=LocalBlobs(directory)."),
+    Phrase(r"\bis over\b", "The lease is over.", "The lease has expired."),
+    Phrase(r"\b[Hh]ow (far|many|often)\b", "How far a client has come.", "The progress of a client."),
+    Phrase(r"\b(so|as) many\b", "Stop at so many bad rows.", "Stop after N bad rows."),
+    Phrase(r"\bby now\b", "A content that is deleted by now.", "A deleted content."),
+    Phrase(r"(?:\A|\. )(What|Those|That) (?!is\b)\w+", "What an item has of it.", "The item's part of it."),
+)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A docstring, a comment or another text of the source, with its place."""
+
+    place: str
+    text: str
+    is_docstring: bool = False
+
+
+def _texts(path: Path) -> Iterator[Text]:
+    """The texts of a file that have more than a word."""
+    source = path.read_text()
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    place = path.relative_to(ROOT)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield Text(f"{place}:{node.lineno}", node.value, id(node) in docstrings)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith(("# type:", "# pyright:", "#:")):
+            yield Text(f"{place}:{token.start[0]}", token.string.lstrip("# "))
+
+
+@cache
+def _packages() -> dict[str, list[Text]]:
+    """The texts of each package; those of the modules outside of packages are one's. Generated twins are left out."""
+    packages: dict[str, list[Text]] = {}
+    library = ROOT / "src" / "singletable"
+    for path in modules():
+        if path.read_text().startswith("# Generated"):
+            continue
+        inside = path.relative_to(library).parts if path.is_relative_to(library) else path.relative_to(ROOT).parts[1:]
+        packages.setdefault(inside[0] if len(inside) > 1 else "singletable", []).extend(_texts(path))
+    return packages
+
+
+def _suspects(texts: list[Text]) -> list[str]:
+    return [
+        f"{text.place}: {match.group()!r}; as in {phrase.example!r}, better {phrase.plain!r}"
+        for text in texts
+        for phrase in PHRASES
+        for match in re.finditer(phrase.pattern, text.text)
+    ]
+
+
+@pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.plain)
+def test_a_pattern_finds_its_example(phrase: Phrase) -> None:
+    assert re.search(phrase.pattern, phrase.example)
+    assert not any(re.search(each.pattern, phrase.plain) for each in PHRASES)
+
+
+@pytest.mark.parametrize("package", sorted(_packages()))
+def test_a_package_is_in_plain_words(package: str) -> None:
+    texts = _packages()[package]
+    words = sum(len(text.text.split()) for text in texts)
+    suspects = _suspects(texts)
+    if package in PENDING:
+        assert len(suspects) * 1000 > MOST_PER_1000_WORDS * words, f"{package} is plain: take it out of PENDING"
+    else:
+        assert len(suspects) * 1000 <= MOST_PER_1000_WORDS * words, "\n".join(suspects)
+
+
+def test_no_docstring_begins_with_of() -> None:
+    texts = [text for name, found in _packages().items() if name not in PENDING for text in found]
+    assert [text.place for text in texts if text.is_docstring and re.match(r"\s*Of\b", text.text)] == []
