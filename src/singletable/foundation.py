@@ -48,6 +48,7 @@ from singletable.records.check_passes import (
     row_query,
     type_in,
 )
+from singletable.records.commit import commit
 from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
 from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
@@ -85,7 +86,7 @@ from singletable.records.segments import (
     usual_segments,
 )
 from singletable.records.send import send_alone
-from singletable.records.transactions import HasWrites, Transaction, commit
+from singletable.records.transactions import HasWrites, Transaction
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, Unreadable, load_or_tell, readable
 from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read

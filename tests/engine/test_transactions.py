@@ -25,8 +25,8 @@ from singletable import (
 from singletable.errors import TooLarge
 from singletable.operations import TransactWriteItems
 from singletable.records import Transaction
+from singletable.records.commit import Failure
 from singletable.records.flows import commit
-from singletable.records.transactions import Failure
 from tests.support.models import Invoice, Membership, Photo, User, membership
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
 from singletable.records import flows
+from singletable.records.commit import Failure
 from singletable.records.cursors import CursorSeal
 from singletable.records.old_keys import moving
 from singletable.records.page import Page
 from singletable.records.placement import KINDS
 from singletable.records.read import DEFAULT_MAX_PAGES
-from singletable.records.transactions import Failure, Transaction
+from singletable.records.transactions import Transaction
 from singletable.records.two_forms import in_two_forms
 from singletable.records.unreadable import OnUnreadable, Unreadable
 

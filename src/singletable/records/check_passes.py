@@ -17,11 +17,11 @@ from msgspec import Struct
 from singletable.errors import SingletableError, TransactionCancelled
 from singletable.flow import Port
 from singletable.operations import MAX_BATCH_GET, RAW, BatchGetItem, Item, Key, Query, Selection
+from singletable.records.commit import commit
 from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
 from singletable.records.readers import Place, place_in
 from singletable.records.segments import PAGE, PageRead, ScanSegment, scan_pages
-from singletable.records.transactions import commit
 from singletable.schema import Table
 from singletable.tables import READ_BYTES
 

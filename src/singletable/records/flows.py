@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from singletable.errors import NotFound
 from singletable.flow import Port
 from singletable.records.batches import get_many, write_many
+from singletable.records.commit import commit
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.read import (
     DEFAULT_MAX_PAGES,
@@ -21,7 +22,6 @@ from singletable.records.read import (
     scan_positions,
 )
 from singletable.records.send import create, delete, put, update, upsert
-from singletable.records.transactions import commit
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema.collections import Whole
 from singletable.schema.mistakes import check_table

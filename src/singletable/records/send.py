@@ -19,6 +19,7 @@ from singletable.errors import (
 from singletable.expressions import Condition, Update
 from singletable.flow import Port
 from singletable.operations import Item, Refused, applied
+from singletable.records.commit import commit
 from singletable.records.conditions import TRIES, contended, outcome_unknown
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready
@@ -29,7 +30,6 @@ from singletable.records.placement import placement_of
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
-from singletable.records.transactions import commit
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.write import Answer, Moment, Part, Write, settles_nothing
 from singletable.schema.models import model_for
