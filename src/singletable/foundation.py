@@ -94,8 +94,9 @@ from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import copies_in
+from singletable.schema.declaration import Special, names_around
 from singletable.schema.docstrings import attribute_docs, class_doc, class_summary
-from singletable.schema.entities import Entity, Special, field, names_around
+from singletable.schema.entities import Entity, field
 from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type, models_of
 from singletable.schema.key_relations import named_in_keys
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template
@@ -111,8 +112,9 @@ from singletable.schema.migration_items import (
     transfers_of,
 )
 from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
+from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query
 from singletable.schema.personal import COVERED, covered_body, covered_place, personal_names
+from singletable.schema.ranges import after
 from singletable.schema.references import (
     Reference,
     cleared,

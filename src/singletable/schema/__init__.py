@@ -18,17 +18,8 @@ from singletable.schema.collections import Collection, Whole, collect
 from singletable.schema.copies import copy_of
 from singletable.schema.entities import Entity, field, key_of
 from singletable.schema.models import model_of
-from singletable.schema.patterns import (
-    Key,
-    KeyOf,
-    Query,
-    after,
-    at_least,
-    at_most,
-    before,
-    between,
-    starting_with,
-)
+from singletable.schema.patterns import Key, KeyOf, Query
+from singletable.schema.ranges import after, at_least, at_most, before, between, starting_with
 from singletable.schema.table import Table
 
 __all__ = [

@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import DeclarationError
-from singletable.schema.entities import Entity, names_around
+from singletable.schema.declaration import names_around
+from singletable.schema.entities import Entity
 from singletable.schema.key_values import TOP
 from singletable.schema.models import model_of
 from singletable.schema.patterns import Bound, Query

@@ -1,29 +1,28 @@
-"""Entities: a class declaration becomes a dataclass, its attributes handles, its key functions access patterns."""
+"""Entities: a class declaration becomes a dataclass, its attributes handles, its key functions access patterns.
+
+`declaration` makes the model of a class.
+"""
 
 from __future__ import annotations
 
 import builtins
 import dataclasses
 import inspect
-import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
 
-import msgspec
-from msgspec import Struct
-
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
-from singletable.schema.capture import key_type, sortable
-from singletable.schema.copies import check_copies, copy_of, version_fields
+from singletable.schema.copies import copy_of
+from singletable.schema.declaration import Special as Special
+from singletable.schema.declaration import make_model, names_around
 from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, Upcaster, model_for, model_of
-from singletable.schema.old_keys import MovingPattern, old_key
-from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf, Query
+from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
-from singletable.values import METADATA, Field, Role, check_within, make_field
+from singletable.values import METADATA, Field, Role
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
@@ -137,27 +136,6 @@ else:
             return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]
 
 
-class Special(Struct, frozen=True):
-    """What a layer above declares for its entity classes, besides the class itself."""
-
-    types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    """The key types of attributes whose declared type can't be part of a key."""
-    fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
-    """The attributes that are stored in another form than their type's."""
-    extra: Callable[[], Sequence[Field]] = tuple
-    """Fields that are read from an item besides the declared attributes."""
-    key: Captured | None = None
-    """The primary key, if it is not a key function of the class."""
-    refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
-    tombstone: str = ""
-    """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
-    is_system: bool = False
-    """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
-    is_admitted: bool = True
-    """Whether the table takes the class in. Guards have the keys and the type that it refuses to every class."""
-
-
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
 class Entity(metaclass=EntityType):
     """A keyword-only dataclass whose objects are items of a table.
@@ -198,7 +176,7 @@ class Entity(metaclass=EntityType):
             raise DeclarationError(
                 f"{cls.__name__} has a type and no table", hint="Write class X(Entity, table=..., type=...)."
             )
-        _make_model(cls, cls.__table__, type, (version, version if stored_as is None else stored_as), names_around(cls))
+        make_model(cls, cls.__table__, type, (version, version if stored_as is None else stored_as), names_around(cls))
 
     def __repr__(self) -> str:
         personal = personal_names(builtins.type(self))
@@ -304,173 +282,3 @@ def _make_dataclass(cls: type[Any]) -> None:
             delattr(cls, f.name)  # the default; the field remembers it
         if any(f.name in vars(base) for base in cls.__mro__):  # a plain dataclass mixed in
             setattr(cls, f.name, Handle(cls, f.name))
-
-
-def _make_model(cls: type[Entity], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any]) -> None:
-    special = cls.__special__(table, type)
-    version, stored_as = versions
-    _check_stored_as(cls, version, stored_as, special)
-    declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
-    types: dict[str, Any] = {**declared, **special.types}
-    found = dict(_captured(cls, table, types))
-    primary = [c for c in found.values() if c.index is None]
-    primary += [special.key] if special.key is not None else []
-    if len(primary) != 1:
-        raise DeclarationError(f"{cls.__name__} has {len(primary)} functions under @{table.name}.key; it needs one")
-    indexes: dict[str, Captured] = {}
-    for captured in found.values():
-        if captured.index is None:
-            continue
-        if captured.index in indexes:
-            raise DeclarationError(
-                f"{captured.shown}: {cls.__name__} is in {captured.index} already; an item has one key in it"
-            )
-        indexes[captured.index] = captured
-
-    def make_fields() -> list[Field]:
-        evaluated = _evaluated(cls, names, strict=True)
-        declared = [special.fields.get(f.name) or _field(cls, table, f, k) for f, k in evaluated]
-        return [*declared, *special.extra(), *version_fields(cls)]
-
-    check_copies(cls, table, declared)
-    roles = _roles(cls)
-    uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
-    model = Model(
-        cls,
-        table,
-        type,
-        version,
-        primary[0],
-        indexes,
-        make_fields,
-        roles,
-        uniques,
-        types,
-        special.refuses,
-        special.tombstone,
-        is_system=special.is_system or type.startswith("_"),
-        stored_as=stored_as,
-    )
-    if not any(isinstance(kind, str) for kind in declared.values()):
-        _ = model.fields  # now: DeclarationError for a type that can't be stored
-    cls.__model__ = model
-    cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
-    if special.is_admitted:
-        table.admit(model)
-        if model.before is not model:
-            model.before.table.let_go(model.before)
-
-
-def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Special) -> None:
-    """Raises DeclarationError for a version that is none of the class's, and for a class of a layer."""
-    if stored_as == version:
-        return
-    if not 1 <= stored_as < version:
-        raise DeclarationError(f"{cls.__name__} has stored_as={stored_as}, and is of version {version}")
-    if special.key is not None:
-        raise DeclarationError(
-            f"{cls.__name__} has stored_as={stored_as}, and its layer writes its items in one form only",
-            hint="Deploy a version that reads both forms first, then one that writes the new one.",
-        )
-
-
-def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:
-    try:
-        made = make_field(declared.name, kind, declared)
-        check_within(made.plan)
-        return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
-    except DeclarationError as error:
-        error.attribute = f"{cls.__name__}.{declared.name}"
-        raise
-
-
-def _roles(cls: type[Entity]) -> dict[str, Role]:
-    """The attributes with a role for the library, by name."""
-    declared = dataclasses.fields(cast(Any, cls))
-    roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
-    found: dict[str, Role] = {name: role for name, role in roles.items() if role}
-    single: tuple[Role, Role] = ("expires", "version")
-    for role in single:
-        if list(found.values()).count(role) > 1:
-            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {role}=True")
-    return found
-
-
-def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
-    found: list[tuple[str, Captured]] = []
-    for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
-        declared = inspect.getattr_static(cls, name)
-        where = f"{cls.__name__}.{name}"
-        if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
-            raise DeclarationError(
-                f"{where}: @staticmethod is above @{table.name}.key or @{table.name}.index",
-                hint="Put it below, next to the function.",
-            )
-        if isinstance(declared, Declared):
-            templates, signature = declared.capture(types, table.separator, where)
-            _check_types(declared.function, types, where)
-            was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
-            if was is not None:
-                _check_types(was.function, types, f"{where}(was={was.declared})")
-            made = Captured if was is None else MovingPattern
-            found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
-    return found
-
-
-def _declared(cls: type[Any], name: str) -> Declared[Any]:
-    return cast("Declared[Any]", inspect.getattr_static(cls, name))
-
-
-def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:
-    """Raises DeclarationError if a parameter's type is not its attribute's, which no type checker can check."""
-    for name, annotation in inspect.get_annotations(function).items():
-        if name not in types or isinstance(types[name], str):
-            continue
-        said = _evaluate(annotation, function.__module__, {})
-        if isinstance(said, str):
-            continue
-        one, other = key_type(said), key_type(types[name])
-        if one is not other:
-            raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
-
-
-def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """Each field with its type. A type that doesn't exist yet stays a text, or is refused if `strict`."""
-    types: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        for name, annotation in inspect.get_annotations(base).items():
-            types[name] = _evaluate(annotation, base.__module__, {**names, cls.__name__: cls})
-    found = [(f, types[f.name]) for f in dataclasses.fields(cls)]
-    missing = [(f.name, kind) for f, kind in found if isinstance(kind, str)]
-    if strict and missing:
-        name, kind = missing[0]
-        raise DeclarationError(
-            f"{kind!r}, the type of {cls.__name__}.{name}, can't be found",
-            hint="Import it outside `if TYPE_CHECKING`, or define it in the module.",
-        )
-    return found
-
-
-def _evaluate(annotation: Any, module: str, names: dict[str, Any]) -> Any:
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, {**vars(sys.modules[module]), **names})  # noqa: S307 the annotation's own text
-    except (NameError, AttributeError, TypeError):
-        return annotation
-
-
-def _named(kind: Any) -> str:
-    return getattr(kind, "__name__", str(kind))
-
-
-def names_around(cls: type[Any]) -> dict[str, Any]:
-    """The local names around the running class statement, for classes made in a function."""
-    frame = inspect.currentframe()
-    ours = ("names_around", "__init_subclass__")
-    # Between them and the class statement stands the `__new__` of the metaclass's own parent, in abc.
-    while frame is not None and (frame.f_code.co_name in ours or frame.f_globals.get("__name__") == "abc"):
-        frame = frame.f_back
-    if frame is None or frame.f_locals is frame.f_globals or cls.__module__ != frame.f_globals.get("__name__"):
-        return {}
-    return dict(frame.f_locals)

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from singletable.errors import InvalidValue
-from singletable.schema.entities import Entity, Special, field
+from singletable.schema.declaration import Special
+from singletable.schema.entities import Entity, field
 from singletable.schema.key_values import Verbatim
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, SingletableError
 from singletable.operations import Item, Key, encode, read_item
-from singletable.schema.key_text import Template
+from singletable.schema.derived_keys import derived_keys
 from singletable.schema.key_values import Slot, slot_writer
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
@@ -19,7 +19,6 @@ from singletable.schema.table import Table
 from singletable.values import (
     Codec,
     Constant,
-    Derived,
     Field,
     Role,
     from_attribute_value,
@@ -137,7 +136,8 @@ class Model(Generic[T]):
                 hint=f"Write it: @{self.kind.__name__}.downcast({missing}). Or omit stored_as, once no program of that "
                 "version runs.",
             )
-        return Codec(self.kind, self.fields, self.constants, self._derived(), self.stored_key.key_texts(self.by_name))
+        keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
+        return Codec(self.kind, self.fields, self.constants, [*keys], self.stored_key.key_texts(self.by_name))
 
     @cached_property
     def stored_key(self) -> StoredKey:
@@ -330,44 +330,6 @@ class Model(Generic[T]):
         """The attributes that a key's texts were written from."""
         partition, sort = self.key.templates
         return {**(partition.read(key.partition) or {}), **(sort.read(key.low) or {})}
-
-    def _derived(self) -> list[Derived]:
-        made = self._key_texts(self.key, self.key_attributes)
-        for name, captured in self.indexes.items():
-            made += self._key_texts(captured, self.table.definition.index_keys(name))
-        return made
-
-    def _key_texts(self, captured: Captured, attributes: tuple[str, str]) -> list[Derived]:
-        names = {n for t in captured.templates for n in t.names}
-        optional = tuple(sorted(n for n in names if self.by_name[n].optional))
-        if captured.index is None and optional:
-            raise DeclarationError(
-                f"{captured.shown}: {optional[0]} may be None, and a primary key is always whole",
-                hint="Declare it without None.",
-            )
-        changing = next((n for n in sorted(names) if self.roles.get(n) in ("expires", "version")), None)
-        if captured.index is None and changing:
-            role = self.roles[changing]
-            raise DeclarationError(
-                f"{captured.shown}: {changing} is {role}=True, and a primary key never changes",
-                hint="A count changes with each write, and a time of expiry is kept to the second: use another.",
-            )
-        pairs = zip(attributes, captured.templates, strict=True)
-        # An index may be keyed by the table's own key, which is written once.
-        own = () if captured.index is None else self.key_attributes
-        return [Derived(n, _text_writer(t, optional), bool(optional)) for n, t in pairs if n not in own]
-
-
-def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
-    """The function that returns an object's key text, or None if one of the `optional` attributes is None."""
-    write = template.write_of
-    if not optional:
-        return write
-
-    def sparse(entity: Any) -> str | None:
-        return None if any(getattr(entity, name) is None for name in optional) else write(entity)
-
-    return sparse
 
 
 @contextmanager

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from singletable.schema.models import Model
 
 P = ParamSpec("P")
-T = TypeVar("T")
 E = TypeVar("E", bound="HasPatterns")
 F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
@@ -42,37 +41,6 @@ class HasPatterns(Protocol):
 
     @classmethod
     def __pattern__(cls, name: str) -> Bound[..., Any]: ...
-
-
-# --- ranges ride in the argument: T -> T keeps the call typed ---------------------------------------------------------
-def before(value: T) -> T:
-    """Less than the value."""
-    return cast(T, Range("before", high=value))
-
-
-def after(value: T) -> T:
-    """Greater than the value."""
-    return cast(T, Range("after", low=value))
-
-
-def at_least(value: T) -> T:
-    """The value or greater."""
-    return cast(T, Range("at_least", low=value))
-
-
-def at_most(value: T) -> T:
-    """The value or less."""
-    return cast(T, Range("at_most", high=value))
-
-
-def between(low: T, high: T) -> T:
-    """Both ends included."""
-    return cast(T, Range("between", low, high))
-
-
-def starting_with(prefix: str) -> str:
-    """Texts that begin with the prefix, itself included."""
-    return cast(str, Range("starting_with", low=prefix))
 
 
 # --- what a call of a pattern returns ---------------------------------------------------------------------------------

@@ -1,0 +1,219 @@
+"""The model of an entity class, made after its class statement: its key functions captured, its options checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import DeclarationError
+from singletable.schema.capture import key_type, sortable
+from singletable.schema.copies import check_copies, version_fields
+from singletable.schema.models import Model
+from singletable.schema.old_keys import MovingPattern, old_key
+from singletable.schema.patterns import Captured, Declared, DeclaredKey
+from singletable.schema.table import Table
+from singletable.values import METADATA, Field, Role, check_within, make_field
+
+
+class Special(Struct, frozen=True):
+    """What a layer above declares for its entity classes, besides the class itself."""
+
+    types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    """The key types of attributes whose declared type can't be part of a key."""
+    fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
+    """The attributes that are stored in another form than their type's."""
+    extra: Callable[[], Sequence[Field]] = tuple
+    """Fields that are read from an item besides the declared attributes."""
+    key: Captured | None = None
+    """The primary key, if it is not a key function of the class."""
+    refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
+    tombstone: str = ""
+    """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
+    is_system: bool = False
+    """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
+    is_admitted: bool = True
+    """Whether the table takes the class in. Guards have the keys and the type that it refuses to every class."""
+
+
+def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any]) -> None:
+    """Give a class its model and its access patterns, and the table its class. `versions` are the schema's, and the one
+    in whose form items are stored; `names` the local ones around the class statement. Raises DeclarationError."""
+    special = cls.__special__(table, type)
+    _check_stored_as(cls, *versions, special)
+    declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    types: dict[str, Any] = {**declared, **special.types}
+    captured = dict(_captured(cls, table, types))
+    key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
+    check_copies(cls, table, declared)
+    roles = _roles(cls)
+    model = Model(
+        cls,
+        table,
+        type,
+        versions[0],
+        key,
+        indexes,
+        lambda: _fields(cls, table, names, special),
+        roles,
+        {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"},
+        types,
+        special.refuses,
+        special.tombstone,
+        is_system=special.is_system or type.startswith("_"),
+        stored_as=versions[1],
+    )
+    if not any(isinstance(kind, str) for kind in declared.values()):
+        _ = model.fields  # now: DeclarationError for a type that can't be stored
+    cls.__model__ = model
+    cls.__patterns__ = {name: _declared(cls, name).bound(pattern) for name, pattern in captured.items()}
+    if special.is_admitted:
+        table.admit(model)
+        if model.before is not model:
+            model.before.table.let_go(model.before)
+
+
+def _primary_key(cls: type[Any], table: Table, captured: Mapping[str, Captured], special: Special) -> Captured:
+    keys = [pattern for pattern in (*captured.values(), special.key) if pattern is not None and pattern.index is None]
+    if len(keys) != 1:
+        raise DeclarationError(f"{cls.__name__} has {len(keys)} functions under @{table.name}.key; it needs one")
+    return keys[0]
+
+
+def _index_keys(cls: type[Any], captured: Mapping[str, Captured]) -> Mapping[str, Captured]:
+    indexes: dict[str, Captured] = {}
+    for pattern in captured.values():
+        if pattern.index in indexes:
+            raise DeclarationError(
+                f"{pattern.shown}: {cls.__name__} is in {pattern.index} already; an item has one key in it"
+            )
+        if pattern.index is not None:
+            indexes[pattern.index] = pattern
+    return indexes
+
+
+def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Special) -> list[Field]:
+    evaluated = _evaluated(cls, names, strict=True)
+    declared = [special.fields.get(f.name) or _field(cls, table, f, kind) for f, kind in evaluated]
+    return [*declared, *special.extra(), *version_fields(cls)]
+
+
+def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Special) -> None:
+    """Raises DeclarationError for a version that is none of the class's, and for a class of a layer."""
+    if stored_as == version:
+        return
+    if not 1 <= stored_as < version:
+        raise DeclarationError(f"{cls.__name__} has stored_as={stored_as}, and is of version {version}")
+    if special.key is not None:
+        raise DeclarationError(
+            f"{cls.__name__} has stored_as={stored_as}, and its layer writes its items in one form only",
+            hint="Deploy a version that reads both forms first, then one that writes the new one.",
+        )
+
+
+def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:
+    try:
+        made = make_field(declared.name, kind, declared)
+        check_within(made.plan)
+        return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
+    except DeclarationError as error:
+        error.attribute = f"{cls.__name__}.{declared.name}"
+        raise
+
+
+def _roles(cls: type[Any]) -> dict[str, Role]:
+    """The attributes with a role for the library, by name."""
+    declared = dataclasses.fields(cast(Any, cls))
+    roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
+    found: dict[str, Role] = {name: role for name, role in roles.items() if role}
+    single: tuple[Role, Role] = ("expires", "version")
+    for role in single:
+        if list(found.values()).count(role) > 1:
+            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {role}=True")
+    return found
+
+
+def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
+    found: list[tuple[str, Captured]] = []
+    for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
+        declared = inspect.getattr_static(cls, name)
+        where = f"{cls.__name__}.{name}"
+        if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
+            raise DeclarationError(
+                f"{where}: @staticmethod is above @{table.name}.key or @{table.name}.index",
+                hint="Put it below, next to the function.",
+            )
+        if isinstance(declared, Declared):
+            templates, signature = declared.capture(types, table.separator, where)
+            _check_types(declared.function, types, where)
+            was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
+            if was is not None:
+                _check_types(was.function, types, f"{where}(was={was.declared})")
+            made = Captured if was is None else MovingPattern
+            found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
+    return found
+
+
+def _declared(cls: type[Any], name: str) -> Declared[Any]:
+    return cast("Declared[Any]", inspect.getattr_static(cls, name))
+
+
+def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:
+    """Raises DeclarationError if a parameter's type is not its attribute's, which no type checker can check."""
+    for name, annotation in inspect.get_annotations(function).items():
+        if name not in types or isinstance(types[name], str):
+            continue
+        said = _evaluate(annotation, function.__module__, {})
+        if isinstance(said, str):
+            continue
+        one, other = key_type(said), key_type(types[name])
+        if one is not other:
+            raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
+
+
+def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """Each field with its type. A type that doesn't exist yet stays a text, or is refused if `strict`."""
+    types: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        for name, annotation in inspect.get_annotations(base).items():
+            types[name] = _evaluate(annotation, base.__module__, {**names, cls.__name__: cls})
+    found = [(f, types[f.name]) for f in dataclasses.fields(cls)]
+    missing = [(f.name, kind) for f, kind in found if isinstance(kind, str)]
+    if strict and missing:
+        name, kind = missing[0]
+        raise DeclarationError(
+            f"{kind!r}, the type of {cls.__name__}.{name}, can't be found",
+            hint="Import it outside `if TYPE_CHECKING`, or define it in the module.",
+        )
+    return found
+
+
+def _evaluate(annotation: Any, module: str, names: dict[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**vars(sys.modules[module]), **names})  # noqa: S307 the annotation's own text
+    except (NameError, AttributeError, TypeError):
+        return annotation
+
+
+def _named(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+def names_around(cls: type[Any]) -> dict[str, Any]:
+    """The local names around the running class statement, for classes made in a function."""
+    frame = inspect.currentframe()
+    ours = ("names_around", "__init_subclass__")
+    # Between them and the class statement stands the `__new__` of the metaclass's own parent, in abc.
+    while frame is not None and (frame.f_code.co_name in ours or frame.f_globals.get("__name__") == "abc"):
+        frame = frame.f_back
+    if frame is None or frame.f_locals is frame.f_globals or cls.__module__ != frame.f_globals.get("__name__"):
+        return {}
+    return dict(frame.f_locals)

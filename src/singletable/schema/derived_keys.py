@@ -1,0 +1,63 @@
+"""The key texts that an item's attributes make, as the codec writes them: of the primary key, and of each index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from singletable.errors import DeclarationError
+from singletable.schema.key_text import Template
+from singletable.schema.patterns import Captured
+from singletable.tables import TableDefinition
+from singletable.values import Derived, Field, Role
+
+
+def derived_keys(
+    key: Captured,
+    indexes: Mapping[str, Captured],
+    definition: TableDefinition,
+    fields: Mapping[str, Field],
+    roles: Mapping[str, Role],
+) -> Iterator[Derived]:
+    """The key attributes of an item. DeclarationError for a primary key that an item could lack, or that could change.
+
+    An index may be keyed by the table's own key, which is written once.
+    """
+    _check_primary(key, fields, roles)
+    for captured in (key, *indexes.values()):
+        own = () if captured is key else definition.key
+        optional = tuple(sorted(name for name in _names(captured) if fields[name].optional))
+        for attribute, template in zip(definition.index_keys(captured.index), captured.templates, strict=True):
+            if attribute not in own:
+                yield Derived(attribute, _text_writer(template, optional), bool(optional))
+
+
+def _check_primary(key: Captured, fields: Mapping[str, Field], roles: Mapping[str, Role]) -> None:
+    names = sorted(_names(key))
+    optional = next((name for name in names if fields[name].optional), None)
+    if optional is not None:
+        raise DeclarationError(
+            f"{key.shown}: {optional} may be None, and a primary key is always whole", hint="Declare it without None."
+        )
+    changing = next((name for name in names if roles.get(name) in ("expires", "version")), None)
+    if changing is not None:
+        raise DeclarationError(
+            f"{key.shown}: {changing} is {roles[changing]}=True, and a primary key never changes",
+            hint="A count changes with each write, and a time of expiry is kept to the second: use another.",
+        )
+
+
+def _names(captured: Captured) -> set[str]:
+    return {name for template in captured.templates for name in template.names}
+
+
+def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
+    """The function that returns an object's key text, or None if one of the `optional` attributes is None."""
+    write = template.write_of
+    if not optional:
+        return write
+
+    def sparse(entity: Any) -> str | None:
+        return None if any(getattr(entity, name) is None for name in optional) else write(entity)
+
+    return sparse
