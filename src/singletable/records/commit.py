@@ -41,7 +41,7 @@ from singletable.records.read import get_operation
 from singletable.records.unique_guards import Place, guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.write import UNREAD, Moment, Part, Presence, Write
-from singletable.schema.patterns import KeyOf
+from singletable.schema import KeyOf
 
 _PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 _REFUSED = "ConditionalCheckFailed"

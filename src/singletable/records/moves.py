@@ -36,8 +36,8 @@ from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
+from singletable.schema import KeyOf, model_of
+from singletable.schema.models import Model
 
 NEEDED_BY = "a key that was another"
 

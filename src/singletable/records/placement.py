@@ -33,9 +33,8 @@ from singletable.flow import Port, Request
 from singletable.operations import Found, Item, Key, Reader
 from singletable.records.unreadable import OnUnreadable
 from singletable.records.write import Part, Write
+from singletable.schema import KeyOf, Query, Table
 from singletable.schema.models import Model
-from singletable.schema.patterns import KeyOf, Query
-from singletable.schema.table import Table
 
 Place = tuple[str, str]
 Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]

@@ -43,7 +43,6 @@ class HasPatterns(Protocol):
     def __pattern__(cls, name: str) -> Bound[..., Any]: ...
 
 
-# --- what a call of a pattern returns ---------------------------------------------------------------------------------
 class Query(Struct, Generic[E_co], frozen=True, gc=False):
     """The items of one partition, of a table or of one of its indexes, whose sort key lies in a range. A value."""
 
