@@ -1,6 +1,6 @@
 """Records: what is sent for the entities of a schema. Reads, writes, batches, transactions, cursors, checks.
 
-Flows are `async def` over a port; `flows` lists those that the shells run. A read goes from a pattern's value through
+Flows are `async def` over a port; `flows` lists those of the shells. A read goes from a pattern's value through
 `query_request` to `read`; a write from `entity_writes` and `item_writes` (what each verb is) through `send` (one alone)
 or `transactions`. `placement` says what verbs do about items that lie elsewhere, `conditions` holds the write rules.
 Layers above import `singletable.foundation`, and nothing deeper.
@@ -51,7 +51,7 @@ __all__ = [
 
 KINDS.extend((in_two_forms, moving))
 
-# What only tools and tests need.
+# For tools and tests only.
 __getattr__ = late_names(
     __name__,
     check_passes="Layer",

@@ -77,7 +77,7 @@ async def get_at(
     key_at: Callable[[Place], KeyOf[Any]],
     consistent: bool = False,
 ) -> list[T]:
-    """What lies at some places of a table, as a reader makes it, in no order: for flows that know places without keys.
+    """The items at some places of a table, from a reader, in no order: for flows that know places without keys.
     `key_at` makes the keys that `Incomplete` carries."""
     await ready(port, table)
     partition, sort = table.definition.key
@@ -139,7 +139,7 @@ async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
 
 
 async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
-    """Put items as they are, each of another key, without conditions: a copy of what a table held. 25 in a request.
+    """Put raw items, each of another key, without conditions, to copy a table. 25 in a request.
 
     Raises `Incomplete` where the service left some unprocessed after several tries.
     """

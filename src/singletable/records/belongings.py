@@ -1,6 +1,6 @@
 """Belongings: what is erased with a subject. Records and each layer say what that is, and how it goes.
 
-A layer's class offers `belongings()`, as it offers `checks()`. What it finds goes by the layer's own functions, which
+A layer's class offers `belongings()`, as it offers `checks()`. The layer's own functions delete its finds, which
 keep guards, edge sets and contents right.
 """
 
@@ -23,18 +23,18 @@ Place = tuple[str, str]
 
 
 Together = Callable[[Port, "Sequence[Belonging]"], Awaitable[list[bool]]]
-"""Deletes several, and says of each whether it is gone."""
+"""Deletes several; returns True for each that is gone."""
 
 
 class Subject(Struct, frozen=True):
-    """Whose belongings are looked for: an item, by what is known of it."""
+    """An item whose belongings are searched."""
 
     kind: type[Any]
     values: Mapping[str, Any]
     place: Place
 
     def __repr__(self) -> str:
-        """Without the values, as logs show it."""
+        """The form in logs, without the values."""
         return f"<Subject of {self.kind.__name__}>"
 
 
@@ -48,23 +48,23 @@ class Belonging(Struct, frozen=True):
     """One thing that is deleted, or an item that a mention is cleared in."""
 
     kind: str
-    """What it is counted as: the name of its class."""
+    """The name of its class, under which it is counted."""
     place: Place
-    """Where it lies, to be told from others of its kind; the key of its item where it has one."""
+    """The place that identifies it among its kind: the key of its item, if it has one."""
     erase: Callable[[Port], Awaitable[bool]]
-    """Deletes or clears it, on condition of what it was found by. False where that holds no longer."""
+    """Deletes or clears it, on condition that it still belongs to the subject. False if it doesn't."""
     does: Literal["delete", "clear"] = "delete"
     write_units: float = 0.0
     what: str = ""
-    """What is cleared, or goes with it, in words and without values."""
+    """The parts that are cleared, or go with it, in words and without values."""
     subject: Subject | None = None
-    """As whose belongings others are found; None where nothing can refer to it."""
+    """The subject of further belongings; None if nothing can refer to it."""
     together: Together | None = None
-    """Where given, it is deleted with others that have the same one, by one call."""
+    """If given, one call deletes all that have the same one."""
     of: Any = None
-    """What the layer that found it knows it by."""
+    """The layer's own data about it."""
     again: str = ""
-    """By what its layer finds it again where it was half deleted, and nothing refers to it any more."""
+    """The text by which its layer finds it again if it was half deleted, and nothing refers to it any more."""
 
     def __repr__(self) -> str:
         """Without the place, which may name a person."""
@@ -72,7 +72,7 @@ class Belonging(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """What stays, and why a person has to look at it."""
+    """A kind of items that stay, and the reason why a person has to look at them."""
 
     kind: str
     why: str
@@ -80,12 +80,12 @@ class Kept(Struct, frozen=True):
 
 
 class LayerBelongings:
-    """What a layer adds to an erasure. By default nothing."""
+    """A layer's additions to an erasure. By default nothing."""
 
     left_out: tuple[str, ...] = ()
-    """What is not looked for here, in words."""
+    """The parts that are not searched here, in words."""
     references: tuple[Reference, ...] = ()
-    """That items of the layer's own have, besides what their classes declare."""
+    """The references of the layer's own items, in addition to declared ones."""
     kinds: frozenset[type[Any]] = frozenset()
     """The layer's own classes whose items go as any other."""
 
@@ -93,15 +93,15 @@ class LayerBelongings:
         return self
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
-        """What belongs to subjects, besides the items of records. `unreadable` is told of what can't be read."""
+        """The belongings of subjects, without the items of records. `unreadable` is called with unreadable items."""
         return []
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
-        """How an item of one of the layer's classes goes; None for an item that is none of the layer's."""
+        """The belonging for an item of one of the layer's classes; None for any other item."""
         return None
 
     async def again(self, port: Port, text: str) -> Belonging | None:
-        """What was half deleted, by its `again`; None where it is gone, or another layer's."""
+        """The half deleted belonging with this `again`; None if it is gone, or another layer's."""
         return None
 
     def is_left(self, model: Model[Any], item: Item) -> bool:
@@ -110,12 +110,12 @@ class LayerBelongings:
 
 
 class HasBelongings(Protocol):
-    """What an erasure can be given besides a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
+    """A layer that an erasure takes in addition to a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
 
     def belongings(self) -> LayerBelongings: ...
 
 
 def belongings_of(table: Table, layers: Sequence[HasBelongings]) -> list[LayerBelongings]:
-    """Of the table's own layer, and of those that an erasure was given."""
+    """The belongings of the table's own layer, and of the layers that an erasure was given."""
     own = table.belongings()
     return [*([] if own is None else [own]), *(layer.belongings() for layer in layers)]

@@ -44,9 +44,9 @@ async def read_both(
     port: Port, query: Query[Any], after: Key | None, limit: int | None, unreadable: OnUnreadable = None
 ) -> Found[Any]:
     """Up to `limit` items after a position, or two pages of up to 1 MB. Two requests, unless a filter leaves out most.
-    What can't be read has no place under the new key; where a page ends before it, it is told again with the next one.
+    An unreadable item has no place under the new key; if a page ends before it, the next page reports it again.
 
-    Units as for two queries, of which the one under the new key is consistent.
+    Units as for two queries; the one under the new key is consistent.
     """
     model, now = query.model, port.now()
     old_part, new_part = (prepare_query(part, now) for part in query.parts)

@@ -1,7 +1,7 @@
 """Checks the invariants of records, a page of items at a time. It reads only.
 
 * every item has a declared type and a known schema version, and can be read
-* its primary key and its index keys are those that its attributes make
+* its primary key and its index keys match its attributes
 * every unique value has its guard, and every guard its owner
 * a copy of another entity's attribute is not behind it
 * each index holds what is declared
@@ -38,7 +38,7 @@ from singletable.tables import describe_indexes, smaller_indexes
 
 
 def passes(table: Table, layers: Sequence[Layer] = ()) -> list[Pass]:
-    """What the check of a table reads: all items once, and what its layers keep besides."""
+    """The passes of the check of a table: all items once, and the other items of its layers."""
     return passes_of(table, RecordCheck(table), layers)
 
 
@@ -50,7 +50,7 @@ def items_of(table: Table) -> ItemPass:
 
 
 class RecordCheck(ItemCheck):
-    """What is wrong with items as records, whatever layer wrote them."""
+    """The check of items as records, whatever layer wrote them."""
 
     repairs = frozenset({"copy.behind", "guard.missing", "guard.orphan", "index-key.stale"})
 

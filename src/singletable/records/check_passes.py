@@ -1,4 +1,4 @@
-"""What a check reads: passes over a table, over an index, or over what a layer keeps elsewhere.
+"""The passes of a check: over a table, over an index, or over a layer's items elsewhere.
 
 Each pass is read in segments, a page of each at a time. A page's findings depend on that page and on the items that it
 names, so nothing is kept in memory between two pages but the positions and a few counts.
@@ -31,13 +31,13 @@ class Repair:
     """A write that mends a finding, conditional on everything that it was decided from."""
 
     what: str
-    """What is written, without values."""
+    """The write in words, without values."""
     apply: Callable[[Port], Awaitable[bool]]
-    """Sends it; False where an item is no longer as it was read."""
+    """Sends it; False if an item was changed since it was read."""
 
 
 async def commit_repair(port: Port, writes: Sequence[GuardedWrite]) -> bool:
-    """Send the writes of a repair as one transaction; False where an item is no longer as it was read."""
+    """Send the writes of a repair as one transaction; False if an item was changed since it was read."""
     try:
         await commit(port, writes, needed_by="a repair")
     except TransactionCancelled:
@@ -46,39 +46,39 @@ async def commit_repair(port: Port, writes: Sequence[GuardedWrite]) -> bool:
 
 
 class Found(Struct, frozen=True):
-    """A finding that is still there, and its repair; None where a person has to decide."""
+    """A finding that persists, and its repair; None if a person has to decide."""
 
     repair: Repair | None
 
 
 class ItemCheck(ABC):
-    """What one layer finds wrong with a page of items."""
+    """One layer's check of a page of items."""
 
     repairs: frozenset[str] = frozenset()
     """The codes of findings that may have a repair."""
     looks_twice: bool = False
-    """Whether `findings` has looked again at what it returns. Else that is done for it, item by item."""
+    """Whether `findings` has verified its result by a second look. Otherwise its caller does, item by item."""
     page: int = PAGE
     """Most items at once: fewer where one may take many requests."""
 
     @abstractmethod
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
-        """The findings of these items. What they name is read consistently."""
+        """The findings of these items. Referenced items are read consistently."""
 
     async def end(self, port: Port) -> list[Finding]:
-        """What is wrong with the table itself. Not called for a sample."""
+        """The findings of the table itself. Not called for a sample."""
         return []
 
     async def page_findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
-        """The findings of a page of all items; what only all of them tell is left to a later pass."""
+        """The findings of a page of all items. A later pass finds the ones that need all items."""
         return await self.findings(port, items)
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
-        """What a later pass compares with: numbers that are added up over the pages."""
+        """Numbers for a later pass to compare with, added up over the pages."""
         return {}
 
     async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
-        """The repair of a finding of an item as it was just read; None where a person has to decide."""
+        """The repair of a finding of an item that was just read; None if a person has to decide."""
         return None
 
 
@@ -88,15 +88,15 @@ class Pass(ABC):
     table: Table
     name: str
     sampling: Literal["parts", "whole", "none"] = "parts"
-    """How a sample reads it: some parts of a scan; all, as it is small; or not at all, as a part tells nothing."""
+    """The reading of a sample: some parts of a scan; all, as it is small; or nothing, as a part proves nothing."""
     is_sample: bool = False
     not_sampled: str = ""
-    """What a sample can't tell, in words; empty where it tells everything."""
+    """The checks that a sample omits, in words; empty if it has all."""
     repairs: frozenset[str] = frozenset()
     """The codes of its findings that the repairs of the table's items mend."""
 
     def segments(self, at_once: int) -> int:
-        """The number of disjoint segments, of which so many are read at once."""
+        """The number of disjoint segments; `at_once` of them are read together."""
         return at_once
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Pass(ABC):
         """The next page of each segment: one round trip."""
 
     def read_units(self, bytes: int, of_indexes: Mapping[str, int]) -> float:
-        """What reading all of it takes, by the sizes of the table and its indexes."""
+        """The units to read all of it, by the sizes of the table and its indexes."""
         return 0.0
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
@@ -114,33 +114,33 @@ class Pass(ABC):
         return {}
 
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
-        """What is known when all has been read. Not called for a sample."""
+        """The findings after all has been read. Not called for a sample."""
         return []
 
 
 class Layer(Protocol):
-    """What a check can be given besides a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
+    """A layer that a check takes in addition to a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
 
     def checks(self) -> LayerChecks:
-        """What the layer checks of a table."""
+        """The layer's checks of a table."""
         ...
 
 
 class LayerChecks(Struct, frozen=True):
-    """What a layer adds to the check of its table."""
+    """A layer's additions to the check of its table."""
 
     table: Table
     items: tuple[ItemCheck, ...] = ()
     passes: tuple[Pass, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What can't be checked here, in words."""
+    """The checks that are not possible here, in words."""
 
     def checks(self) -> LayerChecks:
         return self
 
 
 async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Place, Item]:
-    """Those of the items that are there, read consistently, 100 in a request, 1,600 in a round trip."""
+    """The existing items at some places, read consistently, 100 in a request, 1,600 in a round trip."""
     partition, sort = table.definition.key
     keys: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in dict.fromkeys(places)]
     found: dict[Place, Item] = {}
@@ -153,8 +153,8 @@ async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Pl
 
 
 async def partition_items(port: Port, table: Table, index: str | None, text: str) -> list[Item]:
-    """The items of a partition, read consistently; of an index's, as they are in the table now. A request a page, and
-    of an index `items_at`."""
+    """The items of a partition, read consistently; for an index, read again from the table. A request a page, and for
+    an index `items_at`."""
     definition = table.definition
     partition, _ = definition.key if index is None else definition.index_keys(index)
     found: list[Item] = []
@@ -215,7 +215,7 @@ class ItemPass(Pass):
         return list(dict.fromkeys(told))
 
     async def _twice(self, port: Port, check: ItemCheck, items: Sequence[Item]) -> list[Finding]:
-        """What is found twice: an item with findings is read again, so that a write in between is not a finding."""
+        """The findings of two readings: an item with findings is read again, so that a write in between is not one."""
         found = await (check.findings if self.is_sample else check.page_findings)(port, items)
         if not found or check.looks_twice:
             return found
@@ -230,7 +230,7 @@ class ItemPass(Pass):
         return [finding for check in self.checks for finding in await check.end(port)]
 
     async def find_again(self, port: Port, item: Item, finding: Finding) -> Found | None:
-        """The repair of a finding of an item as it is now; None where there is no such finding any more."""
+        """Read an item again, and return the repair of its finding; None if the finding is gone."""
         for check in self.checks:
             if finding.code in check.repairs:
                 told = await check.findings(port, [item])
@@ -240,7 +240,7 @@ class ItemPass(Pass):
 
 
 class WholePass(Pass):
-    """What is small, and is checked in one go."""
+    """A small part that is checked in one go."""
 
     sampling = "whole"
 
@@ -258,7 +258,7 @@ class WholePass(Pass):
 
 
 def passes_of(table: Table, records: ItemCheck, layers: Sequence[Layer]) -> list[Pass]:
-    """The passes of a table's check: all items once, then what the layers read besides."""
+    """The passes of a table's check: all items once, then the further passes of the layers."""
     parts: list[Any] = [table.checks(), *(layer.checks() for layer in layers)]
     found = [part for part in parts if part is not None]
     return [

@@ -33,12 +33,12 @@ from singletable.tables import describe
 
 
 class CheckState(Struct, frozen=True, rename={"segments": "lanes"}):
-    """How far a check has come."""
+    """The progress of a check."""
 
     over: int = 0
     """Passes that are over."""
     segments: tuple[ScanSegment, ...] | None = None
-    """The segments of the next pass that are not over; None where it has not begun."""
+    """The unfinished segments of the next pass; None if it has not begun."""
     counts: dict[str, int] = {}
     seen: int = 0
     """Items and rows that were read."""
@@ -48,7 +48,7 @@ class CheckState(Struct, frozen=True, rename={"segments": "lanes"}):
 
 
 class CheckRound(Struct, frozen=True):
-    """One round of a check: its findings, and how far the check has come with it."""
+    """One round of a check: its findings, and the progress after it."""
 
     table: Table
     part: str
@@ -56,7 +56,7 @@ class CheckRound(Struct, frozen=True):
     findings: list[Finding]
     state: CheckState
     repaired: list[Repaired] | None = None
-    """What became of each finding; None where repairs are not asked for."""
+    """The outcome of each finding; None without repairs."""
 
     @property
     def seen(self) -> int:
@@ -79,13 +79,13 @@ OnRound = Callable[[CheckRound], object]
 
 
 class CheckOptions(Struct, frozen=True):
-    """How much is read, and how much of it at once. InvalidRequest for what can't be."""
+    """The extent of a check, and the parts read at once. Raises InvalidRequest for invalid values."""
 
     segments: int = 4
     sample: float | None = None
     """The part of each table that is read, above 0 and below 1; None for all of it."""
     seed: int = 0
-    """Which part that is."""
+    """Selects the part."""
 
     def __post_init__(self) -> None:
         check_segments(self.segments)
@@ -182,7 +182,7 @@ def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[ScanSegme
 
 
 def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
-    """The passes that a sample reads, and what it can't tell, in words."""
+    """The passes that a sample reads, and the checks that it omits, in words."""
     unsure = [each.not_sampled for each in passes if each.not_sampled]
     for each in passes:
         each.is_sample = True

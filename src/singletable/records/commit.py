@@ -48,7 +48,7 @@ _REFUSED = "ConditionalCheckFailed"
 
 
 class Failure(Struct, frozen=True):
-    """One operation because of which the transaction failed. `number` counts from 1, in the caller's order."""
+    """One operation that made the transaction fail. `number` counts from 1, in the caller's order."""
 
     number: int
     verb: str
@@ -63,7 +63,7 @@ class Failure(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """Where it happened, for developers."""
+        """The place of the failure, for developers."""
         return f"{self.key.shown}{f' where {self.condition}' if self.condition else ''}"
 
     def __str__(self) -> str:
@@ -88,8 +88,8 @@ async def commit(
     """Send a transaction. One request; one more round trip if a write needs values that were not given.
 
     TransactionCancelled names the operations that failed and why. InvalidRequest and TooLarge are raised before
-    anything is sent, and NotSupported where the engine is known to have no transactions. Returns the items that had to
-    be read, by the number of their write; `read` has those that were read before.
+    anything is sent, and NotSupported if the engine is known to lack transactions. Returns the items that had to be
+    read, by the number of their write; `read` has the ones that were read before.
     """
     writes = list(_merged(pending))
     if not writes:
@@ -116,7 +116,7 @@ class Commit:
     foreign: set[Place] = field(default_factory=set[Place])
     """Guards to be given up that belong to other items: the items may go without them."""
     elsewhere: dict[int, Any] = field(default_factory=dict[int, Any])
-    """What lies in the other places of items, where it was found."""
+    """The items found in other places, by the number of their write."""
     brought: set[int] = field(default_factory=set[int])
     """The writes whose items were looked for in their other places."""
 
@@ -192,7 +192,7 @@ class Commit:
             yield PlannedAction(claims[id(claim)][0], Part(action, claim.refusal), False, given_up)
 
     def _companions(self) -> Iterator[PlannedAction]:
-        """The actions in the places where items may lie besides their keys: one for each such place."""
+        """The actions in the other places where items may lie: one for each such place."""
         actions: dict[tuple[str, str, str], PlannedAction] = {}
         for number, write in enumerate(self.writes):
             companion = placement_of(write.model).companion
@@ -205,7 +205,7 @@ class Commit:
         return iter(actions.values())
 
     async def _bring(self, number: int) -> bool:
-        """Bring a write's item under its key, if it may lie elsewhere. False where that was done before."""
+        """Bring a write's item under its key, if it may lie elsewhere. False if that was done before."""
         bring = placement_of(self.writes[number].model).bring
         if bring is None or number in self.brought:
             return False

@@ -13,7 +13,7 @@ delete  missing, other type, expired: None. Version: compared when given. Unique
 write_many  refused for entities with a version or unique attributes, and for overlap="guard". Answer lost: repeated.
 
 An item without a type attribute is of another type, and an expired item of another type is not absent.
-A repeat that meets a refused condition after a lost answer can't tell its own effect from another writer's, unless
+A repeat whose condition is refused after a lost answer can't distinguish its own effect from another writer's, unless
 the item carries its write id: OutcomeUnknown.
 """
 
@@ -40,7 +40,7 @@ from singletable.schema.models import Model
 from singletable.values import Field
 
 TRIES = 20
-"""How often a write is planned again because an item changed after it was read."""
+"""The number of times that a write is planned because an item changed after it was read."""
 
 
 def check_verb(model: Model[Any], verb: str) -> None:

@@ -31,8 +31,8 @@ class CopyWriter:
         return copied_version(self.holder, self.source)
 
     async def update(self, port: Port, key: Any, source: Any, is_another: bool) -> bool:
-        """Whether the copy was written: not where it is newer, or right, or its holder is deleted or has another source
-        by now."""
+        """Write the copy. Returns False if it is newer, or right, or its holder is deleted or has another source
+        meanwhile."""
         return await self._write(port, key, source, self.condition(source, is_another))
 
     async def update_read(self, port: Port, holder: Any, source: Any) -> bool:
@@ -71,7 +71,7 @@ class CopyWriter:
         return both(self._names(source), attr(self.version) == known)
 
     def _names(self, source: Any) -> Condition | None:
-        """The holder names this source. None where its key says so, which never changes."""
+        """A condition that the holder names this source. None if its key does, which never changes."""
         held: Condition | None = None
         for name in sorted(self.naming):
             held = both(held, attr(getattr(self.holder, name)) == getattr(source, name))
@@ -116,7 +116,7 @@ def key_from(kind: type[Any], item: Any) -> Any:
 
 
 def count_of(source: Any) -> int:
-    """The version of a source: how often it was written."""
+    """The version of a source: the number of its writes."""
     counter = model_for(source).counter
     assert counter is not None
     return int(getattr(source, counter.name))

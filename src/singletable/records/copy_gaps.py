@@ -36,8 +36,8 @@ class _Copy(Struct, frozen=True):
 
 
 async def write_copies(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, bool]:
-    """By item: True where its copies are right now, False where it is to be looked at again. Those that take more than
-    an update are not among them. A read of each source, a hundred in a request, and a write for each item."""
+    """Write copies. Returns by item: True if its copies are right, False if it must be checked again. Copies that take
+    more than an update are left out. A read of each source, a hundred in a request, and a write for each item."""
     held = {place_in(table, item): _copies_in(table, item) for item in items}
     asked = [each.source for copies in held.values() for each in copies]
     sources = await patiently(port, partial(items_at, port, table, asked))
@@ -65,7 +65,7 @@ def _copies_in(table: Table, item: Item) -> list[_Copy]:
 
 
 def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any] | None:
-    """None where the copy is right, or where it takes more than an update."""
+    """The update of a copy; None if it is right, or takes more than an update."""
     try:
         source: Any = None if stored is None else model_of(copy.writer.source).load(stored)
         if source is None or not copy.writer.differs(copy.holder, source):
@@ -82,7 +82,7 @@ def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any]
 
 
 class _TryCopy(Struct, frozen=True):
-    """An update of a copy: False where its condition failed, or where the item has other copies that are behind."""
+    """An update of a copy: False if its condition failed, or the item has other copies that are behind."""
 
     update: UpdateItem[Any]
     is_all: bool

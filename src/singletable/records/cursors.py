@@ -29,7 +29,7 @@ _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _HEAD_BYTES = 1 + _KEY_ID_BYTES
 _LONGEST = 20_000
-"""The longest cursor, of an index: four key texts, 6,144 bytes, up to twice as many in JSON, a third more in base64."""
+"""The longest cursor, of an index: four key texts, 6,144 bytes, up to double in JSON, a third more in base64."""
 DEFAULT_LIFETIME_SECONDS = 24 * 3600.0
 
 Binding = tuple[str, ...]
@@ -47,7 +47,7 @@ class CursorSeal:
         self.lifetime_seconds = lifetime_seconds
 
     def check_cipher(self) -> None:
-        """Raises NotConfigured where there are keys and nothing to seal with, before the first page."""
+        """Raise NotConfigured, before the first page, if keys are given but the cipher is not installed."""
         if self._keys and find_spec("nacl") is None:
             _cipher(next(iter(self._keys.values())))
 
@@ -110,7 +110,7 @@ def _bound(binding: Binding) -> bytes:
 
 
 def _unsealed(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
-    """What a nonce and a text say; None where they were not sealed with this key and binding."""
+    """The plain text of a nonce and a sealed text; None if they were not sealed with this key and binding."""
     cipher = _cipher(key)
     from nacl.exceptions import CryptoError  # noqa: PLC0415 as in `_cipher`
 
@@ -123,7 +123,7 @@ def _unsealed(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
 
 
 def _cipher(key: bytes) -> Aead:
-    """XChaCha20-Poly1305, by libsodium. NotConfigured where the extra is not installed."""
+    """XChaCha20-Poly1305, by libsodium. NotConfigured if the extra is not installed."""
     try:
         from nacl.secret import Aead  # noqa: PLC0415 at the first cursor, not at every import
     except ModuleNotFoundError as error:

@@ -82,7 +82,7 @@ class EntityWrite(Write):
         return uniques_moved(self.model, current, stored, now)
 
     def with_update(self, update: Write) -> Write | None:
-        """The write of the entity as it is after the update."""
+        """The write of the entity after the update."""
         if update.where is not None or update.expected not in (None, self.count):
             return None
         after = applied(self.model, self.entity, update.updates)

@@ -51,7 +51,7 @@ class Explained:
 
     @property
     def conditions(self) -> str:
-        """Of a query: its conditions, with the names of attributes and without values."""
+        """The conditions of a query, with the names of attributes and without values."""
         names: dict[str, str] = self.body.get("ExpressionAttributeNames", {})
         given = [self.body[name] for name in ("KeyConditionExpression", "FilterExpression") if name in self.body]
         return _PLACEHOLDER.sub(lambda found: names.get(found[0], found[0]), "; filter: ".join(given))
@@ -92,7 +92,7 @@ def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
         action: Any = part.action
         return [_explained(action.request(), None, _WRITE_COST)]
     first = f"sent first, for {', '.join(sorted(needed))}: {_read_cost(True, 'the item')}"
-    then = f"{_WRITE_COST}; on condition that they are as they were read"
+    then = f"{_WRITE_COST}; on condition that they are unchanged since"
     operation = "TransactWriteItems" if write.touches_uniques else "UpdateItem"
     return [
         _explained(get_operation(key, consistent=True).request(), None, first),

@@ -37,13 +37,13 @@ Outcome = Literal["mended", "mendable", "gone", "kept", "contended"]
 
 
 class Repaired(Struct, frozen=True):
-    """What became of a finding.
+    """The outcome of a finding.
 
-    `mended`: it was written, and the finding is gone. `mendable`: it would be written. `gone`: there is no such finding
-    any more. `kept`: a person has to decide. `contended`: other writers were first, each of 20 times.
+    `mended`: it was written, and the finding is gone. `mendable`: it would be written. `gone`: the finding is gone
+    already. `kept`: a person has to decide. `contended`: other writers were first, each of 20 times.
     """
 
     finding: Finding
     outcome: Outcome
     what: str = ""
-    """What was written, or would be, without values."""
+    """The write, or the planned write, without values."""

@@ -64,7 +64,7 @@ async def _make(port: Port, table: Table) -> None:
 
 
 async def _add_indexes(port: Port, definition: TableDefinition, missing: AbstractSet[str]) -> None:
-    """Items that are there have no keys of a new index: a query of it would find none of them, without an error."""
+    """Add indexes. Existing items lack the keys of a new index: a query of it would silently miss them."""
     for name in missing:
         await add_index(port, definition, name)
     if missing and not await is_empty(port, definition):

@@ -116,7 +116,7 @@ async def check_layers(port: Port, layers: Sequence[Layer]) -> list[Finding]:
 
 
 def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> tuple[list[Pass], list[str]]:
-    """What the check of a table reads; and of a sample, what it can't tell, in words."""
+    """The passes of the check of a table; for a sample also the omitted checks, in words."""
     from singletable.records import check as records  # noqa: PLC0415  as above
     from singletable.records import check_run as runs  # noqa: PLC0415  as above
 
@@ -156,14 +156,14 @@ async def repair(port: Port, table: Table, findings: Sequence[Finding], *, dry_r
 
 
 def gaps_of(table: Table) -> ItemPass | None:
-    """What finds the gaps of a table's items; None where they can have none."""
+    """The pass that finds the gaps of a table's items; None if they can't have any."""
     from singletable.records import gaps  # noqa: PLC0415  as above
 
     return gaps.finder_of(table) if gaps.has_gaps(table) else None
 
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
-    """What these items lack outside of themselves: guards, copies, edge sets."""
+    """The missing parts of these items: guards, copies, edge sets."""
     from singletable.records import gaps  # noqa: PLC0415  as above
 
     return await gaps.find_gaps(port, checks, items)

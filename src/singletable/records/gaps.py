@@ -34,14 +34,14 @@ _TRIES = 20
 
 
 class GapsFilled(Struct, frozen=True):
-    """What became of the gaps of some items."""
+    """The outcome for the gaps of some items."""
 
     written: int = 0
     """Items that lack nothing any more."""
     contended: int = 0
     """Items that other writers changed each of 20 times."""
     left: tuple[Finding, ...] = ()
-    """What can't be written: `guard.taken`, where another item has the value; and what takes a decision of a person."""
+    """The gaps that can't be filled: `guard.taken`, if another item has the value; and ones that a person decides."""
 
 
 def has_gaps(table: Table) -> bool:
@@ -54,7 +54,7 @@ def finder_of(table: Table) -> ItemPass:
 
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
-    """What these items lack. Reads the guards of their unique values, the sources of their copies, a node's edges."""
+    """The gaps of items. Reads the guards of their unique values, the sources of their copies, a node's edges."""
     at_once, found = _AtOnce(port), list[Finding]()
     for check in checks.checks:
         if FILLED & check.repairs and (own := _with_gaps(checks.table, check, items)):
@@ -97,7 +97,7 @@ def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
 
 
 async def _put_guards(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, bool | Finding]:
-    """By item: True where it has its guards, False where it is to be looked at again, or why it can't have them."""
+    """Put guards. Returns by item: True with its guards, False if it must be checked again, or the finding."""
     sent = [(item, guards_sent(table, item, port.now())) for item in items]
     tried = [_TryGuards(table, item, actions) for item, actions in sent if actions]
     outcomes = await patiently(port, partial(port.send_all, tried))
@@ -105,7 +105,7 @@ async def _put_guards(port: Port, table: Table, items: Sequence[Item]) -> dict[P
 
 
 async def _mend(port: Port, checks: ItemPass, item: Item, finding: Finding) -> bool | Finding:
-    """False where a repair was written, so that the item is looked at again; the finding where there is no repair."""
+    """Write a repair. Returns False if it was written: the item is checked again; else the finding."""
     for check in checks.checks:
         if finding.code in check.repairs and (mend := await check.repair(port, item, finding)) is not None:
             await mend.apply(port)
@@ -140,7 +140,7 @@ class _AtOnce(WrappedPort):
 
 
 class _TryGuards(Struct, frozen=True):
-    """The guards of one item: True where they are put, False where the item has changed, else who has the value.
+    """The guards of one item: True if they are put, False if the item has changed, else the owner of the value.
 
     It may be repeated: a guard that is the item's already is put again.
     """
@@ -176,7 +176,7 @@ class _TryGuards(Struct, frozen=True):
 
 
 def _taken_by(table: Table, type_name: str, guard: Any) -> str:
-    """With the other's key, without what is personal in it: a finding's text is printed as it is."""
+    """The text of a finding, with the other's key without personal parts: it is printed unchanged."""
     what = "another item has one of its unique values"
     if not guard:
         return what

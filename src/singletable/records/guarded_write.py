@@ -61,7 +61,7 @@ def check_if(key: KeyOf[Any], condition: Condition | None) -> CheckItem:
 
 
 class TryWrite(Struct, frozen=True):
-    """A write as a request of its own, whose answer is whether it was done: False where its condition fails."""
+    """A write as a request of its own. Returns True if it was done, False if its condition failed."""
 
     write: PutItem | UpdateItem[Any] | DeleteItem[Any]
 

@@ -1,7 +1,7 @@
 """Moves an item from the key that its class had before to the one that it has: `@app.key(was=old_key)`.
 
-A move is one transaction: the item is put under its new key if nothing lies there, deleted under the old one if it is
-as it was read, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even
+A move is one transaction: the item is put under its new key if nothing lies there, deleted under the old one if it has
+not changed, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even
 one of a program that knows only the old key, and no reader sees the item twice or not at all.
 
 `old_keys` says when a verb moves an item; `migrations` moves the rest.
@@ -45,7 +45,7 @@ NEEDED_BY = "a key that was another"
 class Outcome(Enum):
     DONE = auto()
     CHANGED = auto()
-    """Another writer was first: the item under the old key is no longer as it was read."""
+    """Another writer was first: the item under the old key has changed."""
     TWICE = auto()
     """Another item lies under the new key."""
 
@@ -58,17 +58,17 @@ class Move(Struct, frozen=True):
     put: PutItem
     delete: DeleteItem[Any]
     claims: tuple[tuple[Claim, Action], ...] = ()
-    """Of each unique value, what changes the owner in its guard."""
+    """The change of the owner in each unique value's guard."""
 
     def actions(self) -> list[Action]:
         return [self.put, self.delete, *(action for _, action in self.claims)]
 
 
 def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
-    """What moves an item to the key of its class, in the current schema version; None if it lies there. `model` is that
-    of the table where the item lies.
+    """The move of an item to the key of its class, in the current schema version; None if it lies there. `model` is
+    that of the table where the item lies.
 
-    Raises Corrupt where the item can't be read, InvalidValue where it has no place under the new key, TooLarge, and
+    Raises Corrupt if the item can't be read, InvalidValue if it has no place under the new key, TooLarge, and
     InvalidRequest for more attributes than a condition can compare.
     """
     entity = model.load(stored)
@@ -111,9 +111,9 @@ def _claims(
 
 
 class TryMove(Struct, frozen=True):
-    """A move as one request, whose refusal is an outcome and no error. NotUnique where a guard is another item's.
+    """A move as one request. A refusal is a normal outcome. Raises NotUnique if a guard is another item's.
 
-    It may be repeated: what is no longer under the old key as it was read is not moved again.
+    It may be repeated: an item that has left the old key, or changed there, is not moved again.
     """
 
     move: Move
@@ -150,7 +150,7 @@ class TryMove(Struct, frozen=True):
 
 
 async def read_old(port: Port, key: KeyOf[Any]) -> Item | None:
-    """What lies under the key that an item of this key had before. One request; a unit for each 4 KB."""
+    """Read the item under the key that an item of this key had before. One request; a unit for each 4 KB."""
     model = key.model
     return await port.send(GetItem(model.before.table.name, model.key_item(model.old_key(key)), RAW, consistent=True))
 
@@ -159,7 +159,7 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
     """Move the item of a key to it, if it lies under the old one. One request where it does not, two where it does.
 
     Returns what lies under the old key still, because another item lies under the new one; else None.
-    TransactionConflict where other writers change the item each time.
+    Raises TransactionConflict if other writers change the item each time.
     """
     model = key.model
     port.traits.check("transactions", NEEDED_BY)
@@ -181,7 +181,7 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
 
 
 async def remove_old(port: Port, key: KeyOf[Any]) -> None:
-    """Before an item is deleted under its key: move it there, or delete what lies under the old key beside it."""
+    """Before an item is deleted under its key: move it there, or delete its twin under the old key."""
     for _ in range(TRIES):
         twice = await settle(port, key)
         if twice is None:
@@ -198,7 +198,7 @@ def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadab
     """The entity of an item if it is the one of a key, under whichever of its two keys it lies; None for another's.
     `lies_in` is the model of the table where the item lies: that of the key, or the one `before`.
 
-    Without `unreadable`, raises Corrupt where the item can't be read.
+    Without `unreadable`, raises Corrupt if the item can't be read.
     """
     entity = load_or_tell(lies_in, item, unreadable, "TransactGetItems")
     return entity if entity is not None and key.model.place_of(entity) == (key.partition, key.low) else None

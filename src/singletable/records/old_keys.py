@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def moving(model: Model[Any], placement: Placement) -> Placement:
-    """The placement of a class with `was=`, of which the given one is that of items that lie under their key."""
+    """The placement of a class with `was=`, from the placement of items that lie under their key."""
     if model.key.was is None:
         return placement
     return replace(
@@ -98,7 +98,7 @@ async def find_many(
     found: dict[Place, Any],
     unreadable: OnUnreadable,
 ) -> None:
-    """Add the items that lie under the keys that their classes had before, and those that have left them meanwhile.
+    """Add the items that lie under the keys that their classes had before, and the ones that have left them meanwhile.
 
     Two round trips more where something is missing under its key: the old keys consistently, then what is missing
     there under the new keys again.
@@ -158,7 +158,7 @@ def companion(write: Write, stored: Any) -> tuple[KeyOf[Any], Part] | None:
 
 
 async def after_companion(port: Port, write: Write, stored: Item | None, now: float) -> Any:
-    """What is known of the old key after a companion was refused, to plan the write with again: see `companion`.
+    """The knowledge of the old key after a companion was refused, to plan the write with again: see `companion`.
 
     Moves the item where the write's own condition is about it. Raises AlreadyExists for a create.
     """

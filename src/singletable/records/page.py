@@ -52,7 +52,7 @@ class Page(Sequence[T_co]):
 
     @property
     def position(self) -> Position | str | None:
-        """Where the next page begins; a page that was read from JSON has the cursor itself."""
+        """The start of the next page; a page that was read from JSON has the cursor itself."""
         return self._position
 
     @property

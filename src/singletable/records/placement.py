@@ -1,24 +1,24 @@
-"""Where the items of a class lie, and what each verb does about it.
+"""The places of a class's items, and the work of each verb for them.
 
 Most classes are plain: an item lies under its key, in one form, in the table of its class. Others have items that lie
 elsewhere as well:
 
-    plain           under the key                                        no hook: the verb's own flow is all that runs
+    plain           under the key                                        no hook: only the verb's own flow runs
     moving          under the key, or the one that the class had before,  `old_keys`, for `@table.key(was=...)`
                     in the same table or in another
     in two forms    under the key, in an older schema version's form too  `two_forms`, for `stored_as=...`
 
-A placement is a value with a hook for each question that verbs ask; None where the answer is the plain one. It is
-chosen once for each class. Flows ask it and not the declaration, so a further kind of place is a module beside these
-two, and its name in `KINDS`:
+A placement is a value with a hook for each question that verbs ask; None stands for the plain answer. It is chosen once
+for each class. Flows ask it and not the declaration, so a further kind of place is one more module, and its name in
+`KINDS`:
 
     alone = placement_of(write.model).send or send_at_its_key
 
 Each hook's promise, for whoever adds a placement:
 
-* What two places show of one item is one item: the verbs' rules hold for it, as for an item of a plain class.
+* An item in two places is one item: the verbs' rules hold for it, as for an item of a plain class.
 * No writer loses an update while an item changes its place; a reader sees it once.
-* A hook sends nothing where the plain flow has found the item: what it costs is in docs/reference/write-rules.md.
+* A hook sends nothing if the plain flow has found the item: its cost is in docs/reference/write-rules.md.
 """
 
 from __future__ import annotations
@@ -44,44 +44,44 @@ FindMany = Callable[
 
 
 class Placement(Struct, frozen=True, kw_only=True):
-    """What the verbs do about the items of a class that lie elsewhere. By default nothing."""
+    """The verbs' hooks for the items of a class that lie elsewhere. By default nothing."""
 
     # --- reads
     find: Callable[[Port, KeyOf[Any], OnUnreadable], Awaitable[Any]] | None = None
     """`get`: the entity of a key under which nothing lies, or None."""
     find_many: FindMany | None = None
-    """`get_many`: adds what lies elsewhere to what was found under the keys. One call for the keys of a table."""
+    """`get_many`: adds the items from elsewhere to the ones found under the keys. One call for the keys of a table."""
     read_parts: Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[Found[Any]]] | None = None
     """`page`, `iter`, `all`: the next items of a query that has parts, merged in the order of its key."""
     explain_find: Callable[[KeyOf[Any]], tuple[Request, str]] | None = None
     """`explain`: the request of `find`, and its cost."""
     whole_only: str = ""
-    """The declaration because of which a part of an item can't be read."""
+    """The declaration that forbids reading a part of an item."""
     elsewhere: str = ""
-    """The declaration of the other place, where a query of several classes and a batch of writes can't reach it."""
+    """The declaration of the other place, if a query of several classes and a batch of writes can't reach it."""
 
     # --- writes
     send: Send | None = None
-    """A write alone: sends it with whatever has to go before it, with it or after it."""
+    """Sends a write alone, with the requests that must go before it, with it or after it."""
     check_in_transaction: Callable[[Write], None] | None = None
     """Raises InvalidRequest for a write that can't be a part of a transaction."""
     companion: Callable[[Write, Any], tuple[KeyOf[Any], Part] | None] | None = None
     """The action in the other place that goes with a write in its transaction, from what is known to lie there."""
     after_companion: Callable[[Port, Write, Item | None, float], Awaitable[Any]] | None = None
-    """What is known of the other place after a companion was refused."""
+    """The knowledge of the other place after a companion was refused."""
     bring: Callable[[Port, KeyOf[Any]], Awaitable[object]] | None = None
     """Brings an item that lies elsewhere under its key, before a write that needs it there is repeated."""
     needed_by: str = "exactly_once"
-    """Why a write alone is a transaction."""
+    """The reason why a write alone is a transaction."""
 
 
 PLAIN = Placement()
 
 
 Kind = Callable[[Model[Any], Placement], Placement]
-"""A kind of placement: from that of a class without it to that of the class, which is the same where it has none."""
+"""A kind of placement: turns the placement of a class without it into the class's own, or returns it unchanged."""
 KINDS: list[Kind] = []
-"""The kinds that there are, the inner one first. They send by flows that ask for a placement, so they can't be imported
+"""The kinds of placement, the inner one first. They send by flows that ask for a placement, so they can't be imported
 here: the package puts them in when it is imported."""
 
 

@@ -39,7 +39,7 @@ class PreparedQuery(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """What it is called in errors."""
+        """The name in errors."""
         return f"Query of {self.query.captured.shown}"
 
     def operation(self, after: Key | None, limit: int | None) -> Query[Any]:
@@ -94,7 +94,7 @@ def _models(query: PatternQuery[Any]) -> Models:
 
 
 def _check_moving(query: PatternQuery[Any], models: Models) -> None:
-    """Raises InvalidRequest for a partition of several classes of which one's items may lie under another key still."""
+    """Raise InvalidRequest for a partition of several classes if items of one may still lie under another key."""
     moving = next((model for model in models if placement_of(model).elsewhere), None)
     if moving is not None and query.index is None:
         raise InvalidRequest(

@@ -168,7 +168,7 @@ async def read_all(
 
 
 def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[int, Key | None]:
-    """Where each part of a scan begins: of all `segments` parts, or of one. InvalidRequest for a part that is none.
+    """The start of each part of a scan: all `segments` parts, or one. Raises InvalidRequest for an invalid part.
 
     Part n of the table that a class's items move from is ~n.
     """
@@ -230,7 +230,7 @@ def scan_operation(
 
 
 def _look(prepared: PreparedQuery, wanted: int) -> int:
-    """How many items to read for `wanted` results: more with a filter, to save round trips."""
+    """The number of items to read for `wanted` results: more with a filter, to save round trips."""
     wanted = min(wanted, _LARGEST_LIMIT)
     return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
 

@@ -33,7 +33,7 @@ def place_in(table: Table, item: Item | Key) -> Place:
 
 def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *, tells: bool = False) -> Reader[Any]:
     """The reader of these classes' items, whole or with some attributes only. One that `tells` makes an Unreadable of
-    what it can't read."""
+    an item that it can't read."""
     if len(kinds) == 1 and not attributes and not tells:
         return model_of(kinds[0])
     return _reader_of(kinds, attributes, tells)

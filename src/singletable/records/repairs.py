@@ -1,7 +1,7 @@
 """Repairs: the writes that mend findings, each conditional on everything that it was decided from.
 
 A finding is looked at again before its repair and after it. An item that a program changed meanwhile is decided again,
-so a concurrent write is never overwritten; what takes a decision of a person is left as it is.
+so a concurrent write is never overwritten; a finding that a person must decide is left alone.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _with_keys(model: Model[Any], item: Item) -> Repair | None:
 
 
 async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | None:
-    """Of the first unique value without a guard. A guard that another item holds stays its."""
+    """Put the guard of the first unique value without one. Leaves guards held by other items alone."""
     entity: Any = model.load(item)
     if not guard_writes(model, item, model.uniques, port.now()):
         return None
@@ -137,7 +137,8 @@ def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: f
 
 
 async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
-    """Not where this program can't tell whether the owner has the value: of an unknown class, or another version."""
+    """Delete a guard. None if this program can't decide whether the owner has the value, of an unknown class or
+    version."""
     guards: Model[Any] = model_of(guards_of(table))
     guard: Any = guards.load(item)
     if guard is None:
@@ -180,7 +181,7 @@ def _copy(holder: Any, writer: CopyWriter, source: Any) -> Any:
 
 
 async def _source_of(port: Port, writer: CopyWriter, holder: Any) -> Any:
-    """The entity that a holder copies from; None where it is missing."""
+    """The entity that a holder copies from; None if it is missing."""
     model, key = model_of(writer.source), key_from(writer.source, holder)
     place = (key.partition, key.low)
     stored = (await items_at(port, model.table, [place])).get(place)

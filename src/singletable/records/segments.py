@@ -45,7 +45,7 @@ class ScanSegment(Struct, frozen=True):
 
 
 class HasAfter(Protocol):
-    """A page, as far as `advanced` asks."""
+    """The part of a page that `advanced` asks for."""
 
     @property
     def after(self) -> Key | None: ...
@@ -61,12 +61,12 @@ class PageRead(Struct, frozen=True):
 
 
 def all_segments(count: int) -> tuple[ScanSegment, ...]:
-    """All of so many segments, at their beginnings."""
+    """All `count` segments, at their beginnings."""
     return tuple(ScanSegment(number, count) for number in range(count))
 
 
 def sample_segments(sample: float, seed: str) -> tuple[ScanSegment, ...]:
-    """A sample of a scan, above 0 and below 1: 16 of so many segments that these are the sample."""
+    """A sample of a scan, above 0 and below 1: 16 segments that together have the sample's share."""
     count = min(MOST_PARTS, round(FAN_OUT / sample))
     chosen = max(1, round(count * sample))
     return tuple(ScanSegment(n, count) for n in sorted(Random(seed).sample(range(count), chosen)))
@@ -80,7 +80,7 @@ def advanced(segments: Sequence[ScanSegment], pages: Sequence[HasAfter]) -> tupl
 
 
 def usual_segments(port: Port) -> int:
-    """How many segments are read at once: one where segments shift while items are added and deleted."""
+    """The segments that are read at once: one if segments shift while items are added and deleted."""
     return 1 if port.traits.segments_shift else 4
 
 

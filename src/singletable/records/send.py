@@ -169,7 +169,7 @@ async def read_current(port: Port, write: Write, now: float) -> Any:
 
 
 class Evidence(Struct, frozen=True):
-    """What is known of a refusal."""
+    """The facts of a refusal."""
 
     stored: Item | None
     unsettled: bool

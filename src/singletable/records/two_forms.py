@@ -1,9 +1,9 @@
 """Updates of a class with `stored_as=`: items are stored in an older form too, for programs that know no newer one.
 
-Each form is a function of the whole other one. An update therefore reads the item, changes the entity, and writes what
-differs in both forms, if the item is as it was read. Another program's write in between fails that condition, and the
+Each form is a function of the whole other one. An update therefore reads the item, changes the entity, and writes the
+differences in both forms, if the item is unchanged. Another program's write in between fails that condition, and the
 item is read again. An item whose two forms disagree, because an older program wrote it, is brought into step first:
-`where=` then sees the newer form as it is.
+`where=` then sees the newer form.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _check(write: Write) -> None:
 
 
 def _action(write: Write, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:
-    """The changes of both forms, if the item is as it was read."""
+    """The changes of both forms, if the item is unchanged since it was read."""
     model = write.model
     before: Any = model.load(stored)
     after = applied(model, before, write.updates)

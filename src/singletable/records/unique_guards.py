@@ -19,7 +19,7 @@ from singletable.values import Field
 
 
 class Claim(Struct, frozen=True):
-    """What becomes of one guard: `old` is given up, `new` is taken; None for no value."""
+    """The change of one guard: `old` is given up, `new` is taken; None for no value."""
 
     model: Model[Any]
     field: Field
@@ -59,7 +59,7 @@ def guard_actions(
 
     A value that one item gives up and another takes changes its owner in one action. A guard in `foreign`, which
     belongs to another item though this one has the value, is left to it: that it is not this item's is checked.
-    InvalidRequest where two items would take the same value.
+    Raises InvalidRequest if two items would take the same value.
     """
     taken: dict[Place, tuple[Claim, KeyOf[Any]]] = {}
     given_up: dict[Place, tuple[Claim, KeyOf[Any]]] = {}

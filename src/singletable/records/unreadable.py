@@ -20,9 +20,9 @@ class Unreadable(Struct, frozen=True):
     key: Any
     """The item's key; of a document's content, its id."""
     item: Mapping[str, Any]
-    """What is stored, by the stored names."""
+    """The stored item, by the stored names."""
     error: Corrupt
-    """What a read without `unreadable=` raises."""
+    """The error that a read without `unreadable=` raises."""
 
     def __repr__(self) -> str:
         """Without the item's values, as it may be shown in a log."""
@@ -30,7 +30,7 @@ class Unreadable(Struct, frozen=True):
 
 
 OnUnreadable = Callable[[Unreadable], object] | None
-"""What a read calls with each item that can't be read, as a list's `append`. None: the first one is raised."""
+"""Called with each item that can't be read, as a list's `append`. None: the first one raises its error."""
 
 
 class TellingReader:
@@ -62,7 +62,7 @@ def readable(found: Sequence[T], unreadable: OnUnreadable, operation: str) -> Se
 
 
 def load_or_tell(reader: Reader[T], item: Item, unreadable: OnUnreadable, operation: str) -> T | None:
-    """The entity of an item that was read raw; None for one that is told as unreadable."""
+    """The entity of an item that was read raw; None for one that is reported as unreadable."""
     if unreadable is not None:
         return next(iter(readable([TellingReader(reader).load(item)], unreadable, operation)), None)
     try:

@@ -1,7 +1,7 @@
 """Brings a stored item into the current form: an older schema version before a write that needs it, and index keys.
 
-An older program may write the item at any moment, and its write leaves the version as it is. So the upgrade holds only
-for the item as it was read: each attribute is compared, and each that the class declares and the item lacks has to be
+An older program may write the item at any moment, and its write leaves the version alone. So the upgrade holds only for
+the item that was read: each attribute is compared, and each that the class declares and the item lacks has to be
 missing still. It changes only what differs, so an attribute that neither program declares stays.
 """
 
@@ -34,7 +34,7 @@ async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> 
 
 
 def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
-    """The write that brings an older item into the current form, if it is as it was read. Repeatable: it matches once.
+    """The write that brings an older item into the current form, if it is unchanged. Repeatable: it matches once.
 
     Raises Corrupt if an upcaster is missing or its result can't be read, InvalidRequest for too many attributes.
     """
@@ -52,15 +52,15 @@ def upgrade_if_needed(model: Model[Any], stored: Item, version: int) -> UpdateIt
 
 
 def changes_to(model: Model[Any], stored: Item, version: int, entity: Any) -> Iterator[AttributeChange]:
-    """What turns a stored item of a version into that of an entity. An attribute that nobody declares stays."""
+    """The changes that turn a stored item of a version into that of an entity. An undeclared attribute stays."""
     reserved = model.table.definition.reserved
     kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
     return _changes(model, stored, {**kept, **model.item(entity)})
 
 
 def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
-    """The write that brings the index keys of an item of the current version into what its attributes make; None where
-    they are. It holds as long as the attributes that the keys are made of are as they were read."""
+    """The write that makes the index keys of an item of the current version match its attributes; None if they do. Its
+    condition is that the attributes that the keys are made of are unchanged."""
     wanted = model.item(model.load(stored))
     changes: dict[str, AttributeChange] = {}
     held = is_type(model) & is_schema(model)
@@ -80,7 +80,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
 
 
 def as_read(model: Model[Any], stored: Item) -> Condition:
-    """The item is as it was read: the same values, and no attribute that the class declares and the item lacked."""
+    """A condition that the item is unchanged: the same values, and no new attribute among the declared ones."""
     compared = [name for name in stored if name not in model.key_attributes]
     lacking = [field.stored for field in model.fields if field.is_written and field.stored not in stored]
     if len(compared) + len(lacking) > MOST_ATTRIBUTES:
@@ -101,7 +101,7 @@ def value_as_read(name: str, stored: Item) -> Condition:
 
 
 def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[AttributeChange]:
-    """What differs, without the key, which is the same, and the id of the last write."""
+    """The differing attributes, without the key, which is the same, and the id of the last write."""
     for name, value in wanted.items():
         if name not in stored or not is_same(stored[name], value):
             yield AttributeChange(name, value)
@@ -110,7 +110,7 @@ def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[Attribut
 
 
 def is_same(one: AttributeValue, other: AttributeValue) -> bool:
-    """Whether two attribute values are equal, as they are stored or as they are sent: sets in any order, numbers in any
+    """Compare two attribute values, in their stored or sent form: sets in any order, numbers in any
     form, bytes in base64 or not."""
     return one == other or _comparable(one) == _comparable(other)
 

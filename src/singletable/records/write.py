@@ -73,13 +73,13 @@ class Presence(Enum):
 
 
 class Answer(Enum):
-    """What the caller of a write gets."""
+    """The result for the caller of a write."""
 
     NOTHING = auto()
     BEFORE = auto()
-    """The entity as it was."""
+    """The entity before the write."""
     AFTER = auto()
-    """The entity as it is now."""
+    """The entity after the write."""
 
 
 class _ModelOfKey:
@@ -99,7 +99,7 @@ class Write(ABC):
     presence: ClassVar[Presence] = Presence.OWN
     answer: ClassVar[Answer] = Answer.NOTHING
     always_guards: ClassVar[bool] = True
-    """Where its class has unique attributes, it is a transaction with their guards, whatever its values."""
+    """If its class has unique attributes, it is a transaction with their guards, whatever its values."""
     upgrades_item: ClassVar[bool] = False
     """An item of an older schema version is upgraded, then the write is planned again."""
     key: KeyOf[Any]
@@ -117,8 +117,8 @@ class Write(ABC):
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | None:
-        """The action on the item itself; None where the item has to be read first. `current` is UNREAD, None or the
-        entity as it was read."""
+        """The action on the item itself; None if the item has to be read first. `current` is UNREAD, None or the
+        entity that was read."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
         """The changes of the guards of the item's unique attributes."""
@@ -154,7 +154,7 @@ class Write(ABC):
         return None
 
     def advice(self, refusal: str) -> str:
-        """What to do where the service refuses the write, in these words, for what is stored."""
+        """The advice for the stored item if the service refuses the write with these words."""
         return ""
 
     def done(self) -> None:  # noqa: B027 most writes have nothing to note
