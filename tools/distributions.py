@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = (ROOT, *(ROOT / "packages" / name for name in ("local",)))
+FOLDERS = (ROOT, *(ROOT / "packages" / name for name in ("deploy", "local", "mcp")))
 SOURCES = tuple(folder / "src" for folder in FOLDERS)
 PYTHONPATH = os.pathsep.join(map(str, (*SOURCES, ROOT)))
 """For a process that is to import this checkout: the distributions, the examples, the tests."""

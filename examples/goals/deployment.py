@@ -23,7 +23,7 @@ from examples.goals.model import (
     User,
     records,
 )
-from singletable.deploy import (
+from singletable_deploy import (
     Deployment,
     Role,
     admin,

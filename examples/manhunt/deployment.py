@@ -27,7 +27,8 @@ from examples.manhunt.model import (
     manhunt,
     tasks,
 )
-from singletable.deploy import (
+from singletable.streams import Changes
+from singletable_deploy import (
     Deployment,
     Function,
     MessageQueue,
@@ -45,7 +46,6 @@ from singletable.deploy import (
     sends,
     updates,
 )
-from singletable.streams import Changes
 
 ANYBODYS: dict[str, str] = dict.fromkeys(
     ["contact_id", "domain_id", "incident_id", "policy_id", "rota_id", "search_id", "number"], "*"

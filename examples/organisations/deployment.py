@@ -19,7 +19,8 @@ from examples.organisations.model import (
     organisations,
     tasks,
 )
-from singletable.deploy import (
+from singletable.streams import Changes
+from singletable_deploy import (
     Deployment,
     Role,
     admin,
@@ -35,7 +36,6 @@ from singletable.deploy import (
     updates,
     writes_many,
 )
-from singletable.streams import Changes
 
 web = Role(
     "web",

@@ -6,7 +6,7 @@ singletable deploy examples.projects.deployment --format cloudformation > projec
 from __future__ import annotations
 
 from examples.projects.model import Project, Repository, projects
-from singletable.deploy import (
+from singletable_deploy import (
     BlobBucket,
     Deployment,
     MessageQueue,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from singletable import Entity, Key, Table
-from singletable.deploy import BlobBucket, Deployment, Function, MessageQueue, Role, creates, scans
 from singletable.streams import Changes
+from singletable_deploy import BlobBucket, Deployment, Function, MessageQueue, Role, creates, scans
 
 _PAIRS = [
     ("shop-x", "shop_x"),

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from examples.goals.deployment import deployment
 from singletable.cli.app import app
-from singletable.deploy.formats import FORMATS, template_of, template_text
+from singletable_deploy.formats import FORMATS, template_of, template_text
 
 MODULE = "examples.goals.deployment"
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from singletable import Table
-from singletable.deploy import Deployment, Role, handles
-from singletable.deploy.cloudformation import template
 from singletable.foundation import model_of
 from singletable.streams import Changes
+from singletable_deploy import Deployment, Role, handles
+from singletable_deploy.cloudformation import template
 from tests.support.attempts import table_arn
 from tests.support.iam import Attempt, is_allowed
 from tests.support.templates import statements_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from singletable import Entity, Key, Table, attr, field
-from singletable.deploy import Deployment, Role, creates, deletes, migration, puts, updates
 from singletable.migrations import Migrations
+from singletable_deploy import Deployment, Role, creates, deletes, migration, puts, updates
 from tests.migrations.splitting import Card, OldCard, OldOrder, Order, orders, shop, together
 from tests.migrations.test_gaps import accounts, old_account
 from tests.support.engines import fresh

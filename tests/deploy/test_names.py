@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.cli.app import app
-from singletable.deploy import BlobBucket, Deployment, Function, MessageQueue, Role
-from singletable.deploy.cloudformation import template, together
-from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.errors import DeclarationError
+from singletable_deploy import BlobBucket, Deployment, Function, MessageQueue, Role
+from singletable_deploy.cloudformation import template, together
+from singletable_deploy.formats import FORMATS, template_of, template_text
 from tests.deploy.punctuation import CHANGES, COLLIDING, DEAD, KINDS, asides, queues, streamed
 
 by_kind = pytest.mark.parametrize("kind", KINDS)

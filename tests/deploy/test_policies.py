@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Collection, Entity, Key, Table, collect, field
-from singletable.deploy import (
+from singletable.errors import DeclarationError
+from singletable.foundation import get_operation
+from singletable.streams import Changes
+from singletable_deploy import (
     Deployment,
     Grant,
     Role,
@@ -24,14 +27,11 @@ from singletable.deploy import (
     sets_up,
     updates,
 )
-from singletable.deploy.access import Access, Resource
-from singletable.deploy.cloudformation import template
-from singletable.deploy.key_patterns import covers, fewest
-from singletable.deploy.policy import MOST_CHARACTERS, size_of
-from singletable.deploy.verbs import Pattern
-from singletable.errors import DeclarationError
-from singletable.foundation import get_operation
-from singletable.streams import Changes
+from singletable_deploy.access import Access, Resource
+from singletable_deploy.cloudformation import template
+from singletable_deploy.key_patterns import covers, fewest
+from singletable_deploy.policy import MOST_CHARACTERS, size_of
+from singletable_deploy.verbs import Pattern
 from tests.support.attempts import attempts_of, table_arn
 from tests.support.iam import Attempt, is_allowed
 from tests.support.templates import Json, statements_of

@@ -15,12 +15,12 @@ from examples.manhunt.deployment import deployment as manhunt
 from examples.organisations.deployment import deployment as organisations
 from examples.projects.deployment import deployment as projects
 from singletable import Index, Table
-from singletable.deploy import Deployment, MessageQueue, Role
-from singletable.deploy.cdk import template_in
-from singletable.deploy.difference import newly_allowed, rights_of
-from singletable.deploy.formats import FORMATS, template_of, template_text
-from singletable.deploy.ready_roles import read_only
 from singletable.tables import Provisioned, TableSettings
+from singletable_deploy import Deployment, MessageQueue, Role
+from singletable_deploy.cdk import template_in
+from singletable_deploy.difference import newly_allowed, rights_of
+from singletable_deploy.formats import FORMATS, template_of, template_text
+from singletable_deploy.ready_roles import read_only
 from tests.docs.pages import DOCS, run
 
 TOOLS = Path(__file__).parents[2] / ".venv-tools" / "bin"

@@ -14,7 +14,8 @@ PAGE = DOCS / "reference" / "cli.md"
 _HEAD = """\
 # The command line
 
-`singletable` comes with the extra: `python -m pip install 'singletable[cli]'`. This page is the help of each command,
+`singletable` comes with the extra: `python -m pip install 'singletable[cli]'`; the commands deploy, local and mcp
+with extras of their names. This page is the help of each command,
 written by `python -m tests.docs.cli_reference`.
 
 Arguments are parsed by the type that the key declares: an `int`, a `Decimal`, a `date`, an instant with its zone, a

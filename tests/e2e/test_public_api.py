@@ -12,7 +12,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOR_ALL = {
     "singletable",
-    "singletable.deploy",
+    "singletable_deploy",
     "singletable.erasure",
     "singletable.errors",
     "singletable.records",

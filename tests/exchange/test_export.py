@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from singletable import Database
-from singletable.deploy import Deployment, Role, scans
-from singletable.deploy.cloudformation import template
 from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, export, read_manifest
 from singletable.flow import Rate
 from singletable.foundation import is_same_item
+from singletable_deploy import Deployment, Role, scans
+from singletable_deploy.cloudformation import template
 from tests.exchange.models import Customer, order, shop
 from tests.support.attempts import attempts_of
 from tests.support.engines import fresh

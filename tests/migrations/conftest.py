@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from singletable import Table
-from singletable.deploy import Deployment, Role, migrates
-from singletable.deploy.cloudformation import template
 from singletable.migrations import AsyncMigrations, Migrations
+from singletable_deploy import Deployment, Role, migrates
+from singletable_deploy.cloudformation import template
 from tests.support.attempts import attempts_of
 from tests.support.iam import is_allowed
 from tests.support.roles import files_of, is_of_local_set_up, recording

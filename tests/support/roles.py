@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from singletable.deploy import Deployment
-from singletable.deploy.cloudformation import template
 from singletable.wire.delivery import Delivery
+from singletable_deploy import Deployment
+from singletable_deploy.cloudformation import template
 from tests.support.attempts import SQS, STREAMS, attempts_of, stream_arn
 from tests.support.iam import Attempt, is_allowed
 from tests.support.mutations import outside

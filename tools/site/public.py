@@ -25,7 +25,7 @@ PACKAGES = (
     "singletable.erasure",
     "singletable.exchange",
     "singletable.reports",
-    "singletable.deploy",
+    "singletable_deploy",
     "singletable.studio",
     "singletable.errors",
 )
@@ -85,7 +85,7 @@ def page_of(package: str) -> Path:
     """Where its names are described. The packages below share a page; errors have one of their own."""
     if package == "singletable.errors":
         return ERRORS
-    return API / f"{'ground' if package in GROUND else package.removeprefix('singletable.')}.md"
+    return API / f"{'ground' if package in GROUND else re.sub(r'^singletable[._]', '', package)}.md"
 
 
 def packages_on(page: Path) -> tuple[str, ...]:

@@ -17,15 +17,26 @@ from typing import TYPE_CHECKING
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
+    from singletable.cli import output
     from singletable.cli.lookup import module_of, pattern_of, tables_of
-    from singletable.cli.session import Session, options_anywhere, session_of
+    from singletable.cli.session import DEFAULT_FILE, Session, options_anywhere, session_of
 
-__all__ = ["Session", "main", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"]
+__all__ = [
+    "DEFAULT_FILE",
+    "Session",
+    "main",
+    "module_of",
+    "options_anywhere",
+    "output",
+    "pattern_of",
+    "session_of",
+    "tables_of",
+]
 
 __getattr__ = late_names(
     __name__,
     lookup="module_of pattern_of tables_of",
-    session="Session options_anywhere session_of",
+    session="DEFAULT_FILE Session options_anywhere session_of",
 )
 
 _NEEDED = ("click", "rich")

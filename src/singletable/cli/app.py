@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from importlib.abc import InspectLoader
+from importlib.abc import InspectLoader, Loader
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
@@ -26,15 +26,12 @@ COMMANDS = ExtensionGroup(
         "check": "singletable.cli.check_command:check",
         "copy": "singletable.cli.copy:copy_command",
         "demo": "singletable.cli.demo:demo",
-        "deploy": "singletable.cli.deploy:deploy",
         "erase": "singletable.cli.erase:erase",
         "explain": "singletable.cli.pattern_commands:explain",
         "export": "singletable.cli.export:export",
         "fill": "singletable.cli.fill:fill",
         "get": "singletable.cli.pattern_commands:get",
         "import": "singletable.cli.import_command:import_command",
-        "local": "singletable.cli.local:local",
-        "mcp": "singletable.cli.mcp_command:mcp_command",
         "patterns": "singletable.cli.patterns:patterns",
         "plan": "singletable.cli.plan:plan",
         "query": "singletable.cli.pattern_commands:query",
@@ -45,6 +42,10 @@ COMMANDS = ExtensionGroup(
         "table": "singletable.cli.table:table",
     },
 )
+
+
+_OF_EXTRAS = ("deploy", "local", "mcp")
+"""Commands of distributions that come with the extra of that name."""
 
 
 class Failed(click.ClickException):
@@ -68,6 +69,9 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         entry = COMMANDS.entry(cmd_name)
+        if entry is None and cmd_name in _OF_EXTRAS:
+            install = f"python -m pip install 'singletable[{cmd_name}]'"
+            raise click.UsageError(f"`singletable {cmd_name}` is a package of its own: {install}", ctx)
         return None if entry is None else COMMANDS.load(entry)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -91,12 +95,21 @@ def _docstring(entry: EntryPoint) -> str | None:
     """The docstring of an entry's function, from the source of its module: to import 22 modules would import every
     layer. None if the source has none."""
     with suppress(ImportError, SyntaxError):
-        loader = getattr(find_spec(entry.module), "loader", None)
+        loader = _loader_of(entry.module)
         source = loader.get_source(entry.module) if isinstance(loader, InspectLoader) else None
         for node in ast.parse(source or "").body:
             if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
                 return ast.get_docstring(node)
     return None
+
+
+def _loader_of(module: str) -> Loader | None:
+    """What would load a module, found without an import of the packages that it is in."""
+    names, path, loader = module.split("."), None, None
+    for count in range(len(names)):
+        spec = PathFinder.find_spec(".".join(names[: count + 1]), path)
+        path, loader = (None, None) if spec is None else (spec.submodule_search_locations, spec.loader)
+    return loader
 
 
 def _fail(error: SingletableError) -> NoReturn:

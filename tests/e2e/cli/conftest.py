@@ -23,7 +23,7 @@ SHOP = Path(__file__).parent / "shop"
 _SECONDS = 60.0
 _OF_FILES = ("copy", "export", "import", "sql")
 """The commands that import the libraries of file formats, for more than a second."""
-_WARM = tuple(sorted({"singletable.cli.app", *(value.partition(":")[0] for value in COMMANDS.own.values())}))
+_WARM = tuple(sorted({"singletable.cli.app", *(entry.module for entry in COMMANDS.entries().values())}))
 # Not duckdb: frozen, it says at the end of each process that it was not collected.
 _WARM_FOR_FILES = (*_WARM, "pyarrow.dataset", "singletable.exchange.exports", "singletable.exchange.imports")
 _NURSERY_OF_FILES = Nursery()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from examples.manhunt.deployment import deployment
-from singletable.deploy.cloudformation import template
+from singletable_deploy.cloudformation import template
 from tests.e2e.manhunt.conftest import PROGRAM
 from tests.e2e.manhunt.support import USUAL, World
 from tests.support.roles import Recorded, recording

@@ -13,10 +13,10 @@ from examples.organisations.mail import Post
 from examples.organisations.model import GroupMember, Organisation, OrganisationMember, TrailEntry
 from examples.organisations.service import Service
 from examples.organisations.worker import drain
-from singletable.deploy import Deployment, Grant, Role, checks, creates, deletes, updates
-from singletable.deploy.cloudformation import template
-from singletable.deploy.policy import Statement
-from singletable.deploy.verbs import Pattern
+from singletable_deploy import Deployment, Grant, Role, checks, creates, deletes, updates
+from singletable_deploy.cloudformation import template
+from singletable_deploy.policy import Statement
+from singletable_deploy.verbs import Pattern
 from tests.e2e.organisations.conftest import PROGRAM
 from tests.e2e.organisations.support import MEMBER, OWNER, STRANGER
 from tests.support.iam import Attempt, is_allowed

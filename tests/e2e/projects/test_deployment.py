@@ -7,8 +7,8 @@ import pytest
 from examples.projects.deployment import blobs, deployment
 from examples.projects.model import Project, move_shape, projects, put_shape
 from examples.projects.service import Service
-from singletable.deploy import Deployment, Role, edits, opens
-from singletable.deploy.cloudformation import template
+from singletable_deploy import Deployment, Role, edits, opens
+from singletable_deploy.cloudformation import template
 from tests.support.iam import Attempt, is_allowed
 from tests.support.roles import Program, Recorded, recording
 from tests.support.templates import statements_of

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from singletable.cli.app import COMMANDS, app
+from singletable.extensions import ExtensionGroup
 from tests.support.distributions import distribution
 
 _BROKEN = "the entry point audit = 'nowhere:audit' of shop-audit 0.3 (singletable.commands) can't be loaded"
@@ -33,6 +34,13 @@ def test_the_list_says_what_each_command_says() -> None:
 
 def test_an_unknown_command_is_refused() -> None:
     assert "No such command 'copies'" in ran("copies").output
+
+
+@pytest.mark.parametrize("name", ["deploy", "local", "mcp"])
+def test_a_command_of_an_extra_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExtensionGroup, "entries", lambda group: {})
+    refused = ran(name, "--help")
+    assert (refused.exit_code, f"pip install 'singletable[{name}]'" in refused.output) == (2, True)
 
 
 def test_a_broken_command_is_listed_with_the_reason(broken: Path) -> None:

@@ -14,13 +14,13 @@ from datetime import timedelta
 from functools import cached_property
 from types import MappingProxyType
 
-from singletable.deploy.access import Access, Resource
-from singletable.deploy.layer_verbs import receives, stream_reads
-from singletable.deploy.resources import BlobBucket, MessageQueue, refuse_collisions
-from singletable.deploy.role import Role
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable_deploy.access import Access, Resource
+from singletable_deploy.layer_verbs import receives, stream_reads
+from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
+from singletable_deploy.role import Role
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _KEY_CALLS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*")

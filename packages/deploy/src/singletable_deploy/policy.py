@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from singletable.deploy.access import Access, Kind, Resource
-from singletable.deploy.deployment import Deployment
-from singletable.deploy.key_patterns import ANY_KEY, fewest
-from singletable.deploy.resources import words
-from singletable.deploy.role import Role
+from singletable_deploy.access import Access, Kind, Resource
+from singletable_deploy.deployment import Deployment
+from singletable_deploy.key_patterns import ANY_KEY, fewest
+from singletable_deploy.resources import words
+from singletable_deploy.role import Role
 
 VERSION: Final = "2012-10-17"
 MOST_CHARACTERS: Final = 6144

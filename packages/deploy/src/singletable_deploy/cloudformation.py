@@ -6,15 +6,15 @@ from collections.abc import Container, Iterator
 from datetime import timedelta
 from typing import Any
 
-from singletable.deploy.access import Resource
-from singletable.deploy.alarms import Alarm, Metric, alarms_of
-from singletable.deploy.deployment import Deployment, Function, Setting
-from singletable.deploy.policy import VERSION, policies_of, trust_of
-from singletable.deploy.resources import BlobBucket, MessageQueue, words
-from singletable.deploy.role import Role
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable_deploy.access import Resource
+from singletable_deploy.alarms import Alarm, Metric, alarms_of
+from singletable_deploy.deployment import Deployment, Function, Setting
+from singletable_deploy.policy import VERSION, policies_of, trust_of
+from singletable_deploy.resources import BlobBucket, MessageQueue, words
+from singletable_deploy.role import Role
 
 Json = dict[str, Any]
 RUNTIME = "python3.13"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from singletable.deploy import cloudformation
-from singletable.deploy.cloudformation import Json, arn_of, logical
-from singletable.deploy.deployment import Deployment, Function
-from singletable.deploy.resources import MessageQueue
+from singletable_deploy import cloudformation
+from singletable_deploy.cloudformation import Json, arn_of, logical
+from singletable_deploy.deployment import Deployment, Function
+from singletable_deploy.resources import MessageQueue
 
 TRANSFORM = "AWS::Serverless-2016-10-31"
 

@@ -14,11 +14,11 @@ from mcp.server.stdio import stdio_server
 
 from singletable import __version__
 from singletable.cli import output
-from singletable.cli.mcp_tools import AgentTool, Limits
 from singletable.database_async import AsyncDatabase, connect_async
 from singletable.errors import SingletableError
 from singletable.flow import Meter
 from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
+from singletable_mcp.tools import AgentTool, Limits
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (

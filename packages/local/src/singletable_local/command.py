@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from singletable.cli import output
-from singletable.cli.session import DEFAULT_FILE, options_anywhere, session_of
+from singletable.cli import DEFAULT_FILE, options_anywhere, output, session_of
 from singletable_local import control
 from singletable_local.control import Status
 

@@ -12,10 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from singletable.deploy.access import Access, Grant, Resource, Where, at, table_resource
-from singletable.deploy.key_patterns import ANY_KEY, literal
-from singletable.deploy.resources import BlobBucket, MessageQueue
-from singletable.deploy.verbs import ITEM_READS, creates
 from singletable.documents import Document
 from singletable.documents.inspect import Rows, document_model
 from singletable.foundation import Entity, Table, Template, entity_name, model_of
@@ -24,6 +20,10 @@ from singletable.graph.inspect import edge_types, inverse_of
 from singletable.streams import Changes
 from singletable.sync.inspect import group_keys
 from singletable.tasks import Tasks
+from singletable_deploy.access import Access, Grant, Resource, Where, at, table_resource
+from singletable_deploy.key_patterns import ANY_KEY, literal
+from singletable_deploy.resources import BlobBucket, MessageQueue
+from singletable_deploy.verbs import ITEM_READS, creates
 
 _READS = ("GetItem", "BatchGetItem", "Query")
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")

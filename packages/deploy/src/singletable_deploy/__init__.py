@@ -8,9 +8,9 @@
 Begin with `role` and `verbs` (a declaration), then `policy` (its statements) and `deployment` (everything else).
 """
 
-from singletable.deploy.access import Grant
-from singletable.deploy.deployment import Deployment, Function
-from singletable.deploy.layer_verbs import (
+from singletable_deploy.access import Grant
+from singletable_deploy.deployment import Deployment, Function
+from singletable_deploy.layer_verbs import (
     collects_garbage,
     deletes_nodes,
     edits,
@@ -25,7 +25,7 @@ from singletable.deploy.layer_verbs import (
     syncs,
     walks,
 )
-from singletable.deploy.ready_roles import (
+from singletable_deploy.ready_roles import (
     admin,
     administers,
     exporter,
@@ -36,9 +36,9 @@ from singletable.deploy.ready_roles import (
     reads_all,
     worker,
 )
-from singletable.deploy.resources import BlobBucket, MessageQueue
-from singletable.deploy.role import Role
-from singletable.deploy.verbs import (
+from singletable_deploy.resources import BlobBucket, MessageQueue
+from singletable_deploy.role import Role
+from singletable_deploy.verbs import (
     checks,
     creates,
     deletes,

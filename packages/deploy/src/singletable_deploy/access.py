@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from singletable.deploy.key_patterns import key_patterns
 from singletable.foundation import Captured, Model, Table
+from singletable_deploy.key_patterns import key_patterns
 
 Where = Mapping[str, str]
 """What values in keys look like, by the parameter's name, as patterns of IAM."""

@@ -8,12 +8,10 @@ from typing import Any
 
 import click
 
-from singletable.cli import output
-from singletable.cli.lookup import load, tables_of
-from singletable.cli.session import options_anywhere
-from singletable.deploy import Deployment, admin, migration, read_only
-from singletable.deploy.difference import Right, newly_allowed
-from singletable.deploy.formats import FORMATS, template_of, template_text
+from singletable.cli import module_of, options_anywhere, output, tables_of
+from singletable_deploy import Deployment, admin, migration, read_only
+from singletable_deploy.difference import Right, newly_allowed
+from singletable_deploy.formats import FORMATS, template_of, template_text
 
 
 @click.command()
@@ -52,7 +50,7 @@ def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as
 
 def _deployment_of(spec: str) -> Deployment:
     where, _, name = spec.partition(":")
-    found = {variable: value for variable, value in vars(load(where)).items() if isinstance(value, Deployment)}
+    found = {variable: value for variable, value in vars(module_of(spec)).items() if isinstance(value, Deployment)}
     chosen = [value for variable, value in found.items() if name in ("", variable, value.name)]
     if len(chosen) == 1:
         return chosen[0]

@@ -8,8 +8,7 @@ from contextlib import redirect_stdout
 
 import click
 
-from singletable.cli.lookup import tables_of
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli import options_anywhere, session_of, tables_of
 
 
 @click.command("mcp")
@@ -58,18 +57,14 @@ def mcp_command(
 
     An agent's client starts it, and talks to it on standard input and output. Each access pattern is a tool with typed
     arguments; the model is the resource singletable://model. A call reads one page at the most. Nothing is written
-    without --write, and personal attributes are covered without --personal. It needs `singletable[mcp]`.
+    without --write, and personal attributes are covered without --personal.
     """
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tables = tables_of(module)
-    try:
-        from singletable.cli.mcp_server import serve
-        from singletable.cli.mcp_tools import Limits, bindings_of, read_tools
-        from singletable.cli.mcp_writes import write_tools
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio", "pydantic"):
-            raise
-        raise click.UsageError("`singletable mcp` needs the SDK: python -m pip install 'singletable[mcp]'.") from error
+    from singletable_mcp.server import serve
+    from singletable_mcp.tools import Limits, bindings_of, read_tools
+    from singletable_mcp.writes import write_tools
+
     session = session_of(ctx)
     session.check_readable()
     limits = Limits(most_items, most_units, personal, bindings_of(tables, bound))

@@ -91,9 +91,9 @@ async def serving(
     db: AsyncDatabase, *tables: Table, write: Sequence[str] = (), bind: Sequence[str] = (), units: float = 1000.0
 ) -> AsyncIterator[tuple[Tell, dict[str, Any]]]:
     """The answer of a call, or the text of its refusal; and the tools by their names."""
-    from singletable.cli.mcp_server import server_of
-    from singletable.cli.mcp_tools import Limits, bindings_of, read_tools
-    from singletable.cli.mcp_writes import write_tools
+    from singletable_mcp.server import server_of
+    from singletable_mcp.tools import Limits, bindings_of, read_tools
+    from singletable_mcp.writes import write_tools
 
     limits = Limits(100, units, bound=bindings_of(tables, bind))
     tools = read_tools(tables, limits) + write_tools(tables, limits, write)
@@ -205,7 +205,7 @@ async def test_calls_that_come_together_keep_to_the_budget(db: AsyncDatabase) ->
 
 
 async def test_calls_that_fit_run_at_the_same_time(db: AsyncDatabase) -> None:
-    from singletable.cli.mcp_server import Budget
+    from singletable_mcp.server import Budget
 
     budget, inside, most = Budget(300.0), 0, 0
 
@@ -236,7 +236,7 @@ async def test_a_call_that_fails_counts_what_it_took(db: AsyncDatabase) -> None:
 
 
 async def test_a_call_that_was_cancelled_gives_back_what_was_reserved() -> None:
-    from singletable.cli.mcp_server import Budget
+    from singletable_mcp.server import Budget
 
     budget = Budget(1.0)
     with anyio.move_on_after(0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from singletable.deploy.key_patterns import ANY_KEY, covers
+from singletable_deploy.key_patterns import ANY_KEY, covers
 
 Json = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from singletable.deploy import cloudformation
-from singletable.deploy.deployment import Deployment
+from singletable_deploy import cloudformation
+from singletable_deploy.deployment import Deployment
 
 BEGINS, ENDS = 'TEMPLATE = r"""', '"""  # end of the template'
 _APP = '''"""The resources of {name}, for `cdk synth`.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from singletable.deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
-from singletable.deploy.layer_verbs import handles, held_at, runs
-from singletable.deploy.role import Role
-from singletable.deploy.verbs import Pattern
 from singletable.foundation import Table, fill_parts_of, model_of
 from singletable.streams import Changes
 from singletable.tasks import Tasks
+from singletable_deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
+from singletable_deploy.layer_verbs import handles, held_at, runs
+from singletable_deploy.role import Role
+from singletable_deploy.verbs import Pattern
 
 _DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from singletable.deploy.access import Access, Grant, Where, anywhere, at, table_resource
-from singletable.deploy.key_patterns import ANY_KEY, literal
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name
 from singletable.foundation import (
@@ -31,6 +29,8 @@ from singletable.foundation import (
     model_of,
 )
 from singletable.schema import Whole
+from singletable_deploy.access import Access, Grant, Where, anywhere, at, table_resource
+from singletable_deploy.key_patterns import ANY_KEY, literal
 
 Pattern = Callable[..., Query[Any] | Whole[Any]]
 """A declared access pattern, not called: `User.by_email`, or that of a collection."""

@@ -9,12 +9,12 @@ from typing import Any, Final
 import click
 
 from singletable.cli import output
-from singletable.cli.mcp_schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
 from singletable.database_async import AsyncDatabase
 from singletable.errors import NotConfigured
 from singletable.foundation import AccessPattern, KeyOf, Page, Query, Table, catalogue
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable.schema import Whole
+from singletable_mcp.schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
 
 _LIMIT: Final = "page_limit"
 _AFTER: Final = "page_after"

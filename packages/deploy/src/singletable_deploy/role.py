@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from singletable.deploy.access import Access, Grant, Resource, Where
-from singletable.deploy.verbs import Pattern, reads
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
+from singletable_deploy.access import Access, Grant, Resource, Where
+from singletable_deploy.verbs import Pattern, reads
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 

@@ -11,12 +11,12 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from singletable.cli import output
-from singletable.cli.mcp_schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
-from singletable.cli.mcp_tools import AgentTool, Limits, tool_name
 from singletable.database_async import AsyncDatabase
 from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
+from singletable_mcp.schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
+from singletable_mcp.tools import AgentTool, Limits, tool_name
 
 _SET, _EXPECTED = "set", "expected"
 VERBS = ("create", "update", "delete")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from singletable.deploy.deployment import Deployment, Function
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable_deploy.deployment import Deployment, Function
 
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
 """A stream's records are lost after a day: five minutes behind leaves the time to act."""

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.deploy import cdk, cloudformation, sam
-from singletable.deploy.deployment import Deployment
 from singletable.errors import InvalidRequest
+from singletable_deploy import cdk, cloudformation, sam
+from singletable_deploy.deployment import Deployment
 
 
 class Format(Struct, frozen=True):
