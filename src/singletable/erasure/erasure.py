@@ -34,7 +34,7 @@ class Erasure:
         """What `apply` would delete, item by item, and what would stay. Writes nothing.
 
         A query for each reference whose values make a partition, and a consistent scan of the table for each level of
-        those that don't. InvalidRequest for a pattern of another table, NotFound where nothing belongs to the subject.
+        those that don't. InvalidRequest for a pattern of another table, NotFound if nothing belongs to the subject.
         """
         port = at_rate(self.db.port, rate)
         return self.db.run(execution.plan(port, self.table, subject, self.layers))

@@ -77,7 +77,7 @@ class Journal:
         return blake2b(text, key=self.record.salt, digest_size=8).hexdigest()
 
     async def _write(self, **changes: Any) -> None:
-        """ApplyRefused where another process has written it since."""
+        """ApplyRefused if another process has written it since."""
         after = replace(self.record, writes=self.record.writes + 1, **changes)
         if self.is_stored:
             held = Condition("=", (Stored("writes"), Given({"N": str(self.record.writes)})))

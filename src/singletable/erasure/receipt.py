@@ -60,7 +60,7 @@ class Remaining(Struct, frozen=True):
     what: str
     """What to do there, as a sentence."""
     until: datetime | None = None
-    """When it goes by itself; None where somebody has to delete it."""
+    """When it goes by itself; None if somebody has to delete it."""
 
 
 class Receipt(Struct, frozen=True):

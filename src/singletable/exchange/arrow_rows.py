@@ -30,11 +30,11 @@ _MAGIC_BYTES: Final = 8
 _UNMEASURED: Final = 1 << 20
 """What a value counts whose type is not measured."""
 Numbered = tuple[int, dict[str, Any] | None, int]
-"""A row's number, its values or None where they can't be read or are too large, and about how many bytes they have."""
+"""A row's number, its values or None if they can't be read or are too large, and about how many bytes they have."""
 
 
 def opened_parquet(path: Path) -> pq.ParquetFile:
-    """A Parquet file, whose dictionaries stay dictionaries. Corrupt where it unpacks to many times its size."""
+    """A Parquet file, whose dictionaries stay dictionaries. Corrupt if it unpacks to many times its size."""
     found = pq.read_metadata(path)
     packed: set[str] = set()
     for group in range(found.num_row_groups):
@@ -56,7 +56,7 @@ def _check(what: str, packed: int, size: int) -> None:
 
 
 def arrow_batches(name: str, source: Any, count: int) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow file, which are so many by its footer, as they were written. Corrupt where one unpacks to
+    """The batches of an Arrow file, which are so many by its footer, as they were written. Corrupt if one unpacks to
     many times its size, as it is unpacked whole; and where some are missing."""
     source.seek(0)
     stream = source.read_buffer().slice(_MAGIC_BYTES)

@@ -34,7 +34,7 @@ _LOOK_SECONDS: Final = 5.0
 
 
 class Claim(Protocol):
-    """The right to write an export into a folder. `take` and `beat` raise Unavailable where another process has it."""
+    """The right to write an export into a folder. `take` and `beat` raise Unavailable if another process has it."""
 
     async def take(self, port: Port) -> None: ...
 
@@ -87,7 +87,7 @@ class ClaimedFiles(Protocol):
     def read(self, path: str) -> bytes | None: ...
 
     def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
-        """Replace a file that has the content `before`, or is missing where that is None; False where it has not.
+        """Replace a file that has the content `before`, or is missing where that is None; False if it has not.
         Of two that replace the same content at once, one is told False."""
         ...
 
@@ -106,7 +106,7 @@ class BeatClaim:
         self._files, self._owner = files, secrets.token_hex(8)
         self._beats, self._beat_at = 0, 0.0
         self._text: bytes | None = None
-        """The file as this process wrote it; None where the claim is not held."""
+        """The file as this process wrote it; None if the claim is not held."""
 
     async def take(self, port: Port) -> None:
         seen, since = self._files.read(CLAIM), port.monotonic()

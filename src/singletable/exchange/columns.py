@@ -66,9 +66,9 @@ class Column:
 
     type: pa.DataType
     load: Callable[[AttributeValue], Any]
-    """The cell of an attribute value, as `pyarrow.array` takes it. Raises ValueError where it has none."""
+    """The cell of an attribute value, as `pyarrow.array` takes it. Raises ValueError if it has none."""
     dump: Callable[[Any], AttributeValue | None]
-    """The attribute value of a cell, as `to_pylist` gives it; None where that is not an attribute, as an empty set."""
+    """The attribute value of a cell, as `to_pylist` gives it; None if that is not an attribute, as an empty set."""
     is_json: bool = False
     choices: tuple[Any, ...] = ()
     """Of a dictionary, all of its values."""
@@ -308,7 +308,7 @@ def _part(field: Field, column: Column, value: AttributeValue | None) -> Any:
 
 
 def load_cell(column: Column, value: AttributeValue) -> Any:
-    """The cell of an attribute value; None where the column can't hold it."""
+    """The cell of an attribute value; None if the column can't hold it."""
     try:
         return column.load(value)
     except (ValueError, LookupError, TypeError, ArithmeticError, InvalidOperation):

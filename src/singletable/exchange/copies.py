@@ -56,7 +56,7 @@ class TableCopy:
         It reads the source once, consistently: a read unit for each 4 KB; `follow_edges`, what it finds besides. It
         writes each item once, 25 in a request, and its record after each page. InvalidRequest for a target that is the
         source, or that has items, unless `add` replaces those of equal keys. `dry_run` counts, and writes nothing.
-        Throttled where a table refuses for minutes on end; called again, it goes on.
+        Throttled if a table refuses for minutes on end; called again, it goes on.
         """
         options = CopyOptions(sample, seed, follow_edges, keep_personal, mask_key, add, dry_run)
         target = at_rate(self.target.port, target_rate)

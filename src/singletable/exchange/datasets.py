@@ -135,13 +135,13 @@ class Dataset:
         return self._decoder.decode(items)
 
     def decode_whole(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]] | None:
-        """The same of items whose types are not known; None where one is of another class, or not as this program
+        """The same of items whose types are not known; None if one is of another class, or not as this program
         writes it."""
         return None if self._decoder is None else self._decoder.decode_whole(items)
 
     @cached_property
     def _decoder(self) -> PageDecoder | None:
-        """None where a part of a key is in no attribute, as in guards: their items take the slow way."""
+        """None if a part of a key is in no attribute, as in guards: their items take the slow way."""
         model, names = self.model, {c.field.name for c in self.columns}
         keys = (model.key, *model.indexes.values())
         if any(not {*t.names} <= names for captured in keys for t in captured.templates) or model.is_leaving:
@@ -166,7 +166,7 @@ class Dataset:
         return [self.item(row) for row in batch.to_pylist(maps_as_pydicts=None)]
 
     def row(self, item: Item) -> dict[str, Any]:
-        """The row of an item. Corrupt where the class can't read it."""
+        """The row of an item. Corrupt if the class can't read it."""
         current = self._current(item)
         known = self.model.stored_key.known_from(current)
         row = {c.name: self._cell(c, current, known) for c in self.columns}

@@ -115,7 +115,7 @@ def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
 
 
 async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
-    """Store values that its class does not declare beside an entity. One write. NotFound where it is gone."""
+    """Store values that its class does not declare beside an entity. One write. NotFound if it is gone."""
     model = model_for(entity)
     key, numbered = model.key_item(model.key_of(entity)), list(enumerate(rest.items()))
     names = {f"#{n}": name for n, (name, _) in numbered} | {"#key": model.key_attributes[0]}

@@ -20,7 +20,7 @@ Place = tuple[str, str]
 class ExportedTable:
     """The items of one table, exactly one for each key.
 
-    Raises InvalidRequest where the exports are not of one table, or where times between them are in none.
+    Raises InvalidRequest if the exports are not of one table, or where times between them are in none.
     """
 
     def __init__(self, table: Table, exports: Sequence[TableExportFiles]) -> None:

@@ -31,7 +31,7 @@ from singletable.values.plans import (
 )
 
 Values = list[Any]
-"""The contents of one attribute of all items of a page; None where it is absent."""
+"""The contents of one attribute of all items of a page; None if it is absent."""
 Bad = set[int]
 """Places in a page of what takes the slow way."""
 Array = Callable[[Values, Bad], Any]

@@ -18,7 +18,7 @@ from singletable.values.types import NestedPlan
 
 
 def part_of(plan: Plan) -> Part | None:
-    """The fast way to a type's values; None where there is none, as for what is JSON text."""
+    """The fast way to a type's values; None if there is none, as for what is JSON text."""
     if isinstance(plan, Scalar):
         return _scalar(plan)
     if isinstance(plan, SetPlan) and plan.element in (TEXT, INTEGER):

@@ -59,7 +59,7 @@ Rows = Iterator[Row]
 
 
 def format_of(path: str) -> ImportFormat:
-    """The format that a file's name says. InvalidRequest where it says none."""
+    """The format that a file's name says. InvalidRequest if it says none."""
     for suffix, format in SUFFIXES.items():
         if path.lower().endswith(suffix):
             return format
@@ -110,7 +110,7 @@ class _Cells:
         self.path, self.columns, self.ignored, self.unknown = path, columns, ignored, unknown
 
     def check_header(self, names: Sequence[str]) -> None:
-        """InvalidRequest where a file has columns that would be lost."""
+        """InvalidRequest if a file has columns that would be lost."""
         if len(names) > MOST_NAMES:
             raise InvalidRequest(
                 f"{self.path.name} has {len(names):,} columns; at most {MOST_NAMES:,} are read",

@@ -50,12 +50,12 @@ class ImportPart(Protocol):
 
     @property
     def dataset(self) -> Dataset | None:
-        """The class of its rows; None where each row says its own."""
+        """The class of its rows; None if each row says its own."""
         ...
 
     @property
     def table(self) -> Table | None:
-        """The table of its rows; None where each row says its own."""
+        """The table of its rows; None if each row says its own."""
         ...
 
     @property
@@ -187,7 +187,7 @@ def source_at(
     ignored: Sequence[str],
     unknown: Unknown = "refuse",
 ) -> ImportSource:
-    """The folder of an export, ours or DynamoDB's, or one file. NotFound where neither is there; InvalidRequest for a
+    """The folder of an export, ours or DynamoDB's, or one file. NotFound if neither is there; InvalidRequest for a
     file without a class, and for a manifest of tables that are not given."""
     if isinstance(place, (str, os.PathLike)):
         path = Path(os.fspath(place))

@@ -65,7 +65,7 @@ class Imports:
         the first row, or in JSON Lines the row; `"report"`, they are left out and counted by name; `"keep"`, they are
         stored with the item as they are, by a write more for each such row.
 
-        InvalidRequest for columns that the class has not, where they are refused; NotFound where nothing is there;
+        InvalidRequest for columns that the class has not, where they are refused; NotFound if nothing is there;
         Throttled from a table that refuses for minutes on end.
         """
         if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):

@@ -142,7 +142,7 @@ def columns_of(schema: pa.Schema) -> tuple[ColumnFacts, ...]:
 
 
 def read_manifest(store: Store) -> Manifest:
-    """The manifest of a folder. NotFound where there is none; Corrupt for one that is none, or of a newer version."""
+    """The manifest of a folder. NotFound if there is none; Corrupt for one that is none, or of a newer version."""
     found = find_manifest(store)
     if found is None:
         raise NotFound(
@@ -170,7 +170,7 @@ def find_manifest(store: Store) -> Manifest | None:
 
 
 def _checked(manifest: Manifest) -> Manifest:
-    """ValueError where a name stands twice, or a column has a type that no export writes."""
+    """ValueError if a name stands twice, or a column has a type that no export writes."""
     paths = [file.path for dataset in manifest.datasets for file in dataset.files]
     names = [dataset.name for dataset in manifest.datasets]
     for dataset in manifest.datasets:

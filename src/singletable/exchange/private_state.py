@@ -37,7 +37,7 @@ def private_files() -> PrivateStore:
 
 
 def private_store() -> PrivateStore:
-    """The files of this user. Unavailable or Denied where there can be none."""
+    """The files of this user. Unavailable or Denied if there can be none."""
     files = private_files()
     try:
         with faults(files.url, "write"):

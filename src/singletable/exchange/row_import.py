@@ -141,7 +141,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         return self.state.part >= len(self.source.parts) or self.state.imported.is_stopped
 
     async def begin(self) -> None:
-        """Find what an earlier run did, or begin. InvalidRequest where items would be put over others unasked."""
+        """Find what an earlier run did, or begin. InvalidRequest if items would be put over others unasked."""
         options, parts = self.options, [part.identity for part in self.source.parts]
         if not options.dry_run:
             what = "import", options.mode, options.unknown, self.source.is_exact, parts

@@ -156,7 +156,7 @@ def _leaves(held: Any) -> Iterator[Any]:
 
 
 def _query_of(subject: Model[Any], values: Mapping[str, Any]) -> Query[Any] | None:
-    """The key or the index partition that finds a subject by what is known of it; None where there is none."""
+    """The key or the index partition that finds a subject by what is known of it; None if there is none."""
     for captured in (subject.key, *subject.indexes.values()):
         partition, sort = captured.templates
         if partition.names and {*partition.names} <= values.keys():

@@ -275,7 +275,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 
 
 async def _prepare(port: Port, table: Table) -> None:
-    """Create the target, or bring what a run that was killed had created into use. NotConfigured where keys or indexes
+    """Create the target, or bring what a run that was killed had created into use. NotConfigured if keys or indexes
     differ; other settings of a target may."""
     found = await describe(port, table.definition)
     if found is None:

@@ -82,7 +82,7 @@ class ExportRecord(Struct, frozen=True):
 
     keys: Item
     new: Item | None
-    """The item; None where it was deleted."""
+    """The item; None if it was deleted."""
     micros: int = 0
     """When it was last written, in microseconds since 1970; 0 in a full export."""
 
@@ -103,7 +103,7 @@ class TableExportFiles:
         return f"{self.store.url}/{self.name}"
 
     def data_files(self) -> list[DataFile]:
-        """The data files of the export; Corrupt where their list is not a list of files, or not all of it."""
+        """The data files of the export; Corrupt if their list is not a list of files, or not all of it."""
         path = self._path(self.summary.manifest_files_s3_key)
         text = self._checked(path)
         try:
@@ -119,7 +119,7 @@ class TableExportFiles:
         return found
 
     def check(self, file: DataFile) -> None:
-        """Corrupt where a data file is missing, or another than the manifest says. Reads it once."""
+        """Corrupt if a data file is missing, or another than the manifest says. Reads it once."""
         path = self._path(file.data_file_s3_key)
         with self.store.opened(path) as content:
             digest = hashlib.file_digest(cast(Any, content), lambda: hashlib.md5(usedforsecurity=False)).digest()
@@ -129,7 +129,7 @@ class TableExportFiles:
     def records(self, file: DataFile) -> Iterator[ExportRecord]:
         """The records of a data file, in one pass and in little memory.
 
-        Corrupt where it is damaged, cut short, or holds another number of records than the manifest says. The checksum
+        Corrupt if it is damaged, cut short, or holds another number of records than the manifest says. The checksum
         is known when the last record was read, so nothing read from it may be relied on before.
         """
         path = self._path(file.data_file_s3_key)

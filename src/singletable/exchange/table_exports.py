@@ -33,18 +33,18 @@ class TableExports:
         """Begin an export to `s3://BUCKET/PREFIX`: of all items now, or as they were `at` a time within recovery.
 
         With `since`, of the items that were written from then on, and before `until`: 15 minutes to 24 hours between
-        them. Three requests. NotConfigured where recovery is off; InvalidRequest for times that can't be exported.
+        them. Three requests. NotConfigured if recovery is off; InvalidRequest for times that can't be exported.
         """
         bucket, prefix = _place(to)
         flow = exports.start_export(self.db.port, self.table.name, bucket, prefix, at=at, since=since, until=until)
         return self.db.run(flow)
 
     def describe(self, arn: str) -> TableExport:
-        """How far an export is. One request. NotFound where there is none."""
+        """How far an export is. One request. NotFound if there is none."""
         return self.db.run(exports.describe_export(self.db.port, arn))
 
     def wait(self, export: TableExport, *, progress: Progress | None = None) -> TableExport:
-        """Wait until it is complete, minutes to hours, without a limit. A request every 15 s. Unavailable where it
+        """Wait until it is complete, minutes to hours, without a limit. A request every 15 s. Unavailable if it
         fails."""
         return self.db.run(exports.await_export(self.db.port, export, progress))
 

@@ -64,7 +64,7 @@ async def open_record(
 ) -> TransferRecord[S]:
     """The record of what was begun before, or a new one, which is not written yet. One read.
 
-    InvalidRequest where it was begun by another user, or elsewhere: only there is the secret known.
+    InvalidRequest if it was begun by another user, or elsewhere: only there is the secret known.
     """
     kind: Any = transfers_of(table)
     digest = sha256(msgspec.json.encode(what)).hexdigest()[:24]

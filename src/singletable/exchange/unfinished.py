@@ -51,7 +51,7 @@ class StateFile:
         self.store, self.own = store, own
 
     def read(self, *, anew: bool = False) -> Unfinished | None:
-        """What an earlier run left, if it left something. Corrupt for what no export has written; None where the export
+        """What an earlier run left, if it left something. Corrupt for what no export has written; None if the export
         begins anew in any case."""
         found = _read(self.store, UNFINISHED, anew=anew)
         if found is None or self.own is None:

@@ -71,7 +71,7 @@ async def take(port: Port, table: Table, by: str) -> Held:
 
 
 async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> None:
-    """Show that the owner lives, and what it does. ApplyRefused where the lease was lost. One write."""
+    """Show that the owner lives, and what it does. ApplyRefused if the lease was lost. One write."""
     changes = _change("beats", {"N": str(beats)}), _change("doing", {"S": doing})
     try:
         await port.send(update_if(apply_lease_of(table).only(), changes, _is_held(held)))
@@ -116,7 +116,7 @@ async def _read(port: Port, kind: Any) -> Any:
 
 
 async def _take(port: Port, table: Table, seen: Any, by: str) -> Held | None:
-    """None where another was first. After a lost answer the refusal of the repetition is looked into."""
+    """None if another was first. After a lost answer the refusal of the repetition is looked into."""
     kind = apply_lease_of(table)
     held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
     since = instant(int(port.now()))

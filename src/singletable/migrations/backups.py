@@ -38,7 +38,7 @@ class Backups:
         return self.db.run(backups.list_backups(self.db.port, self.table.name))
 
     def delete(self, arn: str) -> Backup:
-        """Delete a backup; it can't be brought back. One request. InvalidRequest where there is none. NotSupported."""
+        """Delete a backup; it can't be brought back. One request. InvalidRequest if there is none. NotSupported."""
         return self.db.run(backups.delete_backup(self.db.port, arn))
 
     def restore(
@@ -54,7 +54,7 @@ class Backups:
         Waits until the new table can be used, without a limit, a request for each look; AWS bills the restored GB. It
         has the keys, indexes and items, but no stream, TTL, tags, recovery or deletion protection: `Migrations.apply`
         with the table declared under that name sets them. InvalidRequest for a time that can't be restored;
-        NotConfigured where recovery is off; NotSupported.
+        NotConfigured if recovery is off; NotSupported.
         """
         if backup is not None:
             flow = backups.restore_backup(self.db.port, backup, to, progress)

@@ -78,7 +78,7 @@ def stale_types(declared: ModelDocument, record: ModelDocument) -> list[str]:
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 def check_key(table: Table, found: Description) -> None:
-    """PlanRefused where a table's key is not the declared one."""
+    """PlanRefused if a table's key is not the declared one."""
     wrong = [d for d in differences(table.definition, found) if d.what == "key"]
     if wrong:
         raise PlanRefused(
@@ -154,7 +154,7 @@ _TTL_WAIT = "DynamoDB takes up to an hour between two changes of it, and refuses
 
 
 def _declared(table: Table, live: Live) -> Iterator[tuple[Setting, str, str | None]]:
-    """Each declared setting: its name, what it is to be, and what it is; None where the engine has none."""
+    """Each declared setting: its name, what it is to be, and what it is; None if the engine has none."""
     definition, settings, has = table.definition, table.definition.settings, live.settings
     if settings.tags:
         kept = None if has.tags is None else _tags({n: v for n, v in has.tags.items() if n in settings.tags})

@@ -47,7 +47,7 @@ async def apply(
 ) -> Outcome:
     """Bring a table to its declaration. Where there is nothing to do, it reads a few times and writes nothing.
 
-    ApplyRefused where another apply has the table, or it changed since `plan` was made; PlanRefused.
+    ApplyRefused if another apply has the table, or it changed since `plan` was made; PlanRefused.
     """
     found = await outline(port, table)
     _check_same(plan, found)
@@ -185,7 +185,7 @@ class ApplyRun:
         )
 
     async def _check_targets(self) -> None:
-        """ApplyRefused where a table that items move to is missing."""
+        """ApplyRefused if a table that items move to is missing."""
         for target in self.table.targets:
             await ready(self.bare, target)
             if await describe(self.port, target.definition) is None:
@@ -197,7 +197,7 @@ class ApplyRun:
                 )
 
     def _check_filled(self) -> None:
-        """ApplyRefused where items stay under an old key, or unique values have no guard: the record would deny it."""
+        """ApplyRefused if items stay under an old key, or unique values have no guard: the record would deny it."""
         stay = [f for f in (*self.filled.twice, *self.filled.unreadable) if f.code in ("key.twice", "key.immovable")]
         taken = [finding for finding in self.filled.unfilled if finding.code == "guard.taken"]
         if taken:

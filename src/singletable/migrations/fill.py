@@ -91,7 +91,7 @@ async def fill(
     """Bring every item of a table to what its class declares. Reads the table once; a write for each item that needs it
     and one for each hundred items. `anew` doesn't go on where an earlier run stopped.
 
-    InvalidRequest for a number of segments that can't be read at once. Throttled where the table refuses for minutes on
+    InvalidRequest for a number of segments that can't be read at once. Throttled if the table refuses for minutes on
     end; called again, it goes on.
     """
     run = FillRun(port, table, segments_of(port, table, segments), dry_run=dry_run, anew=anew)

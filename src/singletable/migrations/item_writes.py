@@ -39,7 +39,7 @@ class ItemWrite(ABC):
 
     @abstractmethod
     def after(self, item: Item) -> Item | None:
-        """What is in the item's place after it; None where it moves away, with all that is outside of it."""
+        """What is in the item's place after it; None if it moves away, with all that is outside of it."""
 
     @abstractmethod
     def units(self, indexes: Sequence[Projected], item: Item) -> float:

@@ -48,7 +48,7 @@ class LeasedPort(WrappedPort):
             await self.beat()
 
     async def beat(self, *, due_only: bool = True) -> None:
-        """Show that this process lives. ApplyRefused where the lease was lost."""
+        """Show that this process lives. ApplyRefused if the lease was lost."""
         if due_only and self.monotonic() - self._beaten_at < BEAT_SECONDS:
             return
         self.beats += 1

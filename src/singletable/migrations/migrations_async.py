@@ -55,7 +55,7 @@ class AsyncMigrations:
         one goes on. With a `plan` it does that plan and nothing else. A second one writes nothing. `by` is stored with
         the lease and the record: who does it. `progress` is called at each step, and while one goes on.
 
-        ApplyRefused where another apply has the table, took over this one's lease, or the plan is out of date;
+        ApplyRefused if another apply has the table, took over this one's lease, or the plan is out of date;
         PlanRefused, as `plan`. The requests and units are those of the plan's steps.
         """
         flow = execution.apply(self.db.port, self.table, plan, by=by, rate=rate, segments=segments, progress=progress)

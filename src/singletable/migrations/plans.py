@@ -94,7 +94,7 @@ def _document(table: Table, record: Any) -> ModelDocument | None:
 
 
 async def _refuse_foreign(port: Port, table: Table) -> None:
-    """PlanRefused where items are of types that the program doesn't declare, and none of one that it does. One request;
+    """PlanRefused if items are of types that the program doesn't declare, and none of one that it does. One request;
     up to ten where the first items are the library's own, or of classes that are gone."""
     types: set[str] = set()
     after = None

@@ -56,7 +56,7 @@ class _PriceTable(Struct, frozen=True):
 
 
 def prices_of(region: str) -> Prices | None:
-    """A region's prices from the table in the package; None where it has none."""
+    """A region's prices from the table in the package; None if it has none."""
     return _find(_own(), region)
 
 

@@ -20,9 +20,9 @@ class Estimate(Struct, frozen=True):
     read_units: float = 0.0
     write_units: float = 0.0
     seconds: float | None = None
-    """At the given rate; None where no rate was given, or the service sets the pace."""
+    """At the given rate; None if no rate was given, or the service sets the pace."""
     dollars: float | None = None
-    """None where the region's prices are unknown."""
+    """None if the region's prices are unknown."""
 
 
 class Step(Struct, frozen=True):

@@ -141,7 +141,7 @@ async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
 async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
     """Put raw items, each of another key, without conditions, to copy a table. 25 in a request.
 
-    Raises `Incomplete` where the service left some unprocessed after several tries.
+    Raises `Incomplete` if the service left some unprocessed after several tries.
     """
     writes: dict[Place, tuple[Any, dict[str, Any]]] = {
         place_in(table, item): (item, {"PutRequest": {"Item": item}}) for item in items

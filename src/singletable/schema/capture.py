@@ -1,6 +1,6 @@
 """Runs a key function once, on placeholders, and reads its f-strings as templates.
 
-What a template can't express is refused here, when the class is made, with a hint what to write instead.
+A function that a template can't express is refused here, when the class is made, with a hint for a better form.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
     kind = sortable(name, declared, where)
     if spec in ("!r", "!s"):
         raise DeclarationError(
-            f"{where}: put {{{name}}} in an f-string as it is, without str(), repr(), % or !{spec[1]}"
+            f"{where}: put {{{name}}} in an f-string by itself, without str(), repr(), % or !{spec[1]}"
         )
     if spec == "rest":
         if kind is not str:
@@ -225,6 +225,6 @@ def _check_use(parameters: Mapping[str, inspect.Parameter], partition: Template,
             )
         if parameter.default is ANY and name in partition.names:
             raise DeclarationError(
-                f"{where}: {name} is part of the partition key, of which a query needs every value",
+                f"{where}: {name} is part of the partition key, and a query needs all of its values",
                 hint="Remove its default.",
             )

@@ -62,8 +62,8 @@ class AccessPattern(Struct, frozen=True):
     """Attributes without which an item is not in the index."""
     description: str
     reads_first: tuple[str, ...] = ()
-    """Attributes of which an update by key reads the item first: another part of this index's key is needed, or what a
-    unique value was. An update of an index key by an entity that was read doesn't."""
+    """Attributes whose update by key reads the item first: it needs another part of this index's key, or the old unique
+    value. An update of an index key by an entity that was read doesn't."""
 
     @property
     def shown(self) -> str:
@@ -83,7 +83,7 @@ def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...
 
 
 def captured_of(model: Model[Any]) -> tuple[Captured, ...]:
-    """The patterns of one entity: by its key, by its indexes, and those that its layer adds."""
+    """The patterns of one entity: by its key, by its indexes, and the ones that its layer adds."""
     return (model.key, *model.indexes.values(), *model.kind.__readers__())
 
 

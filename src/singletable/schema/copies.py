@@ -69,7 +69,7 @@ def copied_version(holder: type[Any], source: type[Any]) -> Handle:
 
 
 def version_fields(kind: type[Any]) -> Sequence[Field]:
-    """The attributes that an item has beside its copies: one for each source."""
+    """The attributes that accompany an item's copies: one for each source."""
     stored = [f"_copied_{model_of(source).type}" for source in _sources(kind)]
     return [
         Field(_PYTHON_NAME.format(number), name, INTEGER, optional=True, is_written=False)

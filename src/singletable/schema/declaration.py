@@ -22,14 +22,14 @@ from singletable.values import METADATA, Field, Role, check_within, make_field
 
 
 class Special(Struct, frozen=True):
-    """What a layer above declares for its entity classes, besides the class itself."""
+    """A layer's additional declarations for its entity classes."""
 
     types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """The key types of attributes whose declared type can't be part of a key."""
     fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
     """The attributes that are stored in another form than their type's."""
     extra: Callable[[], Sequence[Field]] = tuple
-    """Fields that are read from an item besides the declared attributes."""
+    """Fields that are read from an item in addition to the declared attributes."""
     key: Captured | None = None
     """The primary key, if it is not a key function of the class."""
     refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -105,7 +105,7 @@ def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Specia
 
 
 def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Special) -> None:
-    """Raises DeclarationError for a version that is none of the class's, and for a class of a layer."""
+    """Raise DeclarationError for a version that the class doesn't have, and for a class of a layer."""
     if stored_as == version:
         return
     if not 1 <= stored_as < version:

@@ -23,7 +23,7 @@ def class_summary(kind: type[Any]) -> str:
 
 
 def attribute_docs(kind: type[Any]) -> Mapping[str, str]:
-    """The texts under a class's attributes, by name; those of its bases too. None where a class has no file, as one
+    """The texts under a class's attributes, by name; those of its bases too. None if a class has no file, as one
     that was made in a console."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):

@@ -119,7 +119,7 @@ else:
 
         @property
         def __signature__(cls) -> inspect.Signature:
-            """That of `__init__`, which `inspect` would not find behind `__call__`."""
+            """The signature of `__init__`, which `inspect` would not find behind `__call__`."""
             _, *parameters = inspect.signature(cls.__init__).parameters.values()
             return inspect.Signature(parameters)
 
@@ -234,17 +234,17 @@ class Entity(metaclass=EntityType):
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
-        """What a layer above declares for its kind of entities."""
+        """A layer's declarations for its kind of entities."""
         return Special()
 
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:
-        """The access patterns that a layer above adds to the class besides its keys; each is a method of its name."""
+        """The access patterns that a layer adds to the class, without its keys; each is a method of its name."""
         return ()
 
     def __whole__(self) -> Iterable[Query[Any]]:
-        """What the item can't do without, wherever it is copied: a key, or a pattern whose whole partition is meant. An
-        edge's nodes, a document's other items."""
+        """The items that a copy of this one must include: a key, or a pattern whose whole partition is meant. An edge's
+        nodes, a document's other items."""
         return ()
 
     @classmethod

@@ -83,7 +83,7 @@ def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
 
 
 def guard_prefix(model: Model[Any], attribute: str) -> str:
-    """What the partition keys of all guards of one unique attribute begin with."""
+    """The prefix of the partition keys of all guards of one unique attribute."""
     guards = model_of(guards_of(model.table))
     return guards.key.templates[0].prefix({"type": model.type, "attribute": attribute})
 

@@ -11,7 +11,7 @@ The rule (docs/explanation/design.md, "Key text"):
 * int: a letter for how many digits, then the digits: a7 < b42; below zero `-`, the letter from z back, each digit's
   complement to 9: -y57 (-42) < -z2 (-7). `{n:06}`: 000042. Decimal: b12.5; below zero closed by `~`: -y87.4~.
 * datetime 2026-11-20T09:30:00.000000Z, date, UUID in lower case; an Enum by its `key_text()`, else its value.
-* `{id:rest}`: the last part, after literals only, stands as it is.
+* `{id:rest}`: the last part, after literals only, stands unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from singletable.values import Source, quoted
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
 _GREATEST = ("", "\x7f", "\u07ff", "\uffff")
-"""Above every other text of so many bytes."""
+"""The greatest text of each length in bytes."""
 
 
 class Part(Struct, frozen=True):
@@ -66,7 +66,7 @@ class Template:
 
     @cached_property
     def write(self) -> Callable[[Mapping[str, Any]], str]:
-        """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key."""
+        """`write(values)`: the text for all of its values; InvalidValue if one has no place in a key."""
         return self._compiled(lambda name: f"given[{name!r}]")
 
     @cached_property
@@ -255,13 +255,13 @@ def within(low: str, high: str, limit: int = MAX_SORT_BYTES) -> tuple[str, str]:
 
 
 def _not_above(text: str, limit: int) -> str:
-    """The greatest text of so many bytes that is not above. What fits no longer is less than the character cut off."""
+    """The greatest text of at most `limit` bytes that is not above. A shorter result is less than the cut character."""
     kept = _cut(text, limit)
     return text if kept == text else kept + _GREATEST[limit - len(kept.encode())]
 
 
 def _not_below(text: str, limit: int) -> str:
-    """The least text of so many bytes that is not below; U+10FFFF for none. All that begin as it does are below."""
+    """The least text of at most `limit` bytes that is not below; U+10FFFF for none. Its extensions are below it."""
     kept = _cut(text, limit)
     if kept == text:
         return text

@@ -1,4 +1,4 @@
-"""What a verb says of an argument of a wrong kind. Values are not shown: an error goes to logs."""
+"""Errors for arguments of a wrong kind. Values are not shown: an error goes to logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_query(given: object) -> None:
 
 
 def not_one_item(query: Query[Any], why: str) -> InvalidRequest:
-    """For a query where one item's key is expected."""
+    """The error for a query where one item's key is expected."""
     return InvalidRequest(
         f"{query.captured.shown} does not name one item here: {why}",
         hint=f"Use page(), iter() or all(); or the whole primary key: {query.model.key.call}.",
@@ -71,7 +71,7 @@ def check_table(given: object) -> None:
 
 
 def positional(kind: type[Any], given: int) -> TypeError:
-    """For an entity that was made of values without names."""
+    """The error for an entity that was made of values without names."""
     names = list(inspect.signature(kind).parameters)[:_NAMED]
     example = ", ".join(f"{name}=..." for name in names)
     return TypeError(
@@ -80,13 +80,13 @@ def positional(kind: type[Any], given: int) -> TypeError:
 
 
 def not_an_entity(given: object, *, or_key: bool) -> InvalidRequest:
-    """For an argument that is not an entity, nor a key where a key would do as well."""
+    """The error for an argument that is neither an entity nor, with `or_key`, a key."""
     expected, hint = ("a key or an entity", _call(given)) if or_key else ("an entity", _MAKE)
     return InvalidRequest(f"{expected} is expected, not {_named(given)}", hint=hint)
 
 
 def _call(given: object) -> str:
-    """How a key is made: of the class that was given, or whose item was, if that is known."""
+    """The call that makes a key: of the given class, or of the given item's class, if it is known."""
     model: Any = getattr(given if inspect.isclass(given) else type(given), "__model__", None)
     captured: Any = getattr(given, "captured", None) or getattr(model, "key", None)
     return f"Call an access pattern{f': {captured.call}' if isinstance(captured, Captured) else ' of its class'}."

@@ -115,7 +115,7 @@ class Model(Generic[T]):
 
     @cached_property
     def unique_texts(self) -> Mapping[str, Callable[[Any], str]]:
-        """What writes the values of the unique attributes in the keys of their guards."""
+        """The functions that write the unique attributes' values in the keys of their guards."""
         slots = {name: Slot(name, kind) for name, kind in self.unique_types.items()}
         return {n: slot_writer(slot, self.table.separator, last=True, identifier=True) for n, slot in slots.items()}
 
@@ -165,7 +165,7 @@ class Model(Generic[T]):
 
     @cached_property
     def feeds(self) -> Mapping[str, tuple[Captured, ...]]:
-        """By attribute: the indexes whose keys contain its value."""
+        """The indexes whose keys contain an attribute's value, by attribute."""
         found: dict[str, tuple[Captured, ...]] = {}
         for captured in self.indexes.values():
             for name in {n for t in captured.templates for n in t.names}:
@@ -228,7 +228,7 @@ class Model(Generic[T]):
         )
 
     def upcast(self, item: Item, version: int) -> Item:
-        """The item in the current version's form, by the chain of upcasters. Raises Corrupt where one is missing, or
+        """The item in the current version's form, by the chain of upcasters. Raises Corrupt if one is missing, or
         can't read the item."""
         with naming(self, item):
             return self._upcast(item, version)
@@ -259,7 +259,7 @@ class Model(Generic[T]):
 
     def _in_both_forms(self, entity: T, item: dict[str, Any]) -> dict[str, Any]:
         """An item with the attributes that it has in the older version, and marked as of that version."""
-        item = read_item(encode(item))  # as it is stored: an entity's item has bytes and sets in it
+        item = read_item(encode(item))  # the stored form: an entity's item has bytes and sets in it
         values = {name: from_attribute_value(value) for name, value in item.items()}
         for step in range(self.version, self.stored_as, -1):
             values = self.downcasters[step](dict(values))
@@ -294,7 +294,7 @@ class Model(Generic[T]):
         return partition.write_of, sort.write_of
 
     def key_in(self, item: Item) -> KeyOf[Any] | None:
-        """The key that an item lies under; None where it isn't two texts."""
+        """The key that an item lies under; None if it isn't two texts."""
         partition, sort = (item.get(name, {}).get("S") for name in self.key_attributes)
         return self.key_at((partition, sort)) if isinstance(partition, str) and isinstance(sort, str) else None
 
@@ -302,7 +302,7 @@ class Model(Generic[T]):
         return self.key_at(self.place_of(entity))
 
     def key_at(self, place: tuple[str, str]) -> KeyOf[Any]:
-        """The key whose two texts these are, as an item has them, also where its attributes make another by now."""
+        """The key with an item's two texts, also if its attributes make another one now."""
         text, whole = place
         return KeyOf((self.kind,), self.key, text, whole, whole, len(self.key.templates[1].parts))
 
@@ -334,8 +334,8 @@ class Model(Generic[T]):
 
 @contextmanager
 def naming(model: Model[Any], item: Item) -> Generator[None, None, None]:
-    """Of an item that can't be read inside the block, the error is Corrupt and names it: table, key, attribute. An
-    error of the class's own code is its cause."""
+    """Name the item that can't be read inside the block: the error is Corrupt, with table, key and attribute. An error
+    of the class's own code is its cause."""
     try:
         yield
     except DeclarationError:

@@ -1,4 +1,4 @@
-"""What a notebook shows of entities: tables, with personal attributes covered."""
+"""Entities in a notebook: tables, with personal attributes covered."""
 
 from __future__ import annotations
 

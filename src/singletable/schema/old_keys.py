@@ -39,7 +39,7 @@ Templates = tuple[Template, Template]
 
 
 class MovingKey(KeyOf[E_co], frozen=True, gc=False):
-    """The items of a partition that lie under their key, and those that lie under the old one."""
+    """The items of a partition that lie under their key, and the ones that lie under the old key."""
 
     has_parts: ClassVar[bool] = True
     old: Query[Any] | None = None
@@ -71,7 +71,7 @@ class MovingPattern(Captured, frozen=True, eq=False, dict=True):
 def old_key(
     cls: type[Any], declared: DeclaredKey[Any], new: Templates, types: Mapping[str, Any], table: Table
 ) -> Captured | None:
-    """The key that a class's items had before, as it is declared; None for a class whose key never changed."""
+    """The declared key that a class's items had before; None for a class whose key never changed."""
     was = declared.was
     if was is None:
         return None

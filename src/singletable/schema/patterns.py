@@ -31,11 +31,11 @@ F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
 I_co = TypeVar("I_co", covariant=True)
 Key = tuple[str, str]
-"""What a key function returns: the texts of the partition key and of the sort key."""
+"""The result of a key function: the texts of the partition key and of the sort key."""
 
 
 class HasPatterns(Protocol):
-    """An entity class, as far as patterns use it."""
+    """The part of an entity class that patterns use."""
 
     __patterns__: ClassVar[Mapping[str, Bound[..., Any]]]
 
@@ -52,7 +52,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     low: str
     high: str
     bound: int
-    """How many parts of the sort key are given. The range is over the next one."""
+    """The number of given parts of the sort key. The range is over the next one."""
     filter: Condition | None = None
     descending: bool = False
     strong: bool = False
@@ -81,7 +81,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What was asked of it besides its key, without values: `newest first`, `only name`."""
+        """The options of a query, without values: `newest first`, `only name`."""
         told = (
             (len(self.kinds) > 1, f"with {', '.join(kind.__name__ for kind in self.kinds[1:])}"),
             (self.filter is not None, "filtered"),
@@ -92,7 +92,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return tuple(text for is_so, text in told if is_so)
 
     def _repr_html_(self) -> str:
-        """Which items it reads, and how: without values, as its repr."""
+        """The items that it reads, and the way: without values, as its repr."""
         from singletable.html_table import html_table  # noqa: PLC0415 for notebooks only
 
         partition, sort = self.captured.templates
@@ -183,17 +183,17 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     was: Captured | None = None
     """The key under which items lie that have not moved to this one yet."""
     table: Any = None
-    """Of a key that the class had before: the `Table` where it had it, if that is another."""
+    """The other `Table` of a key that the class had before, if it moves between tables."""
 
     @cached_property
     def model(self) -> Model[Any]:
         """The model of the items under this key: that of the owner class, which is made after the patterns; or, in
-        another table, of those that have not moved."""
+        another table, that of the items that have not moved."""
         found: Model[Any] = self.owner.__model__
         return found if self.table is None else found.before
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its class: no name leads to the functions that it holds."""
+        """Pickle it by its class: no name leads to the functions that it holds."""
         return _captured_of, (self.owner, self.name, self.owner.__model__.key.was is self)
 
     @property

@@ -1,7 +1,7 @@
 """Personal attributes: `field(personal=True)`. What is shown has a mark in their place, also within keys.
 
 An entity's repr covers them always. The program `singletable` covers them in all that it prints, unless it is called
-with `--personal`. The values themselves, which a program reads, are as they are.
+with `--personal`. The values themselves, which a program reads, are unchanged.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _NAMES: Final = "__personal__"
 
 
 def personal_names(kind: type[Any]) -> frozenset[str]:
-    """The attributes of a class that are personal: those that say so, and those that have the value of such a one, as
-    copies, what `belongs_to=` and `mentions=` name, and the ends of an edge whose nodes have a personal id. Found at
+    """The personal attributes of a class: declared ones, and others that have the value of a declared one, as copies,
+    attributes in `belongs_to=` and `mentions=`, and the ends of an edge whose nodes have a personal id. Found at
     first use, when the module's later classes exist."""
     found: frozenset[str] | None = vars(kind).get(_NAMES)
     if found is None:
@@ -36,7 +36,7 @@ def personal_names(kind: type[Any]) -> frozenset[str]:
 def covered_place(table: Table, type_name: str, place: tuple[str, str]) -> tuple[str, str]:
     """The key of an item, without the personal values that it is made of.
 
-    The key of a class that this program doesn't know is covered whole, where the table has personal attributes at all.
+    The key of a class that this program doesn't know is covered whole, if the table has any personal attributes.
     """
     model = table.model_of_type(type_name)
     if model is not None and _forms(model):
@@ -48,7 +48,7 @@ def covered_place(table: Table, type_name: str, place: tuple[str, str]) -> tuple
 
 
 def covered_body(query: Query[Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a query's request, without the personal values in its keys: those that its items had before, too."""
+    """The body of a query's request, without the personal values in its keys, including the keys from before."""
     texts: dict[str, str] = {}
     for each in (query, *_before(query)):
         texts |= _covered_in(each)
@@ -66,7 +66,7 @@ def _before(query: Query[Any]) -> Iterator[Query[Any]]:
 
 
 def _covered_in(query: Query[Any]) -> Mapping[str, str]:
-    """By each text of a query's keys that has a personal value in it, what is shown for it."""
+    """The shown form of each text of a query's keys that has a personal value in it."""
     personal = personal_names(query.model.kind)
     texts: dict[str, str] = {}
     partition, sort = query.captured.templates
@@ -93,7 +93,7 @@ def _covered_texts(model: Model[Any], place: tuple[str, str]) -> tuple[str, str]
 
 
 def _covered_text(template: Template, text: str, personal: frozenset[str]) -> str:
-    """A key's text with the mark in the place of each personal value."""
+    """A key's text with a mark for each personal value."""
     if not personal.intersection(template.names):
         return text
     values = template.read(text)

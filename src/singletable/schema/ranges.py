@@ -1,4 +1,4 @@
-"""Ranges of a sort key's values, given in the place of a value: T -> T keeps the call of a pattern typed."""
+"""Ranges of a sort key's values, given instead of a value: T -> T keeps the call of a pattern typed."""
 
 from __future__ import annotations
 

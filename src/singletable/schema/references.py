@@ -25,7 +25,7 @@ from singletable.values import METADATA
 Bond = Literal["belongs_to", "mentions", "copy"]
 BONDS: tuple[Bond, ...] = ("belongs_to", "mentions")
 ERASED = "(erased)"
-"""What a text becomes that named somebody who was erased, where it can't be None."""
+"""The replacement of a text that named an erased person, if it can't be None."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Reference:
     holder: type[Any]
     subject: type[Any]
     names: Mapping[str, str]
-    """By the holder's attribute, the subject's."""
+    """The subject's attribute, by the holder's."""
     bond: Bond
     clears: tuple[str, ...] = ()
     """The attributes that an erasure clears in the item; none where the item itself is deleted."""
 
     def values_of(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What the holder's attributes have, for a subject with these values; None where one is not known."""
+        """The values of the holder's attributes, for a subject with these values; None if one is unknown."""
         wanted = {name: values.get(other) for name, other in self.names.items()}
         return None if any(value is None for value in wanted.values()) else wanted
 
@@ -53,7 +53,7 @@ class Reference:
 
 
 def target_of(where: str, bond: str, said: Any) -> Handle:
-    """The attribute that `belongs_to=` or `mentions=` names. DeclarationError where it names none."""
+    """The attribute that `belongs_to=` or `mentions=` names. DeclarationError if it names none."""
     found = said if isinstance(said, Handle) or not callable(said) else said()
     if not isinstance(found, Handle) or not is_whole(found):
         raise DeclarationError(
@@ -64,7 +64,7 @@ def target_of(where: str, bond: str, said: Any) -> Handle:
 
 
 def references_in(model: Model[Any]) -> Iterator[Reference]:
-    """What the attributes of a class refer to. DeclarationError for a reference that can't be followed."""
+    """The references of a class's attributes. Raises DeclarationError for one that can't be followed."""
     for declared in dataclasses.fields(cast(Any, model.kind)):
         options: Mapping[str, Any] = declared.metadata.get(METADATA, {})
         for bond in BONDS:
@@ -108,8 +108,8 @@ def mentions(held: Any, value: Any) -> bool:
 
 
 def cleared(model: Model[Any], name: str, held: Any, value: Any) -> Any:
-    """An attribute's value without a mention: a member leaves its set, list or map; what may be None is None; a text
-    says that it was erased. DeclarationError where there is no such value."""
+    """An attribute's value without a mention: a member leaves its set, list or map; an optional value becomes None; a
+    text says that it was erased. Raises DeclarationError for any other type."""
     make: Any = held.__class__
     if isinstance(held, (set, frozenset, list, tuple)):
         return make([member for member in cast("Any", held) if not mentions(member, value)])

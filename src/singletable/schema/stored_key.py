@@ -114,7 +114,7 @@ class StoredKey:
             f"an item of {self._kind.__name__} has another {attribute} than {made} makes ({template.shown})",
             table=self._table,
             attribute=attribute,
-            hint="Declare the key as it is stored; or write the item again under its key and delete this one. "
+            hint="Declare the key in its stored form; or write the item again under its key and delete this one. "
             "`db.check(table)` finds all such items.",
         )
 

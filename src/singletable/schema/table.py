@@ -30,7 +30,7 @@ TRANSFER_TYPE = "_transfer"
 """The type of the records of copies and imports that are under way."""
 MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE, TRANSFER_TYPE})
 OWNER, OWNER_SORT = "owner", "owner_sort"
-"""Where such an item has the key of the item that holds the value."""
+"""The attributes with the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
 
 
@@ -121,7 +121,7 @@ class Table:
 
     @property
     def leaving(self) -> tuple[Model[Any], ...]:
-        """Of each class that moves from here to another table: the model of the items that have not moved."""
+        """The model of the items that have not moved, for each class that moves from here to another table."""
         return tuple(self._leaving.values())
 
     @property
@@ -139,7 +139,7 @@ class Table:
         return self._models.get(type_name)
 
     def model_here(self, type_name: str) -> Model[Any] | None:
-        """The model of a type's items in this table, those that are to leave it among them."""
+        """The model of a type's items in this table, including the ones that will leave it."""
         return self._models.get(type_name) or self._leaving.get(type_name)
 
     @overload
@@ -239,25 +239,25 @@ class Table:
         )
 
     def checks(self) -> Any:
-        """What `db.check(table)` looks for besides records: the invariants of the table's own layer. None here."""
+        """The checks of `db.check(table)`, beyond those of records: invariants of the table's own layer. None here."""
         return None
 
     def belongings(self) -> Any:
-        """What `Erasure(db, table)` finds and deletes besides records: that of the table's own layer. None here."""
+        """The items that `Erasure(db, table)` deletes, beyond records: those of the table's own layer. None here."""
         return None
 
     @property
     def derived(self) -> frozenset[str]:
-        """The stored attributes that the table's layer makes of other items, and `repair` writes anew. None here."""
+        """The stored attributes that the table's layer makes of other items, and `repair` rewrites. None here."""
         return frozenset()
 
     def around(self, entity: Any) -> Sequence[Any]:
-        """Queries whose whole partitions a slice of the table takes along with an entity, besides what its references
-        name: the edges of a graph's node. None here."""
+        """Queries whose whole partitions a slice of the table takes along with an entity, in addition to its
+        references: the edges of a graph's node. None here."""
         return ()
 
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
-        """What `db.sweep_table(table)` finishes or deletes for the table's layer. Returns how many; 0 here."""
+        """Finish or delete items of the table's layer in `db.sweep_table(table)`. Returns their number; 0 here."""
         return 0
 
 

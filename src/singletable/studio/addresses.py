@@ -88,7 +88,7 @@ class Addresses:
         return replace(self, personal=False)
 
     def key_in(self, table: str, query: Mapping[str, str]) -> Place:
-        """The key that an address names; InvalidRequest where it names none."""
+        """The key that an address names; InvalidRequest if it names none."""
         if (sealed := query.get(_SEALED)) is not None:
             try:
                 position = self.seal.open(sealed, _binding(table), self.now())

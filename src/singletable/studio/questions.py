@@ -169,7 +169,7 @@ class _Opened(Struct, frozen=True):
 
 
 def _extra() -> tuple[Any, Any]:
-    """The packages of the reports extra; NotConfigured where they are not installed."""
+    """The packages of the reports extra; NotConfigured if they are not installed."""
     try:
         return import_module("singletable.reports"), import_module("singletable.exchange")
     except ModuleNotFoundError as error:

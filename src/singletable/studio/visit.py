@@ -56,7 +56,7 @@ class Visit:
 
     @cached_property
     def table(self) -> Table:
-        """The table that the path names as `{table}`; NotFound where there is none of that name."""
+        """The table that the path names as `{table}`; NotFound if there is none of that name."""
         name = self.path.get("table", "")
         found = self.site.table_named(name)
         if found is None:

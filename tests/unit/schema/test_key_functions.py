@@ -83,7 +83,7 @@ class Bad(Entity, table=table, type="bad"):
         ("tags: list", "f'user#{tags}', 'x'", "no sortable text"),
         ("n: float", "f'user#{n}', 'x'", "n is float, which has no sortable text"),
         ("flag: bool", "f'user#{flag}', 'x'", "flag is bool, which has no sortable text"),
-        ("id: str", "f'user#{id!r}', 'x'", r"put \{id\} in an f-string as it is"),
+        ("id: str", "f'user#{id!r}', 'x'", r"put \{id\} in an f-string by itself"),
         ("id: str", "f'user#{id!s:>10}', 'x'", r"without str\(\), repr\(\)"),
         ("late: str", "f'user#{late}', 'x'", "'Nowhere', the type of late, doesn't exist"),
         ("id: str", "f'user#{id:>10}', 'x'", "not a valid format.*Only an int"),

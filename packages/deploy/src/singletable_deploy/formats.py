@@ -37,7 +37,7 @@ def template_text(deployment: Deployment, format: str) -> str:
 
 
 def template_of(text: str, format: str) -> Any:
-    """The template in a text of a format. Raises ValueError where there is none."""
+    """The template in a text of a format. Raises ValueError if there is none."""
     return _format(format).read(text)
 
 

@@ -42,7 +42,7 @@ def key_patterns(template: Template, where: Mapping[str, str], shown: str) -> tu
 
 
 def covers(wide: str, narrow: str) -> bool:
-    """Whether every text of one pattern is one of another; False where that can't be told."""
+    """Whether every text of one pattern is one of another; False if that can't be told."""
     if wide in (narrow, ANY_KEY):
         return True
     head = wide[:-1]

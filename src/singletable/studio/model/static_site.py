@@ -60,7 +60,7 @@ def write_site(model: ModelView, folder: Path) -> Written:
     """Write the pages into a folder, which is made where it is missing.
 
     Pages that an earlier call wrote there, and that the model has no more, are removed; other files stay.
-    InvalidRequest where the folder has other files only.
+    InvalidRequest if the folder has other files only.
     """
     before = _known(folder)
     files = dict(site_files(model))

@@ -21,7 +21,7 @@ class AttributeView(Struct, frozen=True):
     """Its name in DynamoDB."""
     description: str = ""
     default: str | None = None
-    """What an item without it reads as; None where it must be there."""
+    """What an item without it reads as; None if it must be there."""
     role: str = ""
     """What the library does with it: `unique`, `expires`, `version`."""
     is_personal: bool = False
@@ -125,7 +125,7 @@ class ClassView(Struct, frozen=True):
     ends: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     """Of an edge: the classes of its sources and of its targets."""
     mirrors: tuple[str, ...] | None = None
-    """Of an edge: what the source's edge set has of it; None where it is not in the set."""
+    """Of an edge: what the source's edge set has of it; None if it is not in the set."""
     stored_as: int | None = None
     """The older schema version in whose form items are stored too."""
     upcasts: tuple[FunctionView, ...] = ()

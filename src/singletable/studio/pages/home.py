@@ -49,12 +49,12 @@ class ClassRow(Struct, frozen=True):
     is_own: bool
     """Whether it is a class of the application, and not the library's."""
     items: int | None
-    """Of a sample, scaled to the table; None where nothing was sampled."""
+    """Of a sample, scaled to the table; None if nothing was sampled."""
     bytes: int | None
     mean: float | None
     largest: int | None
     cells: tuple[KeyCell | None, ...]
-    """Its key in the table, then in each index; None where it is not in it."""
+    """Its key in the table, then in each index; None if it is not in it."""
     patterns: int
 
 

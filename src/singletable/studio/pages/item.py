@@ -97,7 +97,7 @@ class ItemPage(View, frozen=True, kw_only=True):
     guards: tuple[Beside, ...]
     copies: tuple[Beside, ...]
     changes: Changes | None
-    """Of this item, in the stream; None where they were not asked for."""
+    """Of this item, in the stream; None if they were not asked for."""
     changes_address: str
     has_stream: bool
     edit_address: str

@@ -106,7 +106,7 @@ class PatternPage(View, frozen=True, kw_only=True):
     consistent: bool
     may_be_consistent: bool
     predicted: float | None
-    """Read units, by the mean size of a sample; None where none was read."""
+    """Read units, by the mean size of a sample; None if none was read."""
     asked: bool
     results: tuple[Rows, ...]
     found: int
