@@ -131,7 +131,7 @@ def test_a_file_that_a_program_reads_is_named_in_the_receipt(
         receipt = erase(db, "ada")
         held = receipt.remaining[0]
         assert held.where == "the engine's data file"
-        assert "Its free pages hold what was deleted" in held.what
+        assert "Its free pages hold the deleted data" in held.what
         assert f"sqlite3 {file} 'VACUUM" in held.what
         assert "ada" not in held.what
         with pytest.raises(Unavailable, match="can't be"):
@@ -156,7 +156,7 @@ def test_a_file_that_holds_the_records_of_a_stream_is_named(file: Path) -> None:
         receipt = Erasure(db, watched).apply(Reader.by_email("ada@example.org"))
         held, _, stream, _ = receipt.remaining
         assert (held.where, stream.where) == ("the engine's data file", "stream records")
-        assert "write it anew then" in held.what
+        assert "rewrite it then" in held.what
         assert traces(file, "ada@example.org")["ada@example.org"] > 0
         for name in ("bob", "carl"):  # the newest record of a table stays
             db.put(Reader(email=f"{name}@example.org"))

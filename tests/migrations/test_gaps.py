@@ -68,7 +68,7 @@ def test_a_plan_says_what_guards_take(db: Database) -> None:
     db.create(old_account(30, nick="n" * 1500, email="30@example.org"))
     plan = Migrations(db, accounts).plan()
     assert [step.name for step in plan.steps] == ["fill accounts", "record accounts"]
-    assert plan.steps[0].what == "write items anew: account with unique email, unique nick"
+    assert plan.steps[0].what == "rewrite items: account with unique email, unique nick"
     assert plan.steps[0].takes.items == 31
     filled, _ = Migrations(db, accounts).apply(plan).done
     takes = filled.step.takes

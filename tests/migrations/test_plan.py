@@ -63,7 +63,7 @@ def test_a_new_index_and_a_raised_version(db: Database) -> None:
     assert names(plan) == ["add index gsi1", "fill people", "record people"]
     add, fill, _ = plan.steps
     assert add.notes == ("Person.by_city is complete after the fill", "Place.by_kind is complete after the fill")
-    assert fill.what == "write items anew: person to version 2, place with its index keys"
+    assert fill.what == "rewrite items: person to version 2, place with its index keys"
     assert fill.takes.items == 120
     assert fill.takes.seconds == fill.takes.write_units / 100
     assert fill.takes.dollars == pytest.approx(

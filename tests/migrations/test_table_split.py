@@ -168,7 +168,7 @@ def test_an_apply_moves_the_rest_and_says_so(db: Database) -> None:
     assert db.check(shop) == []
     plan = Migrations(db, shop).plan()
     assert [step.name for step in plan.steps] == ["fill together", "record together"]
-    assert plan.steps[0].what == "write items anew: card moves to table orders, order moves to table orders"
+    assert plan.steps[0].what == "rewrite items: card moves to table orders, order moves to table orders"
     outcome = Migrations(db, shop).apply(plan)
     taken = [(done.requests, done.write_units) for done in outcome.done]
     assert taken == [(step.takes.requests, step.takes.write_units) for step in plan.steps]

@@ -17,9 +17,10 @@ class AsyncErasure:
 
         AsyncErasure(db, shop, tasks, changes).plan(Customer.by_email("ada@example.org"))
 
-    What belongs to the subject is what its key's partition holds, what `field(belongs_to=...)` says, edges of what is
-    deleted, and what the layers that are given keep: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`. What
-    `field(mentions=...)` says, and a copy of its attributes, is cleared in items that stay.
+    It deletes the items in the partition of the subject's key, items that belong to the subject by
+    `field(belongs_to=...)`, edges of deleted nodes, and items of the given layers: `Tasks`, `Changes`,
+    `Documents(db, Kind)`, `Sync`. It clears mentions by `field(mentions=...)`, and copies of the subject's attributes,
+    in items that stay.
     """
 
     def __init__(self, db: AwaitingDatabase, table: Table, *layers: HasBelongings) -> None:
@@ -30,7 +31,7 @@ class AsyncErasure:
         return f"<AsyncErasure of {self.table.name}>"
 
     async def plan(self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None) -> ErasurePlan:
-        """What `apply` would delete, item by item, and what would stay. Writes nothing.
+        """Predict `apply`: the items to delete, one by one, and the ones that stay. Writes nothing.
 
         A query for each reference whose values make a partition, and a consistent scan of the table for each level of
         those that don't. InvalidRequest for a pattern of another table, NotFound if nothing belongs to the subject.

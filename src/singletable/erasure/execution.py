@@ -23,13 +23,13 @@ from singletable.schema import Whole
 
 Progress = Callable[[Erasing], object]
 SEARCHES = 10
-"""How often it looks again while writers add to the subject."""
+"""The number of searches while writers add to the subject."""
 
 
 async def plan(
     port: Port, table: Table, asked: Query[Any] | Whole[Any], layers: Sequence[HasBelongings]
 ) -> ErasurePlan:
-    """What an erasure would delete. NotFound where there is nothing. Writes nothing."""
+    """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
     root, parts = root_of(table, asked), belongings_of(table, layers)
     with Meter() as meter:
         found = await Search(port, table, parts).run(root)

@@ -62,7 +62,7 @@ class Journal:
         self.record = replace(self.record, doing={}, again=[text for text in self.record.again if text not in gone])
 
     async def close(self) -> None:
-        """Write down the end: what could tell whose erasure it was goes. One write."""
+        """Write down the end, and remove all that could identify the subject. One write."""
         await self._write(doing={}, again=[], salt=None, digest=None, ended_at=at(self.port.now()))
 
     def _count(self, does: str, kind: str, number: int) -> None:

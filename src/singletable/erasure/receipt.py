@@ -1,4 +1,4 @@
-"""What an erasure will delete, what it has deleted, and where copies of that still are."""
+"""The plan of an erasure, its receipt, and the places where copies of deleted data remain."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CLOCKS_DIFFER: Final = timedelta(minutes=1)
 
 
 class ErasurePlan(Struct, frozen=True):
-    """What an erasure would delete and clear. It holds keys, which may name a person."""
+    """The items that an erasure would delete and clear. It holds keys, which may name a person."""
 
     table: str
     pattern: str
     """The access pattern that names the subject, without its arguments."""
     belongings: tuple[Belonging, ...]
     kept: tuple[Kept, ...] = ()
-    """What stays and needs a person."""
+    """The items that stay and need a person."""
     left_out: tuple[str, ...] = ()
-    """What is not looked for, in words."""
+    """The parts that are not searched, in words."""
     read_units: float = 0.0
-    """That the search took; the erasure searches at least twice more."""
+    """The units of the search; the erasure searches at least twice more."""
 
     @property
     def is_empty(self) -> bool:
@@ -39,17 +39,17 @@ class ErasurePlan(Struct, frozen=True):
 
     @property
     def deleted(self) -> dict[str, int]:
-        """How many would be deleted, by class."""
+        """The number of items to delete, by class."""
         return count(self.belongings, "delete")
 
     @property
     def cleared(self) -> dict[str, int]:
-        """In how many items a mention would be cleared, by class."""
+        """The number of items in which a mention would be cleared, by class."""
         return count(self.belongings, "clear")
 
     @property
     def write_units(self) -> float:
-        """Of what is deleted and cleared, without the record of the erasure."""
+        """The units of deletions and clearings, without the record of the erasure."""
         return sum(each.write_units for each in self.belongings)
 
 
@@ -58,13 +58,13 @@ class Remaining(Struct, frozen=True):
 
     where: str
     what: str
-    """What to do there, as a sentence."""
+    """The advice, as a sentence."""
     until: datetime | None = None
     """When it goes by itself; None if somebody has to delete it."""
 
 
 class Receipt(Struct, frozen=True):
-    """What an erasure has done, without anything of its subject."""
+    """The result of an erasure, without data of its subject."""
 
     table: str
     pattern: str
@@ -76,25 +76,25 @@ class Receipt(Struct, frozen=True):
     looked_until: datetime
     """When the last search began, which found nothing more. What is written later is in no erasure."""
     deleted: Mapping[str, int]
-    """By class; of all its runs."""
+    """The numbers by class, of all its runs."""
     cleared: Mapping[str, int]
     kept: tuple[Kept, ...] = ()
     left_out: tuple[str, ...] = ()
     remaining: tuple[Remaining, ...] = ()
     runs: int = 1
-    """How often it was begun: more than once where it was killed."""
+    """The number of runs: more than one if it was killed."""
     requests: int = 0
-    """Of this run, as the units."""
+    """The requests of this run; the units are of this run, too."""
     read_units: float = 0.0
     write_units: float = 0.0
 
 
 class Erasing(Struct, frozen=True):
-    """Where an erasure is."""
+    """The progress of an erasure."""
 
     done: int
     total: int
-    """That were found so far."""
+    """The number found so far."""
     search: int
     """From 1: after what was found is gone, it looks again."""
 
@@ -108,8 +108,8 @@ def count(belongings: Any, does: str) -> dict[str, int]:
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
-    """Where copies still are, by the live settings of a table: four requests, and one for each hundred backups. The
-    embedded engine's file is written anew without what was deleted."""
+    """The remaining copies, by the live settings of a table: four requests, and one for each hundred backups. The
+    embedded engine's file is rewritten without the deleted data."""
     found = [*await _backups(port, table, ended), *await _unfinished(port, table)]
     if table.definition.stream is not None:
         until = ended + timedelta(hours=STREAM_HOURS)
@@ -126,14 +126,14 @@ async def _unfinished(port: Port, table: Table) -> list[Remaining]:
     transfers: Any = transfers_of(table)
     for query in (parts.by_segment(), transfers.by_id()):
         if await flows.read_all(port, query.consistent()):
-            said = "They hold the keys that they have come to: end them by the same command, or begin them anew."
+            said = "They hold the keys of their progress: end them by the same command, or begin them again."
             return [Remaining("fills, copies and imports that have not ended", said)]
     return []
 
 
 async def _data_file(port: Port, table: Table) -> list[Remaining]:
-    """The file of an engine on this machine, where it holds the bytes of what was deleted."""
-    said = "Its free pages hold what was deleted until something is written over them: write it anew (SQLite: VACUUM)."
+    """The file of an engine on this machine, if it holds the bytes of deleted data."""
+    said = "Its free pages hold the deleted data until something is written over them: rewrite it (SQLite: VACUUM)."
     if port.traits.wipe_deleted is not None:
         try:
             await port.call_all([port.traits.wipe_deleted])
@@ -142,7 +142,7 @@ async def _data_file(port: Port, table: Table) -> list[Remaining]:
         else:
             if table.definition.stream is None:
                 return []
-            said = "It holds the stream's records, and their bytes when they are gone: write it anew then (VACUUM)."
+            said = "It holds the stream's records, and their bytes when they are gone: rewrite it then (VACUUM)."
     return [Remaining("the engine's data file", said)]
 
 
@@ -150,7 +150,7 @@ async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]
     try:
         state, backups = await recovery(port, table.name), await list_backups(port, table.name)
     except (NotSupported, NotConfigured):
-        copies = "Delete those that were made before; this engine has no backups."
+        copies = "Delete the copies that were made before; this engine has no backups."
         return [*await _data_file(port, table), Remaining("copies of the data file", copies)]
     found: list[Remaining] = []
     if state.is_on:

@@ -1,4 +1,4 @@
-"""How an item of an entity class goes, and how a mention is cleared in one that stays.
+"""The deletion of an entity's item, and the clearing of a mention in one that stays.
 
 A deletion holds as long as the item is of its class, belongs to the same subject, and has the same unique values, whose
 guards go in the same transaction. A clearing holds as long as the attributes are as they were read.

@@ -4,7 +4,7 @@
     level 1    the rest of its partition, and what belongs to it by references and by the layers of the table
     level n    what belongs to an item of level n - 1
 
-What a reference's values make the partition of is queried; the rest is found by one consistent scan for each level.
+A reference whose values make a partition is queried; the rest is found by one consistent scan for each level.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _AT_ONCE = 16
 
 
 class Root(Struct, frozen=True):
-    """What a call names: a subject's partition, or the items of a pattern."""
+    """The items that a call names: a subject's partition, or the items of a pattern."""
 
     query: Query[Any]
     is_partition: bool
     subject: Subject | None
-    """By the arguments of a key: it is known where its item is gone already."""
+    """The subject by the arguments of a key: known even if its item is gone."""
 
     @property
     def name(self) -> str:
@@ -71,14 +71,14 @@ class Root(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What tells it from others. It holds personal data."""
+        """The text that identifies it. It holds personal data."""
         query = self.query
         place = ("", "") if self.is_partition else (query.low, query.high)
         return "\0".join((query.index or "", query.partition, *place))
 
 
 class Found(Struct):
-    """What is erased, by level: the subject's own items are at level 0, what belongs to them at 1, and so on."""
+    """The items to erase, by level: the subject's own items are at level 0, their belongings at 1, and so on."""
 
     levels: list[list[Belonging]]
     clears: list[Belonging]
@@ -101,7 +101,7 @@ class Found(Struct):
 
 
 def root_of(table: Table, asked: Query[Any] | Whole[Any]) -> Root:
-    """What a call names. InvalidRequest for a pattern of another table."""
+    """The items that a call names. InvalidRequest for a pattern of another table."""
     whole = isinstance(asked, Whole)
     query = asked.query if isinstance(asked, Whole) else asked
     if query.model.table is not table:
@@ -241,7 +241,7 @@ class Search:
 
     # --- references ---------------------------------------------------------------------------------------------------
     async def _follow(self, subjects: Sequence[Subject]) -> None:
-        """What refers to subjects, and what the layers keep of them."""
+        """Find the items that refer to subjects, and the layers' items of them."""
         if not subjects:
             return
         asked, scanned = self._asked(subjects)
@@ -263,7 +263,7 @@ class Search:
     ) -> tuple[
         list[tuple[Captured, Reference, Mapping[str, Any]]], dict[str, list[tuple[Reference, Mapping[str, Any]]]]
     ]:
-        """What is queried; and by type, what a scan looks for."""
+        """The references to query; and by type, the ones that a scan looks for."""
         asked: list[tuple[Captured, Reference, Mapping[str, Any]]] = []
         scanned: dict[str, list[tuple[Reference, Mapping[str, Any]]]] = {}
         for reference in self.references:
@@ -327,7 +327,7 @@ class Search:
                 wanted[name] = after
 
     def _clears(self) -> list[Belonging]:
-        """What is cleared in items that stay."""
+        """The mentions to clear in items that stay."""
         gone = {place for _, place in self.taken}
         return [
             clearing(model, item, entity, self.indexes, wanted)

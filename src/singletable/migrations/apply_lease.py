@@ -6,8 +6,8 @@
     HELD     BEAT        HELD    its owner, before it writes and while it waits
     HELD     RELEASE     FREE    its owner, at its end
 
-No clocks are compared. Another apply watches the beats by its own monotonic clock: where they change, it ends with who
-has the lease and where that one is; where they don't for a lease's length, it takes the lease.
+No clocks are compared. Another apply watches the beats by its own monotonic clock: if they change, it ends, and names
+the owner and its position; if they don't for a lease's length, it takes the lease.
 
 DynamoDB takes no condition with UpdateTable. So an owner beats right before one, and ends where that is refused. What
 it could still send is what the next owner's own plan would find done, or would do again.
@@ -116,7 +116,7 @@ async def _read(port: Port, kind: Any) -> Any:
 
 
 async def _take(port: Port, table: Table, seen: Any, by: str) -> Held | None:
-    """None if another was first. After a lost answer the refusal of the repetition is looked into."""
+    """Take the lease; None if another was first. After a lost answer the refused repetition is examined."""
     kind = apply_lease_of(table)
     held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
     since = instant(int(port.now()))

@@ -7,7 +7,7 @@ it does those of an update. Made first, its entries are written by the fill, whi
 and goes on after a kill; and a program that is already deployed can query it, though it finds all items only after the
 fill. An index that takes another's place has its keys on the items already: DynamoDB fills it by itself.
 
-What was never declared is left as it is. What the record has and the declaration lacks is taken away, last.
+Undeclared parts are left alone. Parts of the record that the declaration lacks are removed, last.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Live(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """What to do, without what it takes."""
+    """The steps to take, without their cost."""
 
     steps: tuple[Step, ...]
     left: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Comparison(Struct, frozen=True):
 
 
 def compare(table: Table, declared: ModelDocument, record: ModelDocument | None, live: Live) -> Comparison:
-    """The steps from a live table to its declaration. PlanRefused where there is no way."""
+    """The steps from a live table to its declaration. Raises PlanRefused if it can't be done."""
     if record is not None:
         _check_record(declared, record)
     settings, unset, unsupported = _settings(table, record, live)
@@ -117,7 +117,7 @@ def foreign_table(table: str, theirs: list[str], how: str) -> PlanRefused:
     """The error for a table whose items are of another model."""
     shown = ", ".join(name or "(none)" for name in theirs[:5]) + (" and others" if len(theirs) > 5 else "")
     return PlanRefused(
-        f"the table {how} the types {shown}, and this program declares none of them",
+        f"the table {how} the types {shown}, and this program doesn't declare them",
         reason="foreign table",
         table=table,
         hint="Name the module of that model, or a table of another name.",
@@ -237,11 +237,11 @@ def _fill(table: Table, declared: ModelDocument, record: ModelDocument | None) -
     if record is None:
         return Step("fill", table.name, "bring all items to what their classes declare; no record says that they are")
     changes = [_change(name, declared, record) for name in stale_types(declared, record)]
-    return Step("fill", table.name, f"write items anew: {', '.join(changes)}")
+    return Step("fill", table.name, f"rewrite items: {', '.join(changes)}")
 
 
 def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
-    """What is written of a type's items."""
+    """The change of a type's items."""
     if name in declared.leaving:
         return f"{name} moves to table {declared.leaving[name].other_table}"
     mine, before = declared.entities[name], record.entities[name]
@@ -256,7 +256,7 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
 
 
 def moved_types(table: Table, declared: ModelDocument, record: ModelDocument) -> list[str]:
-    """What can go from the code: the keys that classes had before, where an apply has moved their items."""
+    """The parts that can go from the code: keys that classes had before, if an apply has moved their items."""
     return [
         f"{key.shown_with_was}: an apply has moved all items; it can go, once no program writes under the old key"
         for name, key in moving_keys(table)

@@ -32,7 +32,7 @@ from singletable.tables import (
 
 Progress = Callable[[Doing], object]
 _FILLS = 3
-"""How often a fill is begun again for items that others changed each time."""
+"""The number of times a fill is begun for items that others changed each time."""
 
 
 async def apply(
@@ -61,7 +61,7 @@ async def apply(
 
 
 def _check_same(plan: Plan | None, found: Plan) -> None:
-    """The steps may be fewer, as after a kill. A fill that the plan found to be needless is none of them."""
+    """The steps may be fewer, as after a kill. A fill that the plan found needless is not among them."""
     if plan is None:
         return
     names = [step.name for step in plan.steps]

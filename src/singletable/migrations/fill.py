@@ -1,8 +1,8 @@
 """Fill: every item of a table is brought to what its class declares, while programs write to the table.
 
-The table is read in segments, a page of each at a time. What an item needs is written under the condition that it is as
-it was read; where another writer was first, the item is read again. After each page the table holds how far its
-segment has come, so that a fill that was killed goes on from there. A second fill writes nothing.
+The table is read in segments, a page of each at a time. A change is written under the condition that the item has not
+changed; if another writer was first, the item is read again. After each page the table holds the progress of its
+segment, so that a fill that was killed goes on from there. A second fill writes nothing.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ TWICE = "another item, which differs, lies under the new key"
 
 
 class Filled(Struct, frozen=True):
-    """What a fill has done so far, in this run and in those that it went on from."""
+    """The work of a fill so far, in this run and in the runs that it continues."""
 
     seen: int = 0
     written: int = 0
     """Items that were written; with `dry_run`, that would be."""
     unknown: int = 0
-    """Items of a type that no class of this program has, which stay as they are. Of this run only, as what follows."""
+    """Items of a type that no class of this program has: left unchanged. Of this run only, as the next fields."""
     contended: int = 0
     """Items that other writers changed each of 20 times before this one; the next fill finds them."""
     unreadable: tuple[Finding, ...] = ()
     examples: tuple[str, ...] = ()
     """The first five items that need a write, each with its type."""
     moved: int = 0
-    """Items under the key that their class had before, in all runs; part of those that were written."""
+    """Items under the key that their class had before, in all runs; part of the written ones."""
     twice: tuple[Finding, ...] = ()
     """Items under both keys of their class, which differ. Nothing was written: `put` or `delete` the right one."""
     completed: int = 0
     """Items that lacked a guard of a unique value, a copy or a part of their edge set, and have it now. Of this run."""
     unfilled: tuple[Finding, ...] = ()
-    """What items lack still: `guard.taken` where another item has the unique value; or what needs a decision."""
+    """The remaining gaps of items: `guard.taken` if another item has the unique value; or ones that need a decision."""
     obsolete: tuple[str, ...] = ()
     """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
 
@@ -88,7 +88,7 @@ async def fill(
     anew: bool = False,
     progress: Progress | None = None,
 ) -> Filled:
-    """Bring every item of a table to what its class declares. Reads the table once; a write for each item that needs it
+    """Bring every item of a table into its declared form. Reads the table once; a write for each item that needs it
     and one for each hundred items. `anew` doesn't go on where an earlier run stopped.
 
     InvalidRequest for a number of segments that can't be read at once. Throttled if the table refuses for minutes on
@@ -101,8 +101,8 @@ async def fill(
 
 
 def segments_of(port: Port, table: Table, segments: int | None) -> int:
-    """How many parts of the table are read at once. On an engine whose parts shift while items are added and deleted it
-    is one, unless more are asked for; and always one where the fill itself moves items to other keys."""
+    """The number of parts of the table that are read at once. On an engine whose parts shift while items are added and
+    deleted it is one, unless more are asked for; and always one if the fill itself moves items to other keys."""
     check_segments(segments)
     if port.traits.segments_shift and (table.leaving or any(model.key.was is not None for model in table.models)):
         return 1
@@ -110,14 +110,14 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
 
 
 class FillParts:
-    """Where a fill keeps how far it has come: an item for each segment."""
+    """The stored progress of a fill: an item for each segment."""
 
     def __init__(self, port: Port, table: Table) -> None:
         self.port, self.table = port, table
         self.kind: Any = fill_parts_of(table)
 
     async def read(self) -> list[Any]:
-        """What was kept, for other declarations too: theirs is of no more use."""
+        """Read the stored parts, including useless ones of other declarations."""
         return await flows.read_all(self.port, self.kind.by_segment().consistent())
 
     async def write(self, state: Sequence[Any]) -> None:
@@ -158,8 +158,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self._count(seen, written, self.old_keys.total())
 
     def _resumable(self, stored: Sequence[Any]) -> Mapping[int, Any]:
-        """The parts to go on from, by segment: of one run of the same declaration, where two ran at once. None of them
-        where all are over: that run was killed at its end."""
+        """The parts to go on from, by segment: of one run of the same declaration, if two ran at once. Empty if all
+        have ended: that run was killed at the very end."""
         own = [part for part in stored if part.declaration == self.digest]
         of_one_run = {part.segment: part for part in own if part.segments == own[0].segments}
         return {} if all(part.is_over for part in of_one_run.values()) else of_one_run
@@ -207,7 +207,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         return None
 
     async def _write(self, writes: Sequence[ItemWrite]) -> None:
-        """Each under its condition; those that others were first at are read again."""
+        """Send each under its condition; items that others changed first are read again."""
         for _ in range(_TRIES):
             if not writes:
                 return
@@ -221,7 +221,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
 
     async def _compare(self, moves: Sequence[ItemMove]) -> None:
-        """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
+        """Compare items under both keys: if they are equal, the old one is deleted; else they are reported."""
         there = await self._items([(move.target, move.new_key) for move in moves])
         write_id = self.table.definition.write_id_attribute
         for move, item in zip(moves, there, strict=True):
@@ -234,7 +234,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         return await send_patiently(self.port, [GetItem(t.name, key, RAW, consistent=True) for t, key in keys])
 
     async def _fill_gaps(self, items: Sequence[Item], writes: Sequence[ItemWrite]) -> None:
-        """What the items lack outside of themselves. What was updated is read again; what has moved lacks nothing."""
+        """Fill the gaps outside of the items. Updated items are read again; moved ones have no gaps."""
         if self.gaps is None:
             return
         written = {place_in(self.table, write.key): write for write in writes}
@@ -265,7 +265,7 @@ def _without(item: Item, attribute: str) -> Item:
 
 
 def moving_keys(table: Table) -> Iterator[tuple[str, Captured]]:
-    """By type, the keys that classes have now, of those whose items may lie in a table under the key that they had."""
+    """The present keys, by type, of classes whose items may lie in a table under their old key."""
     for model in table.models:
         if model.key.was is not None and model.before is model:
             yield model.type, model.key

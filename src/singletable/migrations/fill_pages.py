@@ -1,4 +1,4 @@
-"""The pages that a fill will read of a segment, from those that were read before it.
+"""The pages that a fill will read of a segment, predicted from the pages read before it.
 
 An item that moves to a key that lies ahead comes again, in a later page. An engine that scans by key is known to the
 page: they are put together as they will be. Others scan by a hash of the key, so that half of what moves lies ahead.
@@ -26,7 +26,7 @@ Place = tuple[str, str]
 
 
 class _Count:
-    """Pages, what reading them takes, and what it takes to write down after each how far the segment has come."""
+    """The cost of pages: of reading them, and of writing the segment's progress after each."""
 
     def __init__(self, table: Table, segment: int, segments: int) -> None:
         kind: Any = fill_parts_of(table)
@@ -81,12 +81,11 @@ class SegmentPages:
 
     @property
     def count(self) -> _Count:
-        """What the segment takes, after its last page."""
+        """The cost of the segment, after its last page."""
         return self._merged if self._by_key and self.items_again else self._read
 
     def add(self, items: Sequence[Item], needs: Sequence[Need], is_last: bool, read_units: float) -> list[Item]:
-        """A page as it was read, with what the fill does with each item. Returns those that come again, as they will
-        be then."""
+        """Add a page, with the need of each item. Returns the items that come again, in their form at that time."""
         seen = [_Seen(place_in(self._table, i), item_size(i), need) for i, need in zip(items, needs, strict=True)]
         self._read.page(needs, None if is_last else seen[-1].place if seen else ("", ""), read_units)
         if not self._by_key:
@@ -103,7 +102,7 @@ class SegmentPages:
         return again
 
     def _half(self, needs: Sequence[Need], is_last: bool) -> list[Item]:
-        """Of what moves. Nothing comes after the last page."""
+        """Half of the moving items. Nothing comes after the last page."""
         moves = [] if is_last and not self._is_sample else self._moves(needs)[::2]
         again = [move.item for move in moves]
         self.items_again += len(again)
@@ -113,7 +112,7 @@ class SegmentPages:
         return again
 
     def _moves(self, needs: Sequence[Need]) -> list[ItemMove]:
-        """Those that stay in the table."""
+        """The moves within the table."""
         return [need for need in needs if isinstance(need, ItemMove) and need.target is self._table]
 
     def _take_ahead(self) -> list[Item]:

@@ -1,4 +1,4 @@
-"""What migrations compare, to be read: what a program declares as a document, and how a table differs from it."""
+"""Reads for tools: a program's declarations as a document, and the differences of a table from it."""
 
 from singletable.migrations.model_document import EntityForm, document_of
 from singletable.migrations.plans import compared_with_live

@@ -1,4 +1,4 @@
-"""What a fill writes of one item, under the condition that it is as it was read.
+"""The write of a fill for one item, under the condition that it is unchanged.
 
 A kind of write is a class here. It says how it is tried, what it leaves in the item's place, and what it costs.
 """
@@ -39,11 +39,11 @@ class ItemWrite(ABC):
 
     @abstractmethod
     def after(self, item: Item) -> Item | None:
-        """What is in the item's place after it; None if it moves away, with all that is outside of it."""
+        """The item in this place after the write; None if it moves away, with its parts elsewhere."""
 
     @abstractmethod
     def units(self, indexes: Sequence[Projected], item: Item) -> float:
-        """What it takes, beside these indexes of its table."""
+        """The units that it takes, with these indexes of its table."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class ItemMove(ItemWrite):
 
     @property
     def place(self) -> tuple[str, str]:
-        """Where the item was."""
+        """The place of the item before the move."""
         return self.move.old.partition, self.move.old.low
 
     @property
@@ -113,7 +113,7 @@ class ItemMove(ItemWrite):
 
 
 class UpdateAttempt(Struct, frozen=True):
-    """An update or a deletion of which a failed condition is an outcome."""
+    """An update or a deletion. A failed condition is a normal outcome."""
 
     write: UpdateItem[Any] | DeleteItem[Any]
 

@@ -15,7 +15,7 @@ from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
 
 T = TypeVar("T")
 _LOOKS = "Describe", "List"
-"""What the calls begin with that only look at a table; all others change it."""
+"""The prefixes of calls that only look at a table; all others change it."""
 
 
 class LeasedPort(WrappedPort):
@@ -25,7 +25,7 @@ class LeasedPort(WrappedPort):
         super().__init__(port)
         self._table, self._held = table, held
         self.doing = ""
-        """What is done, for those who wait."""
+        """The present work, for waiting applies."""
         self.beats = 0
         self.looks = 0
         """Requests that only looked at the table, as while waiting for it."""

@@ -29,14 +29,14 @@ class Migrations:
         sample: float | None = None,
         segments: int | None = None,
     ) -> Plan:
-        """What `apply` would do: steps in their order, each with the requests, units, time and money that it takes.
+        """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
         It compares the declaration, the model that the table was last brought to, and the live table. Where items may
         need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
         fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
         `rate` gives each step its time, `prices` its money. Writes nothing.
 
-        PlanRefused where there is no way: a changed key, another model's table, an older program.
+        Raises PlanRefused for a changed key, another model's table, an older program.
         """
         flow = plans.plan(self.db.port, self.table, segments=segments, rate=rate, prices=prices, sample=sample)
         return self.db.run(flow)
@@ -73,9 +73,9 @@ class Migrations:
     ) -> Filled:
         """Write the index keys that items lack, and items of older schema versions in the current form.
 
-        Deploy the program that writes the new form first: one that doesn't know an index leaves its key as it is.
+        Deploy the program that writes the new form first: one that doesn't know an index leaves its key alone.
         A fill reads the whole table consistently. It writes each item that needs it once, under the condition that it
-        is as it was read, and one item more for each hundred. Killed, it goes on where it was, unless `anew`; a second
+        has not changed, and one item more for each hundred. Killed, it goes on where it was, unless `anew`; a second
         one writes nothing. `dry_run` counts and writes nothing. `progress` is called after each round of pages.
 
         `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Throttled from a table

@@ -1,4 +1,4 @@
-"""What a table's classes declare, as a document: the record in the table, and the file that a review shows.
+"""The declarations of a table's classes, as a document: the record in the table, and the file that a review shows.
 
 The same declaration gives the same bytes, one line for each template, attribute and setting.
 """
@@ -21,7 +21,7 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
 class EntityForm(Struct, frozen=True, omit_defaults=True):
-    """How one class is stored."""
+    """The stored form of one class."""
 
     version: int
     key: tuple[str, str]
@@ -34,7 +34,7 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     stored_as: int | None = None
     """The older version in whose form items are stored too."""
     outside: tuple[str, ...] = ()
-    """What its items have outside of themselves: guards, copies, edge sets."""
+    """The parts of its items that lie elsewhere: guards, copies, edge sets."""
     other_table: str | None = None
     """The table where items had the key that they had before; or, of what is leaving, that it moves to."""
 
@@ -82,7 +82,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
     """The declared ones only."""
     entities: Mapping[str, EntityForm]
     leaving: Mapping[str, EntityForm] = msgspec.field(default_factory=dict[str, EntityForm])
-    """What moves to another table, as it lies here."""
+    """The classes that move to another table, in their form here."""
 
     @property
     def text(self) -> str:
@@ -102,7 +102,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 
 
 def document_of(table: Table) -> ModelDocument:
-    """What the program declares of a table."""
+    """The program's declarations of a table."""
     definition = table.definition
     indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
     entities = {model.type: _form(model) for model in table.models}

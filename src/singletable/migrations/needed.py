@@ -34,7 +34,7 @@ class Unknown(Struct, frozen=True):
 
 
 Need = ItemWrite | Finding | Unknown | None
-"""What one item needs, or why it can't be told."""
+"""The need of one item, or the reason why it is unknown."""
 
 
 def application_type(table: Table, item: Item) -> str | None:
@@ -46,7 +46,7 @@ def application_type(table: Table, item: Item) -> str | None:
 
 
 def needed(table: Table, item: Item, now: float = 0.0) -> Need:
-    """The write; None where there is nothing to do; a finding where the item can't be read as its class.
+    """The write; None if nothing is to be done; a finding if the item can't be read as its class.
 
     An item under the key that its class had before is moved: one transaction, which brings it to the current schema
     version as well. `now` is the time by which what lies under the new key has expired.
@@ -71,7 +71,7 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
 
 
 def declaration_of(table: Table) -> dict[str, Any]:
-    """What decides how items are stored: each class's version, the attributes and templates of its index keys,
+    """The declarations that decide the stored form: each class's version, attributes and templates of its index keys,
     and its older key."""
     index_keys = {name: (index.partition, index.sort) for name, index in table.definition.indexes.items()}
     return {
@@ -91,7 +91,7 @@ def declaration_of(table: Table) -> dict[str, Any]:
 
 
 def outside_of(model: Model[Any]) -> tuple[str, ...]:
-    """What a class keeps outside of its items: guards of unique values, copies of others' attributes, edge sets."""
+    """The parts of a class's items that lie elsewhere: guards of unique values, copies of attributes, edge sets."""
     copies = (f"copy of {copy.source.__name__}.{copy.source_name}" for copy in copies_in(model.kind))
     mirrors: Any = getattr(model.kind, "__mirrors__", None)
     sets = [] if mirrors is None else [f"edge set of {', '.join(map(str, mirrors)) or 'edges'}"]

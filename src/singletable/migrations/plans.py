@@ -37,7 +37,7 @@ async def plan(
     prices: Prices | None = None,
     sample: float | None = None,
 ) -> Plan:
-    """What an apply would do, with what each step takes."""
+    """The plan of an apply, with the cost of each step."""
     parts = segments_of(port, table, segments)
     compared, declared, live, record = await _compared(port, table)
     counted = FillCount()
@@ -94,8 +94,8 @@ def _document(table: Table, record: Any) -> ModelDocument | None:
 
 
 async def _refuse_foreign(port: Port, table: Table) -> None:
-    """PlanRefused if items are of types that the program doesn't declare, and none of one that it does. One request;
-    up to ten where the first items are the library's own, or of classes that are gone."""
+    """Raise PlanRefused if all items are of types that the program doesn't declare. One request; up to ten if the first
+    items are the library's own, or of removed classes."""
     types: set[str] = set()
     after = None
     for limit in (_FIRST_LOOK, *repeat(_NEXT_LOOK, _MORE_LOOKS)):
@@ -110,7 +110,7 @@ async def _refuse_foreign(port: Port, table: Table) -> None:
 
 
 def _indexes(table: Table, live: Live) -> list[Projected]:
-    """The indexes while the fill runs: the declared ones, and those that are dropped after it, or stay."""
+    """The indexes while the fill runs: the declared ones, and the ones that are dropped after it, or stay."""
     definition = table.definition
     others = {n: raw for n, raw in live.description.indexes.items() if n not in definition.indexes}
     return [*projected_in(definition), *(_found(name, raw, definition.key) for name, raw in others.items())]

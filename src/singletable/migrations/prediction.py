@@ -46,7 +46,7 @@ _SAMPLED_BYTES: Final = 100_000
 
 
 class FillCount(Struct, frozen=True):
-    """What a fill would meet and write."""
+    """The items of a fill, and its writes."""
 
     seen: int = 0
     writes: int = 0
@@ -58,14 +58,14 @@ class FillCount(Struct, frozen=True):
     gaps: int = 0
     """Items that lack something outside of themselves."""
     gap_requests: int = 0
-    """What finding and filling those takes."""
+    """The requests to find and fill the gaps."""
     unreadable: int = 0
     unknown: int = 0
     share: float = 1.0
     """The part of the table that was read."""
 
     def scaled(self) -> FillCount:
-        """For the whole table, from a part of it."""
+        """The count for the whole table, from a part of it."""
         if self.share == 1.0:
             return self
         numbers = {n: round(getattr(self, n) / self.share) for n in _COUNTS}
@@ -77,7 +77,7 @@ class FillCount(Struct, frozen=True):
 async def count_fill(
     port: Port, table: Table, indexes: Sequence[Projected], segments: int, sample: float | None, size_bytes: int
 ) -> FillCount:
-    """What a fill would meet. Reads the table of about this size once, or about the share that `sample` says."""
+    """Predict a fill. Reads the table of about this size once, or about the share `sample`."""
     if sample is not None and not 0 < sample <= 1:
         raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
     total = segments if sample is None else _sampled_segments(sample, size_bytes)
@@ -110,7 +110,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
 
     @property
     def part_units(self) -> float:
-        """What it takes to write down how far the fill has come."""
+        """The units to write down the progress of the fill."""
         return sum(each.count.part_units for each in self.pages.values())
 
     async def begin(self) -> None:
@@ -148,7 +148,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
             self._add(seen=1, unknown=isinstance(need, Unknown), unreadable=isinstance(need, Finding))
 
     async def _count_gaps(self, gaps: ItemPass, items: Sequence[Item], needs: Sequence[Need]) -> None:
-        """What finding and filling the gaps of these items takes."""
+        """Count the cost of finding and filling the gaps of these items."""
         writes = [need for need in needs if isinstance(need, ItemWrite)]
         left = left_after(self.table, items, writes)
         written = {place_in(self.table, write.key) for write in writes}
@@ -164,7 +164,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         )
 
     async def _count_second_look(self, gaps: ItemPass, items: Sequence[Item]) -> None:
-        """What it takes to find that items which come again lack nothing."""
+        """Count the cost of finding that items which come again have no gaps."""
         rehearsal = Rehearsal(self.port, self.table, self.indexes, items)
         with Meter() as meter:
             await flows.find_gaps(rehearsal, gaps, items)
@@ -188,8 +188,8 @@ class _Metered(Struct, frozen=True):
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, units: float | None) -> FillCount:
-    """With what holds how far the fill is: a write for each page, and the deletion of each segment's at the end. The
-    units are not known of a sample."""
+    """Add the cost of storing the progress: a write for each page, and the deletion of each segment's item at the end.
+    The units are unknown for a sample."""
     whole = counted.scaled()
     if units is not None:
         return replace(whole, write_units=whole.write_units + units)
@@ -212,7 +212,7 @@ def fill_read_units(counted: FillCount) -> float:
 
 
 def _sampled_segments(sample: float, size_bytes: int) -> int:
-    """Enough for the share to be one of them, and as many as stay large."""
+    """The number of segments: enough for the share to be one of them, and few enough to stay large."""
     return max(ceil(1 / sample), min(_MOST_SAMPLED_SEGMENTS, size_bytes // _SAMPLED_BYTES))
 
 

@@ -1,4 +1,4 @@
-"""What units cost, by region: a table with its date, in the package or of your own."""
+"""The prices of units, by region: a table with its date, in the package or of your own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ProvisionedPrice(Struct, frozen=True):
 
 
 class Prices(Struct, frozen=True):
-    """Of one region, in dollars."""
+    """The prices of one region, in dollars."""
 
     region: str
     as_of: str
@@ -37,7 +37,7 @@ class Prices(Struct, frozen=True):
     provisioned: ProvisionedPrice
 
     def of(self, read_units: float, write_units: float, billing: Billing) -> float:
-        """What units cost. Provisioned capacity is paid for by the hour, in which one unit a second is 3,600 units."""
+        """The price of units. Provisioned capacity is paid by the hour, in which one unit a second is 3,600 units."""
         if isinstance(billing, Provisioned):
             each = self.provisioned
             return (read_units * each.read_unit_hour + write_units * each.write_unit_hour) / 3600

@@ -1,4 +1,4 @@
-"""Rehearsal: a flow runs over a table as it is, and what it would write is counted and remembered instead of sent.
+"""Rehearsal: a flow runs over a live table, and its writes are counted and remembered instead of sent.
 
 Reads are sent. An item that the flow has written comes back as it would be then, and what it would cost to read is
 counted by its new size. Every condition is taken to hold. So the flow decides as it will, and takes what it will take.
@@ -25,7 +25,7 @@ _WRITES: Final = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delet
 
 
 class Rehearsal(WrappedPort):
-    """A port to one table that writes nothing. `items` are those that the flow is given, as they will be then."""
+    """A port to one table that writes nothing. `items` are the flow's items in their later form."""
 
     def __init__(self, port: Port, table: Table, indexes: Sequence[Projected], items: Sequence[Item] = ()) -> None:
         super().__init__(port)
@@ -33,10 +33,10 @@ class Rehearsal(WrappedPort):
         self._read: dict[Place, Item] = {}
         self._then: dict[Place, Item | None] = {place_in(table, item): item for item in items}
         self.requests = 0
-        """Those that would write."""
+        """The requests that would write."""
         self.write_units = 0.0
         self.read_units = 0.0
-        """What reading items as they would be then costs more than reading them as they are."""
+        """The additional cost of reading items in their later form instead of their present one."""
 
     async def send(self, operation: Operation[T]) -> T:
         return (await self.send_all((operation,)))[0]
@@ -75,7 +75,7 @@ class Rehearsal(WrappedPort):
         return self._then[place] if place in self._then else self._read.get(place)
 
     def seen(self, request: Request, items: Sequence[Item]) -> list[Item]:
-        """What a read returned, as it would be then."""
+        """The items of a read in their later form."""
         self._read |= {place_in(self._table, item): item for item in items}
         then = [self._item(place_in(self._table, item)) for item in items]
         pairs = list(zip(items, then, strict=True))
@@ -122,5 +122,5 @@ def _after(kind: str, body: Mapping[str, Any], before: Item) -> Item | None:
 
 
 def reread_units(items: Iterable[Item | None]) -> float:
-    """Of a consistent read of these items together."""
+    """The units of a consistent read of these items together."""
     return read_units(sum(item_size(item) for item in items if item is not None), consistent=True)

@@ -25,14 +25,14 @@ from singletable.operations import RAW, Item, Refused
 
 BEAT_SECONDS: Final = 2.0
 HELD_SECONDS: Final = 8.0
-"""How long a share is taken from without a beat: less than others wait before they take it."""
+"""The time that a share is used without a beat: less than others wait before they take it."""
 LEASE_SECONDS: Final = 10.0
 _MEMBER = "m_"
-"""What the attributes of processes begin with."""
+"""The prefix of the attributes of processes."""
 
 
 class SharedRate(Rate):
-    """At most so many units a second over all processes that have a rate of the same name in the same table.
+    """A bound of units a second over all processes that have a rate of the same name in the same table.
 
     It is given wherever a `Rate` is, and costs one request and one write unit every two seconds for each process, which
     are taken from its share. A process begins at once where it is alone; else within two seconds, or within ten where
@@ -76,7 +76,7 @@ class SharedRate(Rate):
         self._others: dict[str, tuple[str, float]] = {}
         """The other processes: the number that each has, and when it was first seen."""
         self._unaware: dict[str, str] | None = None
-        """Those that may not have seen this one, with their numbers then; None before the first beat."""
+        """The processes that may not have seen this one, with their numbers then; None before the first beat."""
         self._beaten_at = float("-inf")
         self.part = 0.0
 

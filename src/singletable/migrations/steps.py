@@ -12,17 +12,17 @@ StepKind = Literal["create table", "set", "add index", "fill", "drop index", "un
 
 
 class Estimate(Struct, frozen=True):
-    """What a step takes. Looking at the table while waiting is not in it: it costs nothing, and depends on time."""
+    """The cost of a step, without looking at the table while waiting: it costs nothing, and depends on time."""
 
     items: int = 0
-    """That it writes."""
+    """The items that it writes."""
     requests: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
     seconds: float | None = None
     """At the given rate; None if no rate was given, or the service sets the pace."""
     dollars: float | None = None
-    """None if the region's prices are unknown."""
+    """The price; None if the region's prices are unknown."""
 
 
 class Step(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Step(Struct, frozen=True):
     kind: StepKind
     subject: str
     what: str
-    """What it does, as a sentence."""
+    """The work of the step, as a sentence."""
     online: bool = True
     """Whether every access pattern goes on as it was meanwhile."""
     takes: Estimate = Estimate()
@@ -44,12 +44,12 @@ class Step(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What an apply would do to one table."""
+    """The work of an apply on one table."""
 
     table: str
     steps: tuple[Step, ...]
     left: tuple[str, ...] = ()
-    """What differs from the declaration and stays, each with why."""
+    """The differences from the declaration that stay, each with its reason."""
     unsupported: tuple[str, ...] = ()
     """Declared settings that the engine doesn't have."""
     document: ModelDocument | None = None
@@ -62,7 +62,7 @@ class Plan(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """What a step took."""
+    """The cost of a finished step."""
 
     step: Step
     requests: int
@@ -75,20 +75,20 @@ class Done(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What an apply did."""
+    """The result of an apply."""
 
     table: str
     done: tuple[Done, ...] = ()
     unreadable: tuple[Any, ...] = ()
-    """Findings of a fill: items that their class can't read, and that stayed as they are."""
+    """Findings of a fill: items that their class can't read, left unchanged."""
     unknown: int = 0
-    """Items of a type that the program doesn't declare, which stayed as they are."""
+    """Items of a type that the program doesn't declare, left unchanged."""
     lease_requests: int = 0
     lease_units: float = 0.0
 
 
 class Doing(Struct, frozen=True):
-    """Where an apply is."""
+    """The position of an apply."""
 
     step: Step
     number: int

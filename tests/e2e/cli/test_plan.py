@@ -42,7 +42,7 @@ def test_a_plan_and_its_apply(applied: Folder) -> None:
     assert shown.code == 2
     assert shown.out.splitlines()[0] == "shop: 3 steps"
     assert "  1 add index gsi2: 1 request\n" in shown.out
-    assert "write items anew: customer to version 2\n" in shown.out
+    assert "rewrite items: customer to version 2\n" in shown.out
     assert "prices of us-east-1 as of 2025-" in shown.out
     planned = json.loads(applied.run("plan", "shop.model", "--json").out)[0]["steps"]
     ran = applied.run("apply", "shop.model", "--by", "ada", "--json")
