@@ -261,7 +261,7 @@ def _not_above(text: str, limit: int) -> str:
 
 
 def _not_below(text: str, limit: int) -> str:
-    """The least text of at most `limit` bytes that is not below; U+10FFFF for none. Longer forms of `text` are below."""
+    """The least text of at most `limit` bytes that is not below; U+10FFFF for none. Its longer forms are below."""
     kept = _cut(text, limit)
     if kept == text:
         return text
