@@ -91,7 +91,7 @@ from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, Unreadable, load_or_tell, readable
 from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
 from singletable.records.write import UNREAD, Moment, Part, Write
-from singletable.schema.capture import ANY, capture_sort, key_type
+from singletable.schema.capture import ANY, capture_sort, type_in_key
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import copies_in
 from singletable.schema.declaration import Special, names_around
@@ -99,9 +99,8 @@ from singletable.schema.docstrings import attribute_docs, class_doc, class_summa
 from singletable.schema.entities import Entity, field
 from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type, models_of
 from singletable.schema.key_relations import named_in_keys
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Slot, Template
 from singletable.schema.key_text import Part as KeyPart
-from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
 from singletable.schema.migration_items import (
     apply_lease_of,
     erasures_of,
@@ -126,6 +125,7 @@ from singletable.schema.references import (
 from singletable.schema.system_items import KeyParts, system_index, system_key
 from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, RECORD_TYPE, IndexDecorator, Table, plain
 from singletable.schema.type_texts import type_text
+from singletable.values import TOP, Verbatim
 
 __all__ = [
     "ANY",
@@ -230,7 +230,6 @@ __all__ = [
     "empty",
     "entity_at",
     "entity_name",
-    "enum_text",
     "erasures_of",
     "field",
     "fill_parts_of",
@@ -251,7 +250,6 @@ __all__ = [
     "items_at",
     "items_of",
     "key_from",
-    "key_type",
     "load_or_tell",
     "maintain_stream",
     "migration_models",
@@ -291,6 +289,7 @@ __all__ = [
     "target_of",
     "transfers_of",
     "type_in",
+    "type_in_key",
     "type_text",
     "update_if",
     "upgrade",

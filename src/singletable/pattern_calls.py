@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
-from enum import Enum
 from typing import Any
-from uuid import UUID
 
 from singletable.errors import InvalidValue
 from singletable.foundation import (
@@ -19,12 +15,10 @@ from singletable.foundation import (
     Query,
     Slot,
     Table,
-    Verbatim,
     after,
     captured_of,
     collections_of,
     entity_name,
-    enum_text,
     models_of,
 )
 from singletable.schema import Whole, at_least, at_most, before, between, starting_with
@@ -70,11 +64,11 @@ class Pattern:
         """The ranges that a parameter takes, of those in RANGES and `between`: those of the sort key alone, whose
         values have an order there. None of another parameter."""
         slot = self.slots[name]
-        if name in self.captured.templates[0].names or issubclass(slot.type, Verbatim):
+        if name in self.captured.templates[0].names or not slot.key_type.takes_ranges:
             return ()
         if not self.captured.templates[1].orders(slot):
             return (_STARTING,)
-        return (*(how for how in RANGES if how != _STARTING or slot.type is str), "between")
+        return (*(how for how in RANGES if how != _STARTING or slot.key_type.takes_prefixes), "between")
 
 
 def patterns_of(table: Table) -> Iterator[Pattern]:
@@ -89,47 +83,16 @@ def patterns_of(table: Table) -> Iterator[Pattern]:
 def argument_of(slot: Slot, how: str, texts: Sequence[str]) -> Any:
     """An argument from its texts: `exactly` one value, `between` two, or another range. InvalidValue says what is
     wanted, and holds no value."""
+    value_type = slot.value_type
     if how == "exactly":
-        return value_of(slot, texts[0])
-    if issubclass(slot.type, Verbatim):
-        raise InvalidValue(f"ranges are not allowed: it is {slot.type.wanted}")
+        return value_type.typed(texts[0])
+    if not slot.key_type.takes_ranges:
+        raise InvalidValue(f"ranges are not allowed: it is {value_type.wanted}")
     if how == "between":
-        return between(value_of(slot, texts[0]), value_of(slot, texts[1]))
-    if how == "starting-with" and slot.type is not str:
+        return between(value_type.typed(texts[0]), value_type.typed(texts[1]))
+    if how == _STARTING and not slot.key_type.takes_prefixes:
         raise InvalidValue("starting-with is for text")
-    return RANGES[how](value_of(slot, texts[0]))
-
-
-def value_of(slot: Slot, text: str) -> Any:
-    """A value from its text, by the type that the key declares. InvalidValue says what is wanted."""
-    if issubclass(slot.type, Enum):
-        return _member(slot.type, text)
-    if issubclass(slot.type, Verbatim):
-        return _verbatim(slot.type, text)
-    try:
-        value = READERS[slot.type](text)
-    except (ValueError, InvalidOperation):
-        raise InvalidValue(f"it is {WANTED[slot.type]}") from None
-    if isinstance(value, datetime) and value.tzinfo is None:
-        raise InvalidValue(f"it is {WANTED[datetime]}, with Z or an offset")
-    return value
-
-
-def _member(kind: type[Enum], text: str) -> Enum:
-    found = next((m for m in kind if text in (m.name, str(m.value), enum_text(m))), None)
-    if found is None:
-        raise InvalidValue(f"it is one of {', '.join(member.name for member in kind)}")
-    return found
-
-
-def _verbatim(kind: type[Verbatim], text: str) -> Any:
-    """A value whose type has a key text of its own: the type parses it."""
-    try:
-        return kind.from_words(text)
-    except InvalidValue:
-        raise
-    except ValueError:
-        raise InvalidValue(f"it is {kind.wanted}") from None
+    return RANGES[how](value_type.typed(texts[0]))
 
 
 def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]]:
@@ -145,20 +108,3 @@ def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]
         return ask
     call: Callable[..., Query[Any]] = pattern
     return call
-
-
-READERS: Mapping[type[Any], Callable[[str], Any]] = {
-    str: str,
-    int: int,
-    Decimal: Decimal,
-    datetime: datetime.fromisoformat,
-    date: date.fromisoformat,
-    UUID: UUID,
-}
-WANTED: Mapping[type[Any], str] = {
-    int: "a whole number",
-    Decimal: "a number, as in 12.5",
-    datetime: "an instant, as in 2026-01-31T09:30:00Z",
-    date: "a date, as in 2026-01-31",
-    UUID: "a UUID, as in 123e4567-e89b-12d3-a456-426614174000",
-}

@@ -41,8 +41,7 @@ def test_the_files_that_contributing_names_are_there() -> None:
 @pytest.mark.parametrize(
     ("name", "file"),
     [
-        ("SORTABLE", "src/singletable/schema/key_values.py"),
-        ("_SHAPES", "src/singletable/schema/overlap.py"),
+        ("VALUE_TYPES", "src/singletable/values/value_types.py"),
         ("VALUES", "tests/property/keys.py"),
         ("_AWAITED", "tests/support/shells.py"),
         ("Router", "src/singletable/streams/router.py"),

@@ -13,7 +13,7 @@ from singletable.documents import Document, Documents, Draft, Items, LocalBlobs,
 from singletable.documents.rows import Place
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
-from singletable.schema.key_values import SEPARATORS
+from singletable.values.key_types import SEPARATORS
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 

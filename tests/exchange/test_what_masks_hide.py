@@ -17,8 +17,8 @@ from uuid import UUID
 import pytest
 
 from singletable.exchange.masks import Mask, masked
-from singletable.values.plans import TEXT
 from singletable.values.types import plan_for
+from singletable.values.value_types import TEXT
 
 KEY = b"sixteen random bytes, or more"
 MASK, OTHER = Mask(KEY), Mask(b"another key of sixteen bytes")

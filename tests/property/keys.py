@@ -10,8 +10,8 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import Part, Template
-from singletable.schema.key_values import SEPARATORS, TOP, Slot, enum_text
+from singletable.schema.key_text import Part, Slot, Template
+from singletable.values.key_types import SEPARATORS, TOP, PaddedNumber, enum_text
 
 
 class Role(Enum):
@@ -107,17 +107,18 @@ def templates(draw: st.DrawFn, separator: str, *, rest: bool = False) -> Templat
         literal = draw(literals)
         if draw(st.booleans()):
             kind = draw(kinds)
-            width = draw(st.sampled_from([0, 0, 2, 4, 6])) if kind is int else 0
-            parts.append(Part(literal, Slot(f"v{number}", kind, width)))
+            form = draw(st.sampled_from(["", "", "02", "04", "06"])) if kind is int else ""
+            parts.append(Part(literal, Slot.of(f"v{number}", kind, form)))
         else:
             parts.append(Part(literal or "lit"))
     if rest and not any(part.slot for part in parts) and draw(st.booleans()):
-        parts.append(Part(draw(literals), Slot("rest", str, rest=True)))
+        parts.append(Part(draw(literals), Slot.of("rest", str, "rest")))
     return Template(tuple(parts), separator)
 
 
 def of_slot(slot: Slot) -> st.SearchStrategy[Any]:
-    return st.integers(0, 10**slot.width - 1) if slot.width else VALUES[slot.type]
+    padded = slot.key_type if isinstance(slot.key_type, PaddedNumber) else None
+    return st.integers(0, 10**padded.width - 1) if padded else VALUES[slot.type]
 
 
 @st.composite

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from singletable import InvalidValue
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Template
-from singletable.schema.key_values import Slot, slot_writer
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template
+from singletable.values.key_types import Place
 from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
 
@@ -64,7 +64,7 @@ def test_texts_sort_as_tuples_of_values(data: st.DataObject, separator: str) -> 
 @given(st.data(), text, separators, st.sampled_from(["", "pv_"]))
 def test_a_text_that_is_last_sorts_as_its_bytes(data: st.DataObject, one: str, separator: str, literal: str) -> None:
     other = data.draw(near(one))
-    template = Template((Part("p"), Part(literal, Slot("v", str))), separator)
+    template = Template((Part("p"), Part(literal, Slot.of("v", str))), separator)
     first, second = (template.write({"v": v}).encode() for v in (one, other))
     assert (one.encode() < other.encode()) == (first < second)
 
@@ -75,8 +75,8 @@ def test_every_character_sorts_in_its_place(separator: str, last: bool) -> None:
     characters = [*map(chr, range(0x80)), *CORNERS]
     said = {"", *characters, *(c + "a" for c in characters), *("a" + c for c in characters), "##", "#$", "$#", "%#"}
     said |= {"%25", "%2D", "%2F", "--", "-%", "%-", "//", "/%", "%/"}
-    tail = () if last else (Part("", Slot("w", str)),)
-    template = Template((Part("p"), Part("", Slot("v", str)), *tail), separator)
+    tail = () if last else (Part("", Slot.of("w", str)),)
+    template = Template((Part("p"), Part("", Slot.of("v", str)), *tail), separator)
     values = [{"v": v, "w": w} for v in said for w in (("",) if last else ("", "a", "#", "~"))]
     by_value = sorted(values, key=lambda v: (v["v"].encode(), v["w"].encode()))
     assert sorted(values, key=lambda v: template.write(v).encode()) == by_value
@@ -100,14 +100,15 @@ def test_a_prefix_is_exact(data: st.DataObject, separator: str) -> None:
 @given(st.uuids(), st.emails(), st.from_regex(r"[A-Za-z0-9_.]{1,12}", fullmatch=True))
 def test_what_people_use_stands_as_it_is(ref: UUID, email: str, slug: str) -> None:
     for value in (ref, slug, "Ada Lovelace", date(2026, 11, 20)):
-        template = Template((Part("user"), Part("", Slot("v", type(value)))), "#")
+        template = Template((Part("user"), Part("", Slot.of("v", type(value)))), "#")
         assert template.write({"v": value}) == f"user#{value}"
     if not set(email) & set("#$%"):
-        assert Template((Part("user"), Part("", Slot("v", str))), "#").write({"v": email}) == f"user#{email}"
+        assert Template((Part("user"), Part("", Slot.of("v", str))), "#").write({"v": email}) == f"user#{email}"
 
 
 def write(value: object, *, last: bool = True, separator: str = "#", width: int = 0) -> str:
-    return slot_writer(Slot("v", type(value), width), separator, last, False)(value)
+    slot = Slot.of("v", type(value), f"0{width}" if width else "")
+    return slot.key_type.writer("v", Place(separator, last))(value)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ class Odd(int):
 @pytest.mark.parametrize(("number", "digit"), [(Seven.SEVEN, 7), (Eight.EIGHT, 8), (Odd(9), 9)])
 def test_a_number_of_a_subclass_is_written_as_the_number(number: int, digit: int) -> None:
     for width, said in ((0, f"a{digit}"), (6, f"00000{digit}")):
-        template = Template((Part("", Slot("v", int, width)),), "#")
+        template = Template((Part("", Slot.of("v", int, f"0{width}" if width else "")),), "#")
         assert template.write({"v": number}) == template.prefix({"v": number}) == said
 
 
@@ -200,22 +201,22 @@ def test_a_number_that_does_not_fit_its_width_is_refused(number: int) -> None:
 )
 def test_a_value_without_a_place_in_a_key_is_refused(kind: type, value: object) -> None:
     with pytest.raises(InvalidValue) as caught:
-        slot_writer(Slot("v", kind), "#", True, False)(value)
+        Slot.of("v", kind).key_type.writer("v", Place("#", is_last=True))(value)
     assert "cb42" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", ["a\x00b", "a\nb", "\x7f", "e\u0301", "\u0085"])
 def test_an_identifier_is_normal_and_without_controls(value: str) -> None:
-    slot = Slot("v", str)
+    text = Slot.of("v", str).key_type
     with pytest.raises(InvalidValue):
-        slot_writer(slot, "#", True, True)(value)
-    assert slot_writer(slot, "#", True, False)(value)
+        text.writer("v", Place("#", is_last=True, is_identifier=True))(value)
+    assert text.writer("v", Place("#", is_last=True))(value)
 
 
 @given(st.data())
 def test_a_key_over_its_limit_is_refused(data: st.DataObject) -> None:
     limit = data.draw(st.sampled_from([MAX_SORT_BYTES, MAX_PARTITION_BYTES]))
-    template = Template((Part("", Slot("v", str)),), "#", limit=limit)
+    template = Template((Part("", Slot.of("v", str)),), "#", limit=limit)
     size = data.draw(st.integers(limit - 24, limit + 26))
     value = data.draw(st.sampled_from(["a", "é", "𝄞"])) * size
     if len(value.encode()) <= limit:
@@ -225,4 +226,4 @@ def test_a_key_over_its_limit_is_refused(data: st.DataObject) -> None:
             template.write({"v": value})
     with pytest.raises(InvalidValue, match="empty"):
         template.write({"v": ""})
-    assert of_slot(template.parts[0].slot or Slot("v", str)) is not None
+    assert of_slot(template.parts[0].slot or Slot.of("v", str)) is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.exchange.masks import Mask, masked
-from singletable.values.plans import TEXT
+from singletable.values.value_types import TEXT
 
 KEY = b"sixteen bytes at least"
 SCRIPTS = "कखनरळपडब\u093c\u093eািকড\u09bc\u09be\u0b95\u0bbeשּׁבגאבἀάΑΆÅÅ각가한글ệạ\u0301\u0323xyz"

@@ -62,8 +62,7 @@ def template(shown: str, separator: str = "#") -> Template:
     from decimal import Decimal
     from uuid import UUID
 
-    from singletable.schema.key_text import Part
-    from singletable.schema.key_values import Slot
+    from singletable.schema.key_text import Part, Slot
     from tests.property.keys import Role, Status
 
     types = {"str": str, "int": int, "date": date, "uuid": UUID, "role": Role, "status": Status, "dec": Decimal}
@@ -71,7 +70,7 @@ def template(shown: str, separator: str = "#") -> Template:
     for number, piece in enumerate(shown.split(separator)):
         literal, _, slot = piece.partition("{")
         kind, _, form = slot.rstrip("}").partition(":")
-        made = Slot(f"v{number}", types[kind], int(form) if form.isdigit() else 0, form == "rest") if slot else None
+        made = Slot.of(f"v{number}", types[kind], form) if slot else None
         parts.append(Part(literal, made))
     return Template(tuple(parts), separator)
 
@@ -85,18 +84,18 @@ def template(shown: str, separator: str = "#") -> Template:
         ("user#{str}", "org#{str}", "#", False),
         ("x{str}", "xy{str}", "#", True),
         ("x{str}", "y{str}", "#", False),
-        ("{int}", "{int:6}", "#", False),
-        ("{int:6}", "{int:6}", "#", True),
-        ("{int:6}", "000005", "#", True),
-        ("{int:6}", "5", "#", False),
+        ("{int}", "{int:06}", "#", False),
+        ("{int:06}", "{int:06}", "#", True),
+        ("{int:06}", "000005", "#", True),
+        ("{int:06}", "5", "#", False),
         ("{int}", "a5", "#", True),
         ("{int}", "a", "#", False),
         ("{status}", "on", "#", True),
         ("{status}", "offside", "#", False),
         ("{role}", "500.LEAD", "#", True),
         ("{role}", "{status}", "#", False),
-        ("{status}", "{int:4}", "#", True),
-        ("{date}", "{int:4}", "#", False),
+        ("{status}", "{int:04}", "#", True),
+        ("{date}", "{int:04}", "#", False),
         ("{date}", "2026-11-20", "#", True),
         ("{dec}", "{int}", "#", False),
         ("a#{str}#b", "a#{str}#c", "#", False),
@@ -109,8 +108,8 @@ def template(shown: str, separator: str = "#") -> Template:
         ("GOAL-{str}-MEMBER-x", "GOAL-{str}-USER-{str}", "-", False),
         ("user/{str}", "user/{str}/role/{int}", "/", True),
         ("user/{uuid}", "user/{str}/role/{int}", "/", False),
-        ("{int:4}-{int:2}-{int:2}", "{date}", "-", True),
-        ("{int:4}-{int:2}", "{date}", "-", False),
+        ("{int:04}-{int:02}-{int:02}", "{date}", "-", True),
+        ("{int:04}-{int:02}", "{date}", "-", False),
         ("user/{str}", "user/{str}", "/", True),
     ],
 )

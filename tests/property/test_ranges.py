@@ -10,8 +10,8 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import Part, Range, Template, bounds, within
-from singletable.schema.key_values import TOP, Slot
+from singletable.schema.key_text import Part, Range, Slot, Template, bounds, within
+from singletable.values.key_types import TOP
 from tests.property.examples import times
 from tests.property.keys import Role, Status, near, of_slot, separators, text
 from tests.property.ranges import HOWS, wanted
@@ -33,10 +33,10 @@ def test_exactly_the_values_of_the_range_lie_in_it(
 ) -> None:
     assume(kind is not str or separator == "#" or last)
     width = data.draw(st.sampled_from([0, 6])) if kind is int else 0
-    slot = Slot("v", kind, width)
-    tail = () if last else (Part("", Slot("w", str)),)
+    slot = Slot.of("v", kind, f"0{width}" if width else "")
+    tail = () if last else (Part("", Slot.of("w", str)),)
     template = Template(
-        (Part("", Slot("a", str)), Part(data.draw(st.sampled_from(["", "pv_"])), slot), *tail), separator
+        (Part("", Slot.of("a", str)), Part(data.draw(st.sampled_from(["", "pv_"])), slot), *tail), separator
     )
     value, low, high = (data.draw(of_slot(slot)) for _ in range(3))
     close = near(value) if kind is str else st.just(value)
@@ -50,8 +50,8 @@ def test_exactly_the_values_of_the_range_lie_in_it(
 
 @given(st.data(), separators, st.booleans())
 def test_exactly_the_texts_that_start_so_lie_in_it(data: st.DataObject, separator: str, last: bool) -> None:
-    slot = Slot("v", str)
-    template = Template((Part("p"), Part("", slot)) + (() if last else (Part("", Slot("w", str)),)), separator)
+    slot = Slot.of("v", str)
+    template = Template((Part("p"), Part("", slot)) + (() if last else (Part("", Slot.of("w", str)),)), separator)
     value = data.draw(text)
     start = data.draw(st.integers(0, 3).map(lambda n: value[:n]) | near(value))
     lowest, highest = bounds(template, {}, slot, Range("starting_with", low=start))

@@ -1,7 +1,8 @@
 """One attribute as a column: its Arrow type, and the way from an attribute value to a cell and back.
 
     str text · int int64 · Decimal decimal128(38, 18) · float float64 · bytes binary · bool bool
-    datetime timestamp[us, UTC] · date date32 · UUID text · Enum and Literal a dictionary of their texts, or int64
+    datetime timestamp[us, UTC] · date date32 · UUID, and what is a text of a fixed shape, text
+    Enum and Literal a dictionary of their texts, or int64
     set, list, tuple a list · dict a map · a dataclass a struct · Any, and a dataclass inside itself, JSON text
 
 Sets and maps are sorted: engines give them in any order. A cell that would not give the same attribute value back is
@@ -13,7 +14,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
@@ -22,31 +23,21 @@ import pyarrow as pa
 
 from singletable.exchange.foreign_text import exact_json
 from singletable.values import (
+    INTEGER,
     AttributeValue,
     Field,
+    ListPlan,
+    MapPlan,
+    NestedPlan,
+    PerKind,
     Plan,
+    Scalar,
+    SetPlan,
     from_attribute_value,
     to_attribute_value,
 )
 from singletable.values.numbers import normalized
-from singletable.values.plans import (
-    BINARY,
-    DAY,
-    DECIMAL,
-    EXPIRY,
-    FLAG,
-    FLOAT,
-    INSTANT,
-    INTEGER,
-    TEXT,
-    UNIQUE_ID,
-    ListPlan,
-    MapPlan,
-    OptionalPlan,
-    Scalar,
-    SetPlan,
-)
-from singletable.values.types import NestedPlan
+from singletable.values.plans import OptionalPlan
 
 DECIMAL_PLACES: Final = 18
 DECIMAL_TYPE: Final = pa.decimal128(38, DECIMAL_PLACES)
@@ -102,11 +93,6 @@ def _inner(tag: str) -> Callable[[AttributeValue], Any]:
     return inner
 
 
-def _of_scalar(plan: Scalar, type: pa.DataType, read: Callable[[Any], Any], write: Callable[[Any], Any]) -> Column:
-    inner, tag = _inner(plan.tag), plan.tag
-    return Column(type, lambda value: read(inner(value)), lambda cell: {tag: write(cell)})
-
-
 def _same(value: Any) -> Any:
     return value
 
@@ -141,35 +127,34 @@ def _bytes_text(cell: bytes) -> str:
     return b64encode(cell).decode()
 
 
-def _instant(text: str) -> datetime:
-    found: datetime = INSTANT.parse(text)
-    if INSTANT.check(found) != text:
-        raise Unfit("a time in another form than this library writes")
-    return found
+def _as_written(plan: Scalar) -> Callable[[str], Any]:
+    """Reads the texts of a type, in the form that this library writes."""
+
+    def read(text: str) -> Any:
+        try:
+            value = plan.parse(text)
+        except (OverflowError, OSError):
+            raise Unfit("a time outside the years 1 to 9999") from None
+        if plan.check(value) != text:
+            raise Unfit("a value in another form than this library writes")
+        return value
+
+    return read
 
 
-def _day(text: str) -> date:
-    found = date.fromisoformat(text)
-    if found.isoformat() != text:
-        raise Unfit("a day in another form than this library writes")
-    return found
+def _text_as_written(plan: Scalar) -> Callable[[str], str]:
+    """Checks the texts of a type, which are its cells."""
+    read = _as_written(plan)
 
+    def checked(text: str) -> str:
+        read(text)
+        return text
 
-def _unique_id(text: str) -> str:
-    if str(UNIQUE_ID.parse(text)) != text:
-        raise Unfit("a UUID in another form than this library writes")
-    return text
+    return checked
 
 
 def _utc(cell: datetime) -> datetime:
     return cell if cell.tzinfo is timezone.utc else cell.astimezone(timezone.utc)
-
-
-def _expiry(text: str) -> datetime:
-    try:
-        return datetime.fromtimestamp(int(text), timezone.utc)
-    except (OverflowError, OSError):
-        raise Unfit("a time outside the years 1 to 9999") from None
 
 
 def _free(value: AttributeValue) -> str:
@@ -188,30 +173,30 @@ def _listed(value: Any) -> Any:
 
 JSON = Column(pa.string(), _free, lambda cell: to_attribute_value(exact_json(cell)), is_json=True, may_lose=True)
 
-_SCALARS: Mapping[int, Column] = {
-    id(plan): _of_scalar(plan, type, read, write)
-    for plan, type, read, write in (
-        (TEXT, pa.string(), _same, _same),
-        (FLAG, pa.bool_(), _same, bool),
-        (INTEGER, pa.int64(), _whole, str),
-        (DECIMAL, DECIMAL_TYPE, _decimal, _decimal_text),
-        (FLOAT, pa.float64(), FLOAT.parse, FLOAT.check),
-        (BINARY, pa.binary(), _bytes, _bytes_text),
-        (INSTANT, INSTANT_TYPE, _instant, lambda cell: INSTANT.check(_utc(cell))),
-        (EXPIRY, INSTANT_TYPE, _expiry, lambda cell: EXPIRY.check(_utc(cell))),
-        (DAY, pa.date32(), _day, DAY.check),
-        (UNIQUE_ID, pa.string(), _unique_id, _same),
-    )
-}
+_Reader = Callable[[Any], Any]
+_SCALARS: Final[PerKind[tuple[pa.DataType, Callable[[Scalar], tuple[_Reader, _Reader]]]]] = PerKind(
+    text=(pa.string(), lambda plan: (_same, _same)),
+    flag=(pa.bool_(), lambda plan: (_same, bool)),
+    integer=(pa.int64(), lambda plan: (_whole, str)),
+    decimal=(DECIMAL_TYPE, lambda plan: (_decimal, _decimal_text)),
+    float=(pa.float64(), lambda plan: (plan.parse, plan.check)),
+    bytes=(pa.binary(), lambda plan: (_bytes, _bytes_text)),
+    instant=(INSTANT_TYPE, lambda plan: (_as_written(plan), lambda cell: plan.check(_utc(cell)))),
+    day=(pa.date32(), lambda plan: (_as_written(plan), plan.check)),
+    uuid=(pa.string(), lambda plan: (_text_as_written(plan), _same)),
+    formatted=(pa.string(), lambda plan: (_text_as_written(plan), lambda cell: plan.check(plan.parse(cell)))),
+    reference=(pa.string(), lambda plan: (_same, _same)),
+)
+"""By kind: the Arrow type, and for a plan what makes a cell of the stored text, and the way back."""
 
 
 def _scalar(plan: Scalar) -> Column:
-    known = _SCALARS.get(id(plan))
-    if known is not None:
-        return known
     if plan.choices:
         return _choice(plan)
-    return _of_scalar(plan, pa.string(), _same, _same) if plan.tag == "S" else JSON
+    type, ways = _SCALARS.of(plan.kind)
+    load, dump = ways(plan)
+    inner, tag = _inner(plan.tag), plan.tag
+    return Column(type, lambda value: load(inner(value)), lambda cell: {tag: dump(cell)})
 
 
 def _choice(plan: Scalar) -> Column:

@@ -39,8 +39,7 @@ from singletable.foundation import (
     models_of,
 )
 from singletable.operations import Item, encode, read_item
-from singletable.values import Codec, Field
-from singletable.values.plans import Scalar
+from singletable.values import Codec, Field, Scalar
 
 REST: Final = "_rest"
 UNKNOWN: Final = "_unknown"

@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -12,23 +12,10 @@ import msgspec
 import pyarrow as pa
 
 from singletable.errors import SingletableError
-from singletable.exchange.columns import DECIMAL_PLACES, DECIMAL_TYPE, INSTANT_TYPE, Column, value_type
-from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, enum_text, is_same_item
-from singletable.values import Field, wire_struct
+from singletable.exchange.columns import DECIMAL_PLACES, DECIMAL_TYPE, INSTANT_TYPE, Column, column_of, value_type
+from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, is_same_item
+from singletable.values import Field, Kind, Plan, Scalar, wire_struct
 from singletable.values.numbers import read_float
-from singletable.values.plans import (
-    BINARY,
-    DAY,
-    DECIMAL,
-    EXPIRY,
-    FLAG,
-    FLOAT,
-    INSTANT,
-    INTEGER,
-    TEXT,
-    UNIQUE_ID,
-    Scalar,
-)
 
 Values = list[Any]
 """The contents of one attribute of all items of a page; None if it is absent."""
@@ -79,9 +66,10 @@ def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: Pa
     if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
         array = _with_absent(f, _typed(pa.string()))
         return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), array)
-    made = FAST.get(id(f.plan))
-    if made is not None:
-        inner, tag, array = made
+    fast = fast_scalar(f.plan)
+    if fast is not None and isinstance(f.plan, Scalar):
+        inner, array = fast
+        tag = f.plan.tag
         return FastColumn(f, name, wire_struct(tag, inner), tag, _as_they_are, _with_absent(f, array))
     if isinstance(f.plan, Scalar) and f.plan.choices and pa.types.is_dictionary(column.type):
         inner, tag = (int if f.plan.tag == "N" else str), f.plan.tag
@@ -251,34 +239,52 @@ def _without(values: Values, places: Sequence[int], bad: Bad) -> Values:
     return left
 
 
-FAST: Final[dict[int, tuple[Any, str, Array]]] = {
-    id(TEXT): (str, "S", _typed(pa.string())),
-    id(FLAG): (bool, "BOOL", _typed(pa.bool_())),
-    id(BINARY): (bytes, "B", _typed(pa.binary())),
-    id(INTEGER): (int, "N", _integers),
-    id(DECIMAL): (str, "N", _decimals),
-    id(FLOAT): (str, "N", _floats),
-    id(INSTANT): (str, "S", _instants),
-    id(EXPIRY): (int, "N", _expiries),
-    id(DAY): (str, "S", _days),
-    id(UNIQUE_ID): (str, "S", _uuids),
+_FAST: Final[Mapping[tuple[Kind, str], tuple[Any, Array]]] = {
+    (Kind.TEXT, "S"): (str, _typed(pa.string())),
+    (Kind.FLAG, "BOOL"): (bool, _typed(pa.bool_())),
+    (Kind.BYTES, "B"): (bytes, _typed(pa.binary())),
+    (Kind.INTEGER, "N"): (int, _integers),
+    (Kind.DECIMAL, "N"): (str, _decimals),
+    (Kind.FLOAT, "N"): (str, _floats),
+    (Kind.INSTANT, "S"): (str, _instants),
+    (Kind.INSTANT, "N"): (int, _expiries),
+    (Kind.DAY, "S"): (str, _days),
+    (Kind.UUID, "S"): (str, _uuids),
 }
+"""By kind and stored letter: the msgspec type of what is inside the letter, and the array of many."""
+
+
+def fast_scalar(plan: Plan) -> tuple[Any, Array] | None:
+    """The fast way to values of one kind; None where there is none, and for a few choices."""
+    if not isinstance(plan, Scalar) or plan.choices:
+        return None
+    return _FAST.get((plan.kind, plan.tag), _formatted(plan) if plan.kind is Kind.FORMATTED else None)
+
+
+def _formatted(plan: Scalar) -> tuple[Any, Array]:
+    """Texts of a shape, read one by one."""
+    column, tag = column_of(plan), plan.tag
+    return str, lambda values, bad: _one_by_one(values, bad, column.type, lambda v: column.load({tag: v}))
 
 
 def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[Values, Bad], Values]:
     """The texts that values have in a key."""
-    plan = column.field.plan
-    if plan in (INSTANT, DAY, UNIQUE_ID) or issubclass(slot.type, Verbatim) or column.cells is not _as_they_are:
+    plan, tag = column.field.plan, column.tag
+    if (
+        column.cells is not _as_they_are
+        or issubclass(slot.type, Verbatim)
+        or not isinstance(plan, Scalar)
+        or plan.shape
+    ):
         return _as_they_are  # as they are stored, in the form that the column has checked
-    if issubclass(slot.type, Enum):
-        written = {member.value: enum_text(member) for member in slot.type}
-        return lambda values, bad: [written.get(value) for value in values]
     write = template.writer_of(slot)
-    if plan is TEXT:
-        return _written_texts(write)
-    if plan is INTEGER or (isinstance(plan, Scalar) and plan.choices):
+    if issubclass(slot.type, Enum):
+        written = {choice: write(plan.parse(choice)) for choice in plan.choices}
+        return lambda values, bad: [written.get(value) for value in values]
+    if plan.choices or plan.kind is Kind.INTEGER:
         return _written(write)
-    tag = column.tag
+    if plan.kind is Kind.TEXT:
+        return _written_texts(write)
     return _written(lambda value: write(plan.load({tag: str(value)})))
 
 

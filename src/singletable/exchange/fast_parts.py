@@ -11,10 +11,8 @@ import msgspec
 import pyarrow as pa
 
 from singletable.exchange.columns import column_of, value_type
-from singletable.exchange.fast_columns import FAST, Array, Bad, Part, Values, lists
-from singletable.values import Field, Plan
-from singletable.values.plans import INTEGER, TEXT, ListPlan, MapPlan, Scalar, SetPlan
-from singletable.values.types import NestedPlan
+from singletable.exchange.fast_columns import Array, Bad, Part, Values, fast_scalar, lists
+from singletable.values import INTEGER, TEXT, Field, ListPlan, MapPlan, NestedPlan, Plan, Scalar, SetPlan
 
 
 def part_of(plan: Plan) -> Part | None:
@@ -35,10 +33,10 @@ def part_of(plan: Plan) -> Part | None:
 
 
 def _scalar(plan: Scalar) -> Part | None:
-    known = FAST.get(id(plan))
-    if known is not None:
-        inner, tag, array = known
-        return Part(tag, inner, column_of(plan).type, array)
+    fast = fast_scalar(plan)
+    if fast is not None:
+        inner, array = fast
+        return Part(plan.tag, inner, column_of(plan).type, array)
     if not plan.choices:
         return None
     type, choices = value_type(column_of(plan).type), {*plan.choices, None}

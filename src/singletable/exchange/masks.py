@@ -19,18 +19,18 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from hashlib import blake2b, shake_256
-from math import isqrt
-from typing import Any, Final, Literal, cast, get_args, get_origin
+from math import isqrt, prod
+from typing import Any, Final, NoReturn, cast
 from unicodedata import is_normalized
 from uuid import UUID
 
 import msgspec
 
 from singletable.errors import InvalidRequest
-from singletable.values import Plan
+from singletable.values import ListPlan, MapPlan, NestedPlan, PerKind, Plan, Scalar, SetPlan, value_type_of
 from singletable.values.numbers import normalized
-from singletable.values.plans import FreePlan, ListPlan, MapPlan, OptionalPlan, Scalar, SetPlan
-from singletable.values.types import NestedPlan
+from singletable.values.plans import FreePlan, OptionalPlan
+from singletable.values.shapes import of_shape
 
 _MOST_PERMUTED: Final = 1 << 128
 """From so many texts of a shape on, two hashes don't meet."""
@@ -106,6 +106,16 @@ class Mask:
         random = int.from_bytes(self._hash("uuid", value.bytes, 16), "big")
         return UUID(int=(random & ~_UUID_FIXED) | (value.int & _UUID_FIXED))
 
+    def formatted(self, value: str, shape: str, is_one: Callable[[str], bool]) -> str:
+        """A text of the same shape for which `is_one` is true, as it is for the value."""
+        alphabets = ["".join(sorted(step.chars)) for step in of_shape(shape)]
+        count = prod(map(len, alphabets))
+        while True:  # a permutation leads back to the value itself
+            number = self._number(f"formatted {shape}", _number_of(value, alphabets), count)
+            value = "".join(_text_of(number, alphabets))
+            if is_one(value):
+                return value
+
     def octets(self, value: bytes) -> bytes:
         """As many bytes."""
         if len(value) >= _KEY_BYTES:
@@ -177,8 +187,9 @@ def masked(mask: Mask, plan: Plan, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(plan, Scalar):
-        choices = get_args(plan.inner) if get_origin(plan.inner) is Literal else ()
-        return mask.choice(value, choices) if choices else _scalar(mask, value)
+        if isinstance(value, Enum):
+            return mask.choice(value, list(type(value)))
+        return mask.choice(value, plan.choices) if plan.choices else _MASKS.of(plan.kind)(mask, plan, value)
     if isinstance(plan, OptionalPlan):
         return masked(mask, plan.inner, value)
     if isinstance(plan, (ListPlan, SetPlan)):
@@ -206,14 +217,33 @@ def _free(mask: Mask, value: Any) -> Any:
 
 
 def _scalar(mask: Mask, value: Any) -> Any:
-    if isinstance(value, Enum):
-        return mask.choice(value, list(type(value)))
-    if isinstance(value, str) and value[:1] in ("{", "[") and (said := _masked_json(mask, value)) is not None:
-        return said
-    for kind, make in _BY_TYPE:
-        if isinstance(value, kind):
-            return make(mask, value)
-    raise InvalidRequest(f"a {type(value).__name__} has no mask", hint="Give keep_personal=True, or leave it out.")
+    value_type = value_type_of(type(value))
+    if value_type is None:
+        raise _no_mask(value)
+    return _MASKS.of(value_type.kind)(mask, value_type.plan, value)
+
+
+def _text(mask: Mask, plan: Scalar, value: str) -> str:
+    in_json = _masked_json(mask, value) if value[:1] in ("{", "[") else None
+    return mask.text(value) if in_json is None else in_json
+
+
+def _formatted(mask: Mask, plan: Scalar, value: Any) -> Any:
+    def is_one(text: str) -> bool:
+        try:
+            return bool(plan.check(plan.parse(text)) == text)
+        except ValueError:
+            return False
+
+    return plan.parse(mask.formatted(plan.check(value), plan.shape, is_one))
+
+
+def _refused(mask: Mask, plan: Scalar, value: Any) -> NoReturn:
+    raise _no_mask(value)
+
+
+def _no_mask(value: Any) -> InvalidRequest:
+    return InvalidRequest(f"a {type(value).__name__} has no mask", hint="Give keep_personal=True, or leave it out.")
 
 
 def _masked_json(mask: Mask, text: str) -> str | None:
@@ -225,18 +255,19 @@ def _masked_json(mask: Mask, text: str) -> str | None:
         return None
 
 
-_BY_TYPE: Final[tuple[tuple[type[Any], Callable[[Mask, Any], Any]], ...]] = (
-    (str, Mask.text),
-    (bool, lambda mask, value: mask.choice(value, (False, True))),
-    (int, Mask.whole),
-    (Decimal, Mask.decimal),
-    (float, lambda mask, value: float(mask.decimal(Decimal(repr(value))))),
-    (datetime, Mask.instant),
-    (date, Mask.day),
-    (UUID, Mask.uuid),
-    (bytes, Mask.octets),
+_MASKS: Final[PerKind[Callable[[Mask, Scalar, Any], Any]]] = PerKind(
+    text=_text,
+    flag=lambda mask, plan, value: mask.choice(value, (False, True)),
+    integer=lambda mask, plan, value: mask.whole(value),
+    decimal=lambda mask, plan, value: mask.decimal(value),
+    float=lambda mask, plan, value: float(mask.decimal(Decimal(repr(value)))),
+    bytes=lambda mask, plan, value: mask.octets(value),
+    instant=lambda mask, plan, value: mask.instant(value),
+    day=lambda mask, plan, value: mask.day(value),
+    uuid=lambda mask, plan, value: mask.uuid(value),
+    formatted=_formatted,
+    reference=_refused,
 )
-"""By the type of a value: a bool is an int too, and a datetime a date."""
 
 
 def _digits_of(digits: str, *, is_decimal: bool) -> list[str]:

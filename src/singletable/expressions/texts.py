@@ -24,8 +24,8 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import AttributeValue, Plan
-from singletable.values.plans import INTEGER, TEXT, FreePlan, ListPlan, Source
+from singletable.values import INTEGER, TEXT, AttributeValue, ListPlan, Plan
+from singletable.values.plans import FreePlan, Source
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300

@@ -42,7 +42,9 @@ from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked, edges_from
-from singletable.values.plans import FLAG, INTEGER, Field, Scalar
+from singletable.values import INTEGER, Kind, Scalar
+from singletable.values.plans import Field
+from singletable.values.value_types import FLAG
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Node)
@@ -174,7 +176,7 @@ class EdgeIndex(Declared[P]):
         sort = capture_sort(self.function, types, separator, where)
         target: Any = types["target"]
         partition = Template(
-            (KeyPart(target.word), KeyPart("", Slot("target", target))), separator, False, MAX_PARTITION_BYTES
+            (KeyPart(target.word), KeyPart("", Slot.of("target", target))), separator, False, MAX_PARTITION_BYTES
         )
         own = inspect.signature(self.function)
         first = inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -227,7 +229,7 @@ def _end_plan(end: type[Verbatim], prefix: str) -> Scalar:
             raise ValueError("the stored text is not a key of this edge")
         return end.from_text(text[len(prefix) :])
 
-    return Scalar("S", str, parse, lambda value: prefix + end.to_text(value), "", reader=parse)
+    return Scalar(Kind.REFERENCE, "S", str, parse, lambda value: prefix + end.to_text(value), "", reader=parse)
 
 
 def _system_fields() -> list[Field]:
@@ -242,7 +244,7 @@ def _outgoing(cls: type[Any]) -> Captured:
     model = model_of(cls)
     kinds = kind_type(cls.__targets__)
     sort = Template(
-        (KeyPart(model.type), KeyPart("", Slot("kind", kinds))), model.table.separator, True, MAX_SORT_BYTES
+        (KeyPart(model.type), KeyPart("", Slot.of("kind", kinds))), model.table.separator, True, MAX_SORT_BYTES
     )
 
     def of(source: Any, kind: Any = ANY) -> tuple[str, str]:
@@ -253,8 +255,8 @@ def _outgoing(cls: type[Any]) -> Captured:
 
 
 def _captured(cls: type[Any], table: Table, type: str, source: type[Verbatim], target: type[Verbatim]) -> Captured:
-    partition = Template((KeyPart("", Slot("source", source)),), table.separator, True, MAX_PARTITION_BYTES)
-    sort = Template((KeyPart(type), KeyPart("", Slot("target", target))), table.separator, True, MAX_SORT_BYTES)
+    partition = Template((KeyPart("", Slot.of("source", source)),), table.separator, True, MAX_PARTITION_BYTES)
+    sort = Template((KeyPart(type), KeyPart("", Slot.of("target", target))), table.separator, True, MAX_SORT_BYTES)
 
     def between(source: Any, target: Any) -> tuple[str, str]:
         """The edge from one node to another."""

@@ -1,7 +1,7 @@
 """Mirrored attributes: the text form of an edge's values in a member of its source's edge set.
 
 An enum is mirrored by its value, any other type by its key text. Every form has a fixed number of "-", so that a member
-can be parsed from its end. A type without such a form is refused.
+can be parsed from its end. A type whose key texts have no fixed number of "-" is refused.
 """
 
 from __future__ import annotations
@@ -9,26 +9,28 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
 from enum import Enum
 from functools import cache
 from typing import Any
-from uuid import UUID
 
 from singletable.errors import DeclarationError
-from singletable.foundation import KeyPart, Slot, Template, key_type, model_of
+from singletable.foundation import KeyPart, Slot, Template, model_of, type_in_key
+from singletable.values import VALUE_TYPES, KeyType, Place, value_type_of
 
-_MIRRORED = (str, date, datetime, UUID)
+_MEMBER = Place("-", is_last=False)
+"""Where a mirrored value stands: the separator in it is escaped."""
 
 
 class Mirror:
     """Formats and parses one mirrored attribute."""
 
     def __init__(self, edge: type[Any], name: str) -> None:
-        kind: Any = key_type(model_of(edge).types[name])
+        kind: Any = type_in_key(model_of(edge).types[name])
         enum = _as_enum(kind)
-        if kind not in _MIRRORED and enum is None:
-            choices = ", ".join(t.__name__ for t in _MIRRORED)
+        value_type = value_type_of(kind)
+        if value_type is None or (enum is None and not _has_fixed_dashes(value_type.key)):
+            mirrored = (one.type.__name__ for one in VALUE_TYPES.values() if _has_fixed_dashes(one.key))
+            choices = ", ".join(mirrored)
             raise DeclarationError(f"{edge.__name__}.{name} can't be mirrored", hint=f"Mirror an Enum, {choices}.")
         self.members: dict[str, Any] = {} if enum is None else {str(m.value): m for m in enum}
         if enum is not None:
@@ -38,10 +40,10 @@ class Mirror:
                 )
             self.form = "|".join(re.escape(word) for word in self.members)
             return
-        slot = Slot(name, kind)
+        slot = Slot.of(name, kind)
         # Two parts, so that a str has its '-' escaped as %2D and ends with its part.
         self._template = Template((KeyPart("", slot), KeyPart("")), "-")
-        self.form = slot.form("-", last=False)
+        self.form = slot.key_type.regex(_MEMBER)
         self._name = name
 
     def write(self, value: Any) -> str:
@@ -70,6 +72,13 @@ def mirrors_of(edge: type[Any]) -> Mapping[str, Mirror]:
                 hint='As in mirrors=("role",), each declared without None.',
             )
     return {name: Mirror(edge, name) for name in names}
+
+
+def _has_fixed_dashes(key_type: KeyType | None) -> bool:
+    """Whether every text of a type has the same number of "-"."""
+    paths = list(key_type.paths(_MEMBER)) if key_type else []
+    counts = {sum(step.takes("-") for step in path) for path in paths}
+    return len(counts) == 1 and not any(step.many and step.takes("-") for path in paths for step in path)
 
 
 def _as_enum(kind: Any) -> type[Enum] | None:

@@ -27,8 +27,8 @@ from singletable.foundation import (
     Verbatim,
     model_of,
 )
-from singletable.values import METADATA
-from singletable.values.plans import TEXT, Field, Scalar, SetPlan
+from singletable.values import METADATA, TEXT, Kind, Scalar, SetPlan
+from singletable.values.plans import Field
 
 N = TypeVar("N", bound="Node")
 
@@ -41,7 +41,7 @@ TOMBSTONE = "deleting"
 RETAINED = "buried"
 """The node's data is deleted; its tombstone stays until a sweep has proved that no edge leads to it."""
 
-_NEVER = Scalar("N", Literal["never"], str, str, "")
+_NEVER = Scalar(Kind.INTEGER, "N", Literal["never"], str, str, "")
 
 
 class Node(Entity):
@@ -213,7 +213,7 @@ def _id_plan(prefix: str) -> Scalar:
             raise ValueError("the stored text is not a key of this node")
         return str(text[len(prefix) :])
 
-    return Scalar("S", str, parse, lambda value: prefix + str(value), "", reader=parse)
+    return Scalar(Kind.TEXT, "S", str, parse, lambda value: prefix + str(value), "", reader=parse)
 
 
 def _system_fields() -> list[Field]:
@@ -224,7 +224,7 @@ def _system_fields() -> list[Field]:
 
 
 def _captured(cls: type[Node], table: Table, type: str) -> Captured:
-    parts = (KeyPart(type), KeyPart("", Slot("id", str, rest=True)))
+    parts = (KeyPart(type), KeyPart("", Slot.of("id", str, "rest")))
     source = Template(parts, table.separator, True, MAX_PARTITION_BYTES)
     target = Template(parts, table.separator, True, MAX_SORT_BYTES)
 

@@ -19,7 +19,7 @@ from singletable.records.conditions import both, is_as_read
 from singletable.schema.mistakes import check_update
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf
-from singletable.values.checks import name_owner
+from singletable.values import name_owner
 
 _NOT_REPEATABLE = frozenset({"APPEND"})
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from enum import Enum
 from typing import Any, NoReturn, cast
 
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Template
-from singletable.schema.key_values import SORTABLE, Slot, Verbatim, enum_text
-from singletable.values import bare, split_optional
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template
+from singletable.values import VALUE_TYPES, EnumText, KeyType, bare, split_optional, value_type_of
 
 
 class _Any:
@@ -26,7 +24,6 @@ ANY: Any = _Any()
 """The default of a sort key's parameter: every value."""
 
 _PART = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0)?")
-_WIDTH = re.compile("0[1-9][0-9]?")
 
 
 def capture(
@@ -90,7 +87,7 @@ class Placeholder:
     __hash__ = object.__hash__
 
 
-def key_type(kind: Any) -> Any:
+def type_in_key(kind: Any) -> Any:
     """The type whose text is in a key: str for `str | None`, for a NewType of str, for a Literal of texts."""
     kind, _ = split_optional(kind)
     arguments = getattr(kind, "__args__", ())
@@ -150,22 +147,22 @@ def _part(
     only = len(pieces) == 1 and not literal and not primary
     _check_enum(slot, separator, where, only)
     _check_enum_order(slot, separator, where, last=at == len(pieces) - 1)
-    if slot.rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
+    if slot.key_type.is_rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
         raise DeclarationError(f"{where}: {{{name}:rest}} must be last in its key, after literals only")
     return Part(literal, slot)
 
 
-def sortable(name: str, declared: Any, where: str) -> type[Any]:
-    """The type whose text is in a key for an attribute. Raises DeclarationError if it has none."""
-    kind = key_type(declared)
-    named = getattr(kind, "__name__", str(kind))
-    if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, (Enum, Verbatim))):
-        choices = ", ".join(t.__name__ for t in SORTABLE)
+def sortable(name: str, declared: Any, where: str) -> KeyType:
+    """How the values of an attribute are written in a key. Raises DeclarationError if they can't be."""
+    kind = type_in_key(declared)
+    value_type = value_type_of(kind)
+    if value_type is None or value_type.key is None:
+        named = getattr(kind, "__name__", str(kind))
+        choices = ", ".join(one.type.__name__ for one in VALUE_TYPES.values() if one.key)
         raise DeclarationError(
             f"{where}: {name} is {named}, which has no sortable text", hint=f"A key takes {choices} or an Enum."
         )
-    found: type[Any] = kind
-    return found
+    return value_type.key
 
 
 def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
@@ -174,27 +171,24 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
             f"{where}: {declared!r}, the type of {name}, doesn't exist when the class is made",
             hint="Import it outside `if TYPE_CHECKING`, or define it above.",
         )
-    kind = sortable(name, declared, where)
+    plain = sortable(name, declared, where)
     if spec in ("!r", "!s"):
         raise DeclarationError(
             f"{where}: put {{{name}}} in an f-string by itself, without str(), repr(), % or !{spec[1]}"
         )
-    if spec == "rest":
-        if kind is not str:
-            raise DeclarationError(f"{where}: {{{name}:rest}} is for a str")
-        return Slot(name, kind, rest=True)
-    if spec and not (kind is int and _WIDTH.fullmatch(spec)):
+    key_type = plain.in_form(spec)
+    if key_type is None:
         raise DeclarationError(
             f"{where}: {{{name}:{spec}}} is not a valid format in a key",
             hint=f"Only an int takes one, a width: {{{name}:06}}; and a str last in its key may say {{{name}:rest}}.",
         )
-    return Slot(name, kind, int(spec or 0))
+    return Slot(name, key_type)
 
 
 def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
-    if not issubclass(slot.type, Enum):
+    if not isinstance(slot.key_type, EnumText):
         return
-    texts = [enum_text(m) for m in slot.type]
+    texts = slot.key_type.texts
     if len(set(texts)) < len(texts):
         raise DeclarationError(f"{where}: two members of {slot.type.__name__} have the same key text")
     wrong = [t for t in texts if not t or "%" in t or separator in t]
@@ -207,9 +201,9 @@ def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
 
 def _check_enum_order(slot: Slot, separator: str, where: str, *, last: bool) -> None:
     """Raises DeclarationError if the texts, followed by a separator, sort in another order than alone."""
-    if last or not issubclass(slot.type, Enum):
+    if last or not isinstance(slot.key_type, EnumText):
         return
-    texts = sorted(enum_text(m) for m in slot.type)
+    texts = sorted(slot.key_type.texts)
     if texts != sorted(texts, key=lambda text: text + separator):
         raise DeclarationError(
             f"{where}: before {separator!r} the key texts of {slot.type.__name__} are in another order than alone",

@@ -16,11 +16,11 @@ from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.docstrings import class_doc
 from singletable.schema.guard_items import models_of
-from singletable.schema.key_values import TOP
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
 from singletable.schema.type_filter import needs_type_filter
+from singletable.values import TOP
 
 PatternKind = Literal["key", "index", "collection"]
 

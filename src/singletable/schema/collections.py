@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from singletable.errors import DeclarationError
 from singletable.schema.declaration import names_around
 from singletable.schema.entities import Entity
-from singletable.schema.key_values import TOP
 from singletable.schema.models import model_of
 from singletable.schema.patterns import Bound, Query
-from singletable.values import split_optional
+from singletable.values import TOP, split_optional
 
 P = ParamSpec("P")
 C = TypeVar("C", bound="Collection")

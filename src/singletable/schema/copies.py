@@ -19,8 +19,7 @@ from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole, owner_of
 from singletable.schema.models import model_of
 from singletable.schema.table import Table
-from singletable.values import METADATA, Field
-from singletable.values.plans import INTEGER
+from singletable.values import INTEGER, METADATA, Field
 
 T = TypeVar("T")
 _SOURCE = "copy_of"

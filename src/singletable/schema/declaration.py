@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import DeclarationError
-from singletable.schema.capture import key_type, sortable
+from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
 from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, old_key
@@ -172,7 +172,7 @@ def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: 
         said = _evaluate(annotation, function.__module__, {})
         if isinstance(said, str):
             continue
-        one, other = key_type(said), key_type(types[name])
+        one, other = type_in_key(said), type_in_key(types[name])
         if one is not other:
             raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
 

@@ -14,14 +14,11 @@ from typing import Any, ClassVar
 from singletable.errors import InvalidValue
 from singletable.schema.declaration import Special
 from singletable.schema.entities import Entity, field
-from singletable.schema.key_values import Verbatim
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
 from singletable.schema.system_items import KeyParts, system_key
 from singletable.schema.table import GUARD_TYPE, Table
-from singletable.values import Field
-from singletable.values.checks import name_owner
-from singletable.values.plans import TEXT
+from singletable.values import TEXT, Field, Verbatim, name_owner
 
 _IN_KEY = ("type", "attribute", "value")
 _WRITERS = "The guard of a unique value is written with the item that has the value."

@@ -25,13 +25,40 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.schema.key_values import TOP, Slot, read_slot, slot_source, slot_writer
-from singletable.values import Source, quoted
+from singletable.values import TOP, KeyType, Place, Source, ValueType, quoted, value_type_of
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
 _GREATEST = ("", "\x7f", "\u07ff", "\uffff")
 """The greatest text of each length in bytes."""
+
+
+class Slot(Struct, frozen=True):
+    """A value's place in a key: the attribute, and how its values are written."""
+
+    name: str
+    key_type: KeyType
+
+    @classmethod
+    def of(cls, name: str, kind: type[Any], form: str = "") -> Slot:
+        """A slot by its type, and the form that a format asks for. LookupError if a key can't hold it so."""
+        value_type = value_type_of(kind)
+        key_type = value_type and value_type.key and value_type.key.in_form(form)
+        if not key_type:
+            raise LookupError(f"{kind.__name__} has no form {form!r} in keys")
+        return cls(name, key_type)
+
+    @property
+    def type(self) -> type[Any]:
+        """The Python type of its values."""
+        return self.key_type.type
+
+    @property
+    def value_type(self) -> ValueType:
+        """What is known of its type."""
+        value_type = value_type_of(self.key_type.type)
+        assert value_type is not None
+        return value_type
 
 
 class Part(Struct, frozen=True):
@@ -100,7 +127,7 @@ class Template:
         for (literal, name, writer), part in zip(named, self._slots, strict=True):
             assert part.slot
             value, made = source.fresh("v"), source.fresh("t")
-            how = slot_source(part.slot, self.separator, part is self.parts[-1], writer, source, value)
+            how = part.slot.key_type.source(self.place_of(part.slot), writer, source, value)
             lines += [f"{value} = {place_of(name)}", f"{made} = {how}"]
             written.append((literal, made))
         short = self.limit // 4  # a character has four bytes at most
@@ -128,7 +155,7 @@ class Template:
         if match is None:
             return None
         try:
-            values = {p.slot.name: read_slot(p.slot, match[i]) for i, p in enumerate(self._slots, 1) if p.slot}
+            values = {p.slot.name: p.slot.key_type.read(match[i]) for i, p in enumerate(self._slots, 1) if p.slot}
             return values if self.write(values) == text else None
         except (ValueError, KeyError, ArithmeticError):
             return None
@@ -139,14 +166,15 @@ class Template:
 
     def writer_of(self, slot: Slot) -> Callable[[Any], str]:
         """The function that writes a slot's values."""
-        return self._slot_writer(next(p for p in self.parts if p.slot is slot))
+        return slot.key_type.writer(slot.name, self.place_of(slot))
 
-    def is_last(self, slot: Slot) -> bool:
-        return self.parts[-1].slot is slot
+    def place_of(self, slot: Slot) -> Place:
+        """Where a slot's values stand, as its key type has to know."""
+        return Place(self.separator, self.parts[-1].slot is slot, self.identifier)
 
     def orders(self, slot: Slot) -> bool:
-        """Whether keys sort by the values of a part. Texts before another part do by the separator `#` alone."""
-        return slot.type is not str or self.is_last(slot) or self.separator == "#"
+        """Whether keys sort by the values of a part."""
+        return slot.key_type.is_ordered(self.place_of(slot))
 
     @property
     def shown(self) -> str:
@@ -159,10 +187,11 @@ class Template:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        s = self.separator
-        end = self.parts[-1]
-        forms = [re.escape(p.literal) + (f"({p.slot.form(s, p is end)})" if p.slot else "") for p in self.parts]
-        return re.compile(re.escape(s).join(forms), re.DOTALL)
+        forms = [
+            re.escape(p.literal) + (f"({p.slot.key_type.regex(self.place_of(p.slot))})" if p.slot else "")
+            for p in self.parts
+        ]
+        return re.compile(re.escape(self.separator).join(forms), re.DOTALL)
 
     @cached_property
     def _pieces(self) -> tuple[tuple[_Piece, ...], str]:
@@ -172,13 +201,9 @@ class Template:
         for i, part in enumerate(self.parts):
             literal += (self.separator if i else "") + part.literal
             if part.slot:
-                found.append((literal, part.slot.name, self._slot_writer(part)))
+                found.append((literal, part.slot.name, self.writer_of(part.slot)))
                 literal = ""
         return tuple(found), literal
-
-    def _slot_writer(self, part: Part) -> Callable[[Any], str]:
-        assert part.slot
-        return slot_writer(part.slot, self.separator, part is self.parts[-1], self.identifier)
 
     def _check_length(self, text: str) -> str:
         size = len(text.encode())
@@ -215,7 +240,7 @@ class Range(Struct, frozen=True):
 
 def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
     """The bounds, both inclusive, of exactly the wanted keys."""
-    head, last, s = template.prefix(known), template.is_last(slot), template.separator
+    head, last, s = template.prefix(known), template.place_of(slot).is_last, template.separator
 
     def text(value: Any) -> str:
         return head + template.text_of(slot, value)

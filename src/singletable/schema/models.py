@@ -11,7 +11,6 @@ from typing import Any, Generic, Literal, TypeVar
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, SingletableError
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.derived_keys import derived_keys
-from singletable.schema.key_values import Slot, slot_writer
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
@@ -20,12 +19,14 @@ from singletable.values import (
     Codec,
     Constant,
     Field,
+    KeyType,
+    Place,
     Role,
     from_attribute_value,
+    name_owner,
     to_attribute_value,
     wire_struct,
 )
-from singletable.values.checks import name_owner
 
 T = TypeVar("T")
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
@@ -44,7 +45,7 @@ class Model(Generic[T]):
     indexes: Mapping[str, Captured]
     make_fields: Callable[[], list[Field]]
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
-    unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    unique_types: Mapping[str, KeyType] = field(default_factory=dict[str, KeyType])
     """The attributes that are unique, with the type of the text that a guard's key holds."""
     types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes' declared types at the time when the class was made."""
@@ -116,8 +117,8 @@ class Model(Generic[T]):
     @cached_property
     def unique_texts(self) -> Mapping[str, Callable[[Any], str]]:
         """The functions that write the unique attributes' values in the keys of their guards."""
-        slots = {name: Slot(name, kind) for name, kind in self.unique_types.items()}
-        return {n: slot_writer(slot, self.table.separator, last=True, identifier=True) for n, slot in slots.items()}
+        place = Place(self.table.separator, is_last=True, is_identifier=True)
+        return {name: key_type.writer(name, place) for name, key_type in self.unique_types.items()}
 
     def is_expired(self, entity: T, now: float) -> bool:
         """Whether an entity has expired as of a time."""

@@ -98,7 +98,7 @@ def old_key(
 def is_listed_alike(new: Templates, old: Templates) -> bool:
     """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order."""
     ordered = all(
-        slot is None or slot.type is not str or template.separator == "#" or template.is_last(slot)
+        slot is None or template.orders(slot)
         for template in (new[1], old[1])
         for slot in (part.slot for part in template.parts)
     )

@@ -6,51 +6,13 @@ sequences meet when a walk through both at once reaches both ends; the character
 
 from __future__ import annotations
 
-import string
 from collections import deque
 from collections.abc import Iterator
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
 from itertools import product
-from typing import Any, cast
-from uuid import UUID
-
-from msgspec import Struct
+from typing import cast
 
 from singletable.schema.key_text import Part, Template
-from singletable.schema.key_values import Slot, Verbatim, enum_text, is_separated
-
-_DIGIT = frozenset(string.digits)
-_HEX = frozenset(string.digits + "abcdef")
-_LETTER = frozenset(string.ascii_lowercase)
-_LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
-
-
-class Step(Struct, frozen=True):
-    """One character, or any number of them when `many`: those in `chars`, or all but those when `other`."""
-
-    chars: frozenset[str]
-    other: bool = False
-    many: bool = False
-
-    def common(self, step: Step) -> str | None:
-        """A character that both take."""
-        if not self.other and not step.other:
-            return _likeliest(self.chars & step.chars)
-        if self.other and step.other:
-            return next(c for c in _LIKELY if c not in self.chars | step.chars)
-        given, without = (step, self) if self.other else (self, step)
-        return _likeliest(given.chars - without.chars)
-
-
-def _likeliest(chars: frozenset[str]) -> str | None:
-    """One of them, so that the example makes sense: 1, which a number, a date and a UUID accept in every place."""
-    return min(chars, key=lambda c: (c != "1", c), default=None)
-
-
-Steps = tuple[Step, ...]
-ANYTHING = Step(frozenset(), other=True, many=True)
+from singletable.values.shapes import ANYTHING, Steps, exactly
 
 
 def could_meet(one: Template, other: Template) -> str | None:
@@ -109,9 +71,8 @@ def _next(a: Steps, b: Steps, i: int, j: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _paths(template: Template) -> Iterator[Steps]:
-    end = len(template.parts) - 1
-    choices = [list(_part(part, template.separator, i == end)) for i, part in enumerate(template.parts)]
-    joint = _text(template.separator)
+    choices = [list(_part(template, part)) for part in template.parts]
+    joint = exactly(template.separator)
     for chosen in product(*choices):
         steps: Steps = ()
         for i, part in enumerate(chosen):
@@ -119,49 +80,10 @@ def _paths(template: Template) -> Iterator[Steps]:
         yield steps
 
 
-def _part(part: Part, separator: str, last: bool) -> Iterator[Steps]:
-    before = _text(part.literal)
+def _part(template: Template, part: Part) -> Iterator[Steps]:
+    before = exactly(part.literal)
     if part.slot is None:
         yield before
         return
-    for steps in _slot(part.slot, separator, last):
+    for steps in part.slot.key_type.paths(template.place_of(part.slot)):
         yield (*before, *steps)
-
-
-def _slot(slot: Slot, separator: str, last: bool) -> Iterator[Steps]:
-    kind, width = slot.type, slot.width
-    digits = (Step(_DIGIT), Step(_DIGIT, many=True))
-    if slot.rest:
-        yield (ANYTHING,)
-    elif issubclass(kind, Verbatim):
-        yield from ((*_text(prefix), ANYTHING) for prefix in kind.prefixes())
-    elif issubclass(kind, Enum):
-        yield from (_text(enum_text(m)) for m in kind)
-    elif width:
-        yield (Step(_DIGIT),) * width
-    elif kind is int:
-        yield (Step(_LETTER), *digits)
-        yield (*_text("-z"), Step(_DIGIT))  # of one digit: what an example of a negative number looks like
-        yield (*_text("-"), Step(_LETTER), *digits)
-    elif kind is Decimal:
-        fraction = (*_text("."), *digits)
-        yield (Step(_LETTER), *digits, *fraction)
-        yield (*_text("-z"), Step(_DIGIT), *fraction, *_text("~"))
-        yield (*_text("-"), Step(_LETTER), *digits, *fraction, *_text("~"))
-    elif kind in _SHAPES:
-        yield tuple(Step({"d": _DIGIT, "x": _HEX}.get(c) or frozenset(c)) for c in _SHAPES[kind])
-    elif is_separated(separator, last):
-        yield (Step(frozenset(separator), other=True, many=True),)
-    else:
-        yield (ANYTHING,)
-
-
-_SHAPES: dict[type[Any], str] = {
-    date: "dddd-dd-dd",
-    datetime: "dddd-dd-ddTdd:dd:dd.ddddddZ",
-    UUID: "x" * 8 + "-xxxx" * 3 + "-" + "x" * 12,
-}
-
-
-def _text(text: str) -> Steps:
-    return tuple(Step(frozenset(c)) for c in text)

@@ -17,10 +17,8 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY, capture
-from singletable.schema.key_text import Range, Template, bounds
-from singletable.schema.key_values import TOP, Slot
-from singletable.values import Source
-from singletable.values.checks import name_owner
+from singletable.schema.key_text import Range, Slot, Template, bounds
+from singletable.values import TOP, Source, name_owner
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model

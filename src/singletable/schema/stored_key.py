@@ -17,8 +17,7 @@ from typing import Any
 from singletable.errors import Corrupt, SingletableError
 from singletable.operations import Item
 from singletable.schema.key_text import Template
-from singletable.schema.key_values import Slot, must_escape, number_leads
-from singletable.values import Field, KeyText, Piece
+from singletable.values import Field, KeyText
 
 _ABSENT: Mapping[str, Any] = {}
 
@@ -104,7 +103,7 @@ class StoredKey:
             if text != _said(write, entity):
                 _misplaced(entity, text)
 
-        made = tuple(_piece(literal, slot, template) for literal, slot in pieces)
+        made = tuple(slot.key_type.piece(literal, slot.name, template.place_of(slot)) for literal, slot in pieces)
         return KeyText(attribute, made, end, check, is_shared=attribute == self._partition)
 
     def _misplaced(self, attribute: str) -> Corrupt:
@@ -129,7 +128,7 @@ def _lenient_writer(template: Template) -> Callable[[object], str]:
     lenient = Template(template.parts, template.separator)
     pieces, end = lenient.pieces
     writers = [
-        (literal, slot.name, f"%0{slot.width}d".__mod__ if slot.width else lenient.writer_of(slot))
+        (literal, slot.name, slot.key_type.lenient_writer(slot.name, lenient.place_of(slot)))
         for literal, slot in pieces
     ]
     return lambda entity: "".join([text + write(getattr(entity, name)) for text, name, write in writers]) + end
@@ -141,11 +140,3 @@ def _said(write: Callable[[Any], str], entity: Any) -> str | None:
         return write(entity)
     except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
         return None
-
-
-def _piece(literal: str, slot: Slot, template: Template) -> Piece:
-    if slot.type is str:
-        return Piece(literal, slot.name, "" if slot.rest else must_escape(template.separator, template.is_last(slot)))
-    if slot.type is int:
-        return Piece(literal, slot.name, leads=number_leads(slot.width))
-    return Piece(literal, slot.name, write=template.writer_of(slot))

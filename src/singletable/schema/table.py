@@ -8,11 +8,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import Part, Template
-from singletable.schema.key_values import SEPARATORS, Slot
+from singletable.schema.key_text import Part, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
+from singletable.values import SEPARATORS
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -198,7 +198,7 @@ class Table:
             self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
 
     def _refuse_reserved(self, model: Model[Any]) -> None:
-        rest = Part("", Slot("rest", str, rest=True))
+        rest = Part("", Slot.of("rest", str, "rest"))
         guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
         migrations = Template((Part(MIGRATION_TYPE),))
         words = "fill", "apply", "erasure", "rate", "transfer"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from enum import Enum
 from pprint import pformat
 from typing import Any, cast
-from uuid import UUID
 
 from msgspec import Struct
 
@@ -18,6 +15,7 @@ from singletable.foundation import COVERED, KeyOf, Range, entity_name
 from singletable.pattern_calls import Pattern
 from singletable.records import Explained
 from singletable.studio.text import escaped, python_escaped
+from singletable.values import value_type_of
 
 _ACTIONS: Mapping[str, tuple[str, str]] = {
     "GetItem": ("get-item", "get_item"),
@@ -101,9 +99,10 @@ def _names_in(value: Any) -> Sequence[tuple[str, str]]:
         return [(key.model.kind.__module__, entity_name(key.model.kind)), *inner]
     if isinstance(value, type):
         return [(value.__module__, entity_name(value))]
-    if isinstance(value, (Enum, datetime, date, UUID, Decimal)):
-        return [(type(value).__module__, entity_name(type(value)))]
-    return []
+    kind: type[Any] = type(value)
+    value_type = value_type_of(kind)
+    is_named = value_type is not None and (value_type.choices or value_type.code)
+    return [(kind.__module__, entity_name(kind))] if is_named else []
 
 
 def _argument(asked: Asked, name: str) -> str:
@@ -126,13 +125,10 @@ def _literal(value: Any) -> str:
         key: KeyOf[Any] = cast("Any", value)
         arguments = ", ".join(_literal(each) for each in key.model.key_values(key).values())
         return f"{key.captured.shown}({arguments})"
-    if isinstance(value, (datetime, date)):
-        return f"{type(value).__name__}.fromisoformat({value.isoformat()!r})"
-    if isinstance(value, (UUID, Decimal)):
-        return f"{type(value).__name__}({str(value)!r})"
     if isinstance(value, type):
         return entity_name(value)
-    return repr(value)
+    value_type = value_type_of(type(value))
+    return value_type.python(value) if value_type is not None else repr(value)
 
 
 def _program(asked: Asked) -> str:

@@ -6,11 +6,8 @@ import hmac
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
 from decimal import Decimal
-from enum import Enum
 from typing import Any, Union, get_args, get_origin
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -19,16 +16,22 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Update, attr
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
+from singletable.values import PerKind, value_type_of
 
-_SCALARS: tuple[type[Any], ...] = (int, float, Decimal, datetime, date, UUID)
-_WANTED: Mapping[type[Any], str] = {
-    int: "a whole number",
-    float: "a number",
-    Decimal: "a number, as in 12.5",
-    datetime: "an instant, as in 2026-01-31T09:30:00Z",
-    date: "a date, as in 2026-01-31",
-    UUID: "a UUID",
-}
+_FORMS = PerKind(
+    text="text",
+    flag="choice",
+    integer="line",
+    decimal="line",
+    float="line",
+    bytes="json",
+    instant="line",
+    day="line",
+    uuid="line",
+    formatted="line",
+    reference="json",
+)
+"""How a value is edited: several lines, one line, one of a few choices, or JSON."""
 _encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
@@ -208,18 +211,13 @@ def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool)
 def _field(name: str, declared: Any, value: Any) -> EditField:
     inner, optional = _inner(declared)
     made = EditField(name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
-    if inner is bool:
-        text = "" if value is None else "true" if value else "false"
-        return msgspec.structs.replace(made, form="choice", text=text, choices=("true", "false"))
-    if isinstance(inner, type) and issubclass(inner, Enum):
-        choices = tuple(member.name for member in inner)
-        text = "" if value is None else inner(value).name
-        return msgspec.structs.replace(made, form="choice", text=text, choices=choices)
-    if inner is str and not _UNTYPABLE.search(value or ""):
-        return msgspec.structs.replace(made, form="text", text=value or "")
-    if inner in _SCALARS:
-        text = "" if value is None else str(msgspec.to_builtins(value))
-        return msgspec.structs.replace(made, form="line", text=text, wanted=_WANTED[inner])
+    value_type = value_type_of(inner)
+    form = "json" if value_type is None else "choice" if value_type.choices else _FORMS.of(value_type.kind)
+    if value_type is not None and form != "json" and not (form == "text" and _UNTYPABLE.search(value or "")):
+        text = "" if value is None else value_type.shown(value)
+        return msgspec.structs.replace(
+            made, form=form, text=text, choices=value_type.choices, wanted=value_type.wanted if form == "line" else ""
+        )
     try:
         encoded = msgspec.json.format(_encoder.encode(value), indent=2)
     except (TypeError, ValueError):
@@ -235,17 +233,14 @@ def parsed(declared: Any, field: EditField, text: str) -> Any:
         return text
     if not text.strip():
         raise InvalidValue(f"it is {field.wanted or 'one of the choices'}" + (", or none" if field.optional else ""))
-    if field.form == "choice":
-        if text not in field.choices:
-            raise InvalidValue(f"it is one of {', '.join(field.choices)}")
-        return text == "true" if inner is bool else inner[text]
+    if field.form == "choice" and text not in field.choices:
+        raise InvalidValue(f"it is one of {', '.join(field.choices)}")
+    if field.form != "json" and (value_type := value_type_of(inner)) is not None:
+        return value_type.typed(text.strip())
     try:
-        if field.form == "line":
-            return msgspec.convert(text.strip(), inner, strict=False)
         return msgspec.json.decode(text, type=inner)
     except msgspec.ValidationError as error:
-        where = f": {error}" if field.form == "json" else ""
-        raise InvalidValue(f"it is {field.wanted}{where}") from None
+        raise InvalidValue(f"it is {field.wanted}: {error}") from None
     except (msgspec.DecodeError, ValueError, TypeError):
         raise InvalidValue(f"it is {field.wanted}, and this can't be read") from None
 

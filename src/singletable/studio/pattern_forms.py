@@ -6,30 +6,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
 from typing import Any
-from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidCursor, InvalidRequest, InvalidValue
-from singletable.foundation import Slot, Verbatim, personal_names
-from singletable.pattern_calls import RANGES, WANTED, Pattern, argument_of
+from singletable.foundation import Slot, personal_names
+from singletable.pattern_calls import RANGES, Pattern, argument_of
 from singletable.studio.visit import Visit
+from singletable.values import PerKind
 
 _HOW, _TO, _SEALED = ".how", ".to", "sealed."
 _EXACTLY, _BETWEEN = "exactly", "between"
-_FORMS: Mapping[type[Any], tuple[str, str]] = {
-    str: ("text", ""),
-    int: ("number", ""),
-    Decimal: ("decimal", "12.5"),
-    datetime: ("instant", "2026-01-31T09:30:00Z"),
-    date: ("date", "2026-01-31"),
-    UUID: ("uuid", "123e4567-e89b-12d3-a456-426614174000"),
-}
+_FORMS = PerKind(
+    text="text",
+    flag="text",
+    integer="number",
+    decimal="decimal",
+    float="decimal",
+    bytes="text",
+    instant="instant",
+    day="date",
+    uuid="uuid",
+    formatted="text",
+    reference="key",
+)
 
 
 class Choice(Struct, frozen=True):
@@ -146,13 +148,11 @@ def _field(pattern: Pattern, name: str, slot: Slot) -> Field:
     ranges = pattern.ranges(name)
     hows = tuple(Choice(how, how.replace("-", " ")) for how in (_EXACTLY, *ranges)) if ranges else ()
     required = name in pattern.required
-    if issubclass(slot.type, Enum):
-        choices = tuple(Choice(member.name, member.name) for member in slot.type)
+    value_type = slot.value_type
+    if value_type.choices:
+        choices = tuple(Choice(text, text) for text in value_type.choices)
         return Field(name, slot.type.__name__, "choice", "", required, hows, choices)
-    if issubclass(slot.type, Verbatim):
-        return Field(name, slot.type.__name__, "key", slot.type.wanted, required, ())
-    form, example = _FORMS[slot.type]
-    return Field(name, slot.type.__name__, form, example or WANTED.get(slot.type, ""), required, hows)
+    return Field(name, slot.type.__name__, _FORMS.of(value_type.kind), value_type.hint, required, hows)
 
 
 def _with(field: Field, **changed: str) -> Field:

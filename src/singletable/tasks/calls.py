@@ -18,8 +18,7 @@ import msgspec
 from singletable.errors import Corrupt, DeclarationError, InvalidValue, SingletableError
 from singletable.expressions import encoded
 from singletable.operations import encode
-from singletable.values import Plan, from_attribute_value, plan_for, to_attribute_value
-from singletable.values.plans import SetPlan
+from singletable.values import Plan, SetPlan, from_attribute_value, plan_for, to_attribute_value
 
 P = ParamSpec("P")
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from enum import Enum
 from math import floor
 from typing import Any, cast
-from uuid import UUID
 
 from singletable.errors import InvalidValue
 
@@ -83,16 +82,17 @@ def read_expiry(stored: object) -> datetime:
     return datetime.fromtimestamp(int(cast("int", stored)), timezone.utc)
 
 
-def iso_day(value: object) -> str:
-    if not isinstance(value, date) or isinstance(value, datetime):
-        raise _wanted("a date", value)
-    return value.isoformat()
+def text_of(
+    kind: type[Any], wanted: str, write: Callable[[Any], str], but_not: type[Any] | tuple[()] = ()
+) -> Callable[[object], str]:
+    """The check of a type whose values have a text: `write` makes it. `but_not` is a subclass that is another type."""
 
+    def check(value: object) -> str:
+        if not isinstance(value, kind) or isinstance(value, but_not):
+            raise _wanted(wanted, value)
+        return write(value)
 
-def uuid_text(value: object) -> str:
-    if not isinstance(value, UUID):
-        raise _wanted("a UUID", value)
-    return str(value)
+    return check
 
 
 def member(kind: type[Enum], texts: Mapping[Enum, str]) -> Callable[[Any], str]:

@@ -10,44 +10,19 @@ the slow path (`load`), which takes any form DynamoDB may answer in and says why
 from __future__ import annotations
 
 import keyword
-from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
 from enum import Enum
 from functools import cache
 from typing import Any, ClassVar, Literal
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.values.checks import (
-    binary,
-    expiry_text,
-    flag,
-    instant_text,
-    iso_day,
-    literal_value,
-    mapping,
-    member,
-    read_expiry,
-    read_instant,
-    sequence,
-    set_value,
-    text,
-    uuid_text,
-)
-from singletable.values.numbers import (
-    PLAIN_INT,
-    decimal_text,
-    float_text,
-    integer_text,
-    read_float,
-    read_integer,
-)
+from singletable.values.checks import literal_value, mapping, member, sequence, set_value
+from singletable.values.kinds import Kind
+from singletable.values.numbers import PLAIN_INT
 from singletable.values.untyped import AttributeValue, from_attribute_value, map_name, to_attribute_value
 
 _LAST_ELEMENT = 2**31 - 1
@@ -145,8 +120,9 @@ def wire_struct(tag: str, inner: Any) -> Any:
 
 
 class Scalar(Plan, frozen=True, eq=False):
-    """One S, N, B or BOOL. `reader` and `writer` are None if the wire's value is the Python value."""
+    """One S, N, B or BOOL. `reader` is None if the wire's value is the Python value."""
 
+    kind: Kind
     tag: str
     inner: Any
     parse: Callable[[Any], Any]
@@ -160,6 +136,8 @@ class Scalar(Plan, frozen=True, eq=False):
     fast_read: str = "{call}({v})"
     choices: tuple[Any, ...] = ()
     """The stored values of an Enum or a Literal; of other types none."""
+    shape: str = ""
+    """The shape of its texts (`values.shapes`), where all have one; they sort as values do, and keys hold them too."""
 
     @property
     def wire(self) -> Any:
@@ -194,43 +172,6 @@ def _only(value: AttributeValue, *tags: str) -> Any:
     raise ValueError(f"stored as {', '.join(value)}, not as {' or '.join(tags)}")
 
 
-TEXT = Scalar("S", str, str, text, "{v}.__class__ is str")
-FLAG = Scalar("BOOL", bool, bool, flag, "{v} is True or {v} is False")
-BINARY = Scalar("B", bytes, b64decode, binary, "{v}.__class__ is bytes")
-INTEGER = Scalar(
-    "N", int, read_integer, integer_text, "{v}.__class__ is int and -{limit} < {v} < {limit}", fast_write="str({v})"
-)
-DECIMAL = Scalar("N", Decimal, Decimal, decimal_text, "")
-FLOAT = Scalar(
-    "N",
-    str,
-    read_float,
-    float_text,
-    "{v}.__class__ is float and 1e-100 < abs({v}) < 1e100",
-    fast_write="repr({v})",
-    reader=read_float,
-    fast_read="(float({t}) if len({t} := {v}) < 16 else {call}({t}))",
-)
-INSTANT = Scalar("S", str, read_instant, instant_text, "", reader=read_instant)
-DAY = Scalar("S", date, date.fromisoformat, iso_day, "")
-UNIQUE_ID = Scalar("S", UUID, UUID, uuid_text, "")
-
-EXPIRY = Scalar("N", int, read_expiry, expiry_text, "", reader=read_expiry)
-"""A time to the second, as DynamoDB's TTL takes it: seconds since 1970."""
-
-SCALARS: Mapping[type[Any], Scalar] = {
-    str: TEXT,
-    bool: FLAG,
-    int: INTEGER,
-    Decimal: DECIMAL,
-    float: FLOAT,
-    bytes: BINARY,
-    datetime: INSTANT,
-    date: DAY,
-    UUID: UNIQUE_ID,
-}
-
-
 def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:
     """An enum is stored as its value."""
     members = {m.value: m for m in kind}
@@ -240,6 +181,7 @@ def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:
         return members[base.parse(inner)]
 
     return Scalar(
+        base.kind,
         base.tag,
         base.inner,
         parse,
@@ -260,7 +202,8 @@ def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
             raise ValueError("the stored value is not a declared one")
         return value
 
-    return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "", choices=values)
+    check = literal_value(allowed, base.check)
+    return Scalar(base.kind, base.tag, Literal[values], parse, check, "", choices=values)
 
 
 class SetPlan(Plan, frozen=True, eq=False):
@@ -335,7 +278,7 @@ class ListPlan(Plan, frozen=True, eq=False):
         return True
 
 
-_MAP_NAME = Scalar("S", str, str, map_name, "{v}.__class__ is str and 0 < len({v}) < 16384")
+_MAP_NAME = Scalar(Kind.TEXT, "S", str, str, map_name, "{v}.__class__ is str and 0 < len({v}) < 16384")
 
 
 class MapPlan(Plan, frozen=True, eq=False):

@@ -7,18 +7,13 @@ import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from enum import Enum, Flag
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from singletable.errors import DeclarationError
 from singletable.values.checks import instance_of
 from singletable.values.codecs import Codec
+from singletable.values.kinds import Kind
 from singletable.values.plans import (
-    EXPIRY,
-    INSTANT,
-    INTEGER,
-    SCALARS,
-    TEXT,
     Field,
     FreePlan,
     ListPlan,
@@ -29,11 +24,11 @@ from singletable.values.plans import (
     Scalar,
     SetPlan,
     Source,
-    enum_plan,
     literal_plan,
     wire_struct,
 )
 from singletable.values.untyped import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
+from singletable.values.value_types import EXPIRY, INSTANT, INTEGER, VALUE_TYPES, scalar_of, value_type_of
 
 METADATA = "singletable"
 """The name under which `field(...)` keeps its options in a dataclass field's metadata."""
@@ -89,19 +84,19 @@ def plan_for(kind: Any) -> Plan:
         return OptionalPlan(plan_for(inner))
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return literal_plan(arguments, _same_scalar(arguments, "a Literal's values"))
+        return literal_plan(arguments, scalar_of(arguments, "a Literal's values"))
     if origin in _CONTAINERS:
         return _CONTAINERS[origin](arguments)
     if _is_class(kind):
-        if kind in SCALARS:
-            return SCALARS[kind]
-        if issubclass(kind, Enum):
-            return _enum(kind)
+        value_type = value_type_of(kind)
+        if value_type is not None and value_type.kind is not Kind.REFERENCE:
+            return value_type.plan
         if dataclasses.is_dataclass(kind):
             return NestedPlan(kind)
+    names = ", ".join(one.__name__ for one in VALUE_TYPES)
     raise DeclarationError(
         f"{getattr(kind, '__name__', kind)} has no form in DynamoDB",
-        hint=f"Use {', '.join(t.__name__ for t in SCALARS)}, an Enum, a Literal, a dataclass, list, dict, set or Any.",
+        hint=f"Use {names}, an Enum, a Literal, a dataclass, list, dict, set or Any.",
     )
 
 
@@ -227,20 +222,6 @@ def _nested_field(declared: dataclasses.Field[Any], kind: Any, owner: type[Any])
                 hint="Say it of the entity's attribute that holds it, as in home: Address = field(personal=True).",
             )
     return make_field(declared.name, kind, declared)
-
-
-def _enum(kind: type[Enum]) -> Plan:
-    if issubclass(kind, Flag):
-        raise DeclarationError(f"{kind.__name__} is a Flag, which has no one value", hint="Store a set of an Enum.")
-    return enum_plan(kind, _same_scalar(tuple(m.value for m in kind), f"the values of {kind.__name__}"))
-
-
-def _same_scalar(values: tuple[Any, ...], what: str) -> Scalar:
-    if all(isinstance(v, str) for v in values):
-        return TEXT
-    if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-        return INTEGER
-    raise DeclarationError(f"{what} are all str or all int")
 
 
 def _element(arguments: tuple[Any, ...], what: str) -> Any:

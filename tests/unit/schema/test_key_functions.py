@@ -100,7 +100,7 @@ class Bad(Entity, table=table, type="bad"):
         ("id: str", "(f'user#{id}', 'x', 'y')", "returns two texts"),
         ("id: str", "(f'user#{id}', 3)", "returns two texts"),
         ("id: str", "f'user#{id}', ''", "a key text is empty.*literal"),
-        ("age: int", "f'{age:rest}', 'x'", r"\{age:rest\} is for a str"),
+        ("age: int", "f'{age:rest}', 'x'", r"\{age:rest\} is not a valid format"),
         ("id: str, name: str", "f'{id:rest}#{name}', 'x'", "last in its key"),
         ("percent: Percent", "f'{percent}', 'x'", "'50%' of Percent holds '#' or '%'"),
         ("same: Same", "f'{same}', 'x'", "two members of Same have the same key text"),

@@ -8,7 +8,7 @@ from singletable import ANY, Entity, Key, Table
 from singletable.foundation import KeyParts, system_index, system_key
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
-from singletable.schema.key_values import SEPARATORS
+from singletable.values.key_types import SEPARATORS
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)

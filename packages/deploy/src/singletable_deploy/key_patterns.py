@@ -8,10 +8,9 @@ invoice#{state}#{day}   invoice#open#*, invoice#paid#*     an enum has few texts
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 
 from singletable.errors import DeclarationError
-from singletable.foundation import KeyPart, Slot, Template, Verbatim, enum_text
+from singletable.foundation import KeyPart, Slot, Template
 
 ANY_KEY = "*"
 MOST_PATTERNS = 24
@@ -67,8 +66,4 @@ def _texts(part: KeyPart, where: Mapping[str, str]) -> list[str]:
 def _values(slot: Slot, where: Mapping[str, str]) -> list[str]:
     if slot.name in where:
         return [where[slot.name]]
-    if issubclass(slot.type, Verbatim):
-        return [literal(prefix) + ANY_KEY for prefix in slot.type.prefixes()]
-    if issubclass(slot.type, Enum):
-        return [literal(enum_text(member)) for member in slot.type]
-    return ["?" * slot.width if slot.width else ANY_KEY]
+    return [literal(beginning) + unknown for beginning, unknown in slot.key_type.patterns()]

@@ -7,27 +7,16 @@ same number, and true is none. A bound argument is not in a schema, and nobody c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
 from typing import Any, Final, cast
-from uuid import UUID
 
 import click
 
 from singletable.errors import InvalidValue
-from singletable.foundation import Slot, Verbatim
+from singletable.foundation import Slot
 from singletable.pattern_calls import Pattern, argument_of
+from singletable.values import Kind
 
 _BETWEEN: Final = "between"
-_TYPES: Final[Mapping[type[Any], Mapping[str, Any]]] = {
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    Decimal: {"type": "string", "description": "a number, as in 12.5"},
-    datetime: {"type": "string", "format": "date-time"},
-    date: {"type": "string", "format": "date"},
-    UUID: {"type": "string", "format": "uuid"},
-}
 
 
 def schema_of(pattern: Pattern, bound: Mapping[str, str]) -> dict[str, Any]:
@@ -94,11 +83,14 @@ def _property(slot: Slot, ranges: Sequence[str]) -> dict[str, Any]:
 
 
 def _one(slot: Slot) -> dict[str, Any]:
-    if issubclass(slot.type, Enum):
-        return {"type": "string", "enum": [member.name for member in slot.type]}
-    if issubclass(slot.type, Verbatim):
-        return {"type": "string", "description": slot.type.wanted}
-    return dict(_TYPES[slot.type])
+    value_type = slot.value_type
+    if value_type.choices:
+        return {"type": "string", "enum": list(value_type.choices)}
+    if value_type.kind is Kind.INTEGER:
+        return {"type": "integer"}
+    if value_type.format:
+        return {"type": "string", "format": value_type.format}
+    return {"type": "string"} | ({"description": value_type.wanted} if value_type.wanted else {})
 
 
 def _argument(slot: Slot, given: Any, ranges: Sequence[str]) -> Any:

@@ -1,0 +1,409 @@
+"""Key types: how the values of one type are written in a key, so that texts sort as values do, and read back.
+
+A `KeyType` is one type in one form. A key function chooses it when it is captured: `{n}` is a `WholeNumber`, `{n:06}` a
+`PaddedNumber`. It says
+
+    paths       the characters of its texts, from which overlaps are decided and texts are taken apart
+    writer      what writes a value, at its place in a key; `source` is the same as generated code
+    read        the value of a text that fits the paths
+    is_ordered  whether texts sort as values do
+    in_form     the same type in the form that a format asks for
+
+Whatever handles keys asks the key type, never the Python type. The rules are at the top of `schema.key_text`, which
+makes whole keys of these texts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from enum import Enum
+from typing import Any, ClassVar, cast
+
+from msgspec import Struct
+
+from singletable.errors import InvalidValue
+from singletable.values.codecs import Piece
+from singletable.values.key_numbers import number_leads, read_decimal, read_integer, write_decimal, write_integer
+from singletable.values.plans import Source
+from singletable.values.shapes import ANYTHING, DIGIT, LETTER, Step, Steps, exactly, of_shape
+
+SEPARATORS = "#/-"
+"""Each sorts before every digit and letter."""
+TOP = "\U0010ffff"
+"""Sorts after every key; a noncharacter, refused in keys."""
+
+_WIDTH = re.compile("0([1-9][0-9]?)")
+_DIGITS = (Step(DIGIT), Step(DIGIT, many=True))
+_ESCAPED: Mapping[tuple[str, bool], str] = {
+    ("#", True): "[#-%]",
+    ("#", False): "[\x00-%]",
+    ("/", True): "%",
+    ("/", False): "[/%\x00-\x1f\x7f]",
+    ("-", True): "%",
+    ("-", False): "[-%\x00-\x1f\x7f]",
+}
+"""Regular expressions of what is written %XX, by separator and whether the text ends its key."""
+_UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
+
+
+class Place(Struct, frozen=True):
+    """Where a value stands in a key."""
+
+    separator: str
+    is_last: bool
+    is_identifier: bool = False
+    """Whether it is in a primary key, whose texts are kept strict."""
+
+
+class KeyType(Struct, frozen=True):
+    """One type in one form. `paths`, `writer` and `read` have no default."""
+
+    type: type[Any]
+
+    takes_ranges: ClassVar[bool] = True
+    """Whether a sort key's values may be asked for by a range."""
+    takes_prefixes: ClassVar[bool] = False
+    """Whether a range may be of the values that begin with a text."""
+    is_rest: ClassVar[bool] = False
+    """Whether its text ends the key and may hold the separator."""
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        """The texts it writes: each has the characters of one path."""
+        raise NotImplementedError(f"{self.__class__.__name__} has no paths")
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        """The function that writes the values of an attribute; InvalidValue for a value with no place in a key."""
+        raise NotImplementedError(f"{self.__class__.__name__} has no writer")
+
+    def read(self, text: str) -> Any:
+        """The value of a text that has one of the paths; ValueError, LookupError or ArithmeticError for others."""
+        raise NotImplementedError(f"{self.__class__.__name__} has no read")
+
+    def lenient_writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        """The writer for stored values, which refuses none that another program may have written."""
+        return self.writer(name, place)
+
+    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+        """An expression for generated code: what `writer` makes of the variable `value`."""
+        return f"{source.bind(writer, 'write')}({value})"
+
+    def piece(self, literal: str, name: str, place: Place) -> Piece:
+        """How the compiled reader compares a stored text with the value."""
+        return Piece(literal, name, write=self.writer(name, place))
+
+    def is_ordered(self, place: Place) -> bool:
+        """Whether keys sort by its values."""
+        return True
+
+    def in_form(self, form: str) -> KeyType | None:
+        """The type in the form that a format in an f-string asks for; None if it has no such form."""
+        return None if form else self
+
+    def patterns(self) -> tuple[tuple[str, str], ...]:
+        """The texts as the beginning that is known and `*`, or `?` for each character that is not."""
+        return (("", "*"),)
+
+    def regex(self, place: Place) -> str:
+        """A regular expression of the texts it writes."""
+        return "|".join("".join(step.regex for step in path) for path in self.paths(place))
+
+    def checked(self, name: str, value: Any) -> Any:
+        """A value that is of the type; InvalidValue for others."""
+        if isinstance(value, bool) or not isinstance(value, self.type):
+            wanted, found = self.type.__name__, "None" if value is None else type(value).__name__
+            article = "an" if wanted[0] in "aeiouAEIOU" else "a"
+            raise InvalidValue(f"{article} {wanted} is expected, not {found}", attribute=name)
+        return value
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+class EscapedText(KeyType, frozen=True):
+    """A str, with the separator and what sorts below it escaped."""
+
+    takes_prefixes: ClassVar[bool] = True
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        """Without the separator, except in the last part of a key that is not separated by `#`."""
+        separated = place.separator == "#" or not place.is_last
+        yield (Step(frozenset(place.separator), other=True, many=True) if separated else ANYTHING,)
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        is_plain, written = self._is_plain(place), self._written(place)
+
+        def write(value: Any) -> str:
+            if value.__class__ is str and is_plain(value):
+                return value
+            text = str.__str__(self.checked(name, value))
+            _check_text(name, text, place)
+            return written(text)
+
+        return write
+
+    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+        """In place for the most frequent value, a str that needs no escape."""
+        is_plain, write = source.bind(self._is_plain(place), "is_plain"), source.bind(writer, "write")
+        return f"{value} if {value}.__class__ is str and {is_plain}({value}) else {write}({value})"
+
+    def read(self, text: str) -> str:
+        return re.sub("%([0-9A-F]{2})", lambda digits: chr(int(digits[1], 16)), text)
+
+    def piece(self, literal: str, name: str, place: Place) -> Piece:
+        return Piece(literal, name, self.escaped(place))
+
+    def is_ordered(self, place: Place) -> bool:
+        """Texts before another part sort by the separator `#` alone."""
+        return place.is_last or place.separator == "#"
+
+    def in_form(self, form: str) -> KeyType | None:
+        return RestText(self.type) if form == "rest" else super().in_form(form)
+
+    def escaped(self, place: Place) -> str:
+        """The characters that are escaped."""
+        escaped = re.compile(_ESCAPED[place.separator, place.is_last])
+        return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
+
+    def _written(self, place: Place) -> Callable[[str], str]:
+        escaped = re.compile(_ESCAPED[place.separator, place.is_last])
+        return lambda text: escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+    def _is_plain(self, place: Place) -> Callable[[str], object]:
+        """Whether a text has only characters that need no escape and no check, as nearly every text has."""
+        escaped = self.escaped(place)
+        plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in escaped)
+        return re.compile(f"[{re.escape(plain)}]*").fullmatch
+
+
+class RestText(EscapedText, frozen=True):
+    """A str that ends its key, after literals only, and stands as it is: `{id:rest}`."""
+
+    is_rest: ClassVar[bool] = True
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield (ANYTHING,)
+
+    def read(self, text: str) -> str:
+        return text
+
+    def escaped(self, place: Place) -> str:
+        return ""
+
+    def in_form(self, form: str) -> KeyType | None:
+        return None
+
+    def _written(self, place: Place) -> Callable[[str], str]:
+        return str
+
+
+class FixedText(KeyType, frozen=True):
+    """A type whose stored text has a fixed shape, and sorts as values do: the same text is in keys."""
+
+    shape: str
+    write: Callable[[Any], str]
+    parse: Callable[[str], Any]
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield of_shape(self.shape)
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        write = self.write
+
+        def write_named(value: Any) -> str:
+            try:
+                return write(value)
+            except InvalidValue as error:
+                error.attribute = name
+                raise
+
+        return write_named
+
+    def read(self, text: str) -> Any:
+        return self.parse(text)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+class WholeNumber(KeyType, frozen=True):
+    """An int as a letter for the count of its digits, then the digits."""
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield (Step(LETTER), *_DIGITS)
+        yield (*exactly("-z"), Step(DIGIT))  # of one digit: what an example of a negative number looks like
+        yield (*exactly("-"), Step(LETTER), *_DIGITS)
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        return _checked_writer(self, name, write_integer)
+
+    def read(self, text: str) -> int:
+        return read_integer(text)
+
+    def piece(self, literal: str, name: str, place: Place) -> Piece:
+        return Piece(literal, name, leads=number_leads(0))
+
+    def in_form(self, form: str) -> KeyType | None:
+        width = _WIDTH.fullmatch(form)
+        return PaddedNumber(self.type, int(width[1])) if width else super().in_form(form)
+
+
+class PaddedNumber(KeyType, frozen=True):
+    """An int from 0 up, with zeros up to a width: `{n:06}`."""
+
+    width: int
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield (Step(DIGIT),) * self.width
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        def write(value: Any) -> str:
+            number = int(self.checked(name, value))  # as in write_integer
+            text = f"{number:0{self.width}}"
+            if number < 0 or len(text) > self.width:
+                raise InvalidValue(
+                    f"the number does not fit its width of {self.width} digits: it is negative or too wide",
+                    attribute=name,
+                )
+            return text
+
+        return write
+
+    def lenient_writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        return f"%0{self.width}d".__mod__
+
+    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+        """In place for a number that fits its width."""
+        zeros, digits = source.bind(number_leads(self.width), "zeros"), source.fresh("n")
+        fits = f"{value}.__class__ is int and 0 <= {value} < {10**self.width}"
+        write = f"{source.bind(writer, 'write')}({value})"
+        return f"{zeros}[len({digits} := str({value}))] + {digits} if {fits} else {write}"
+
+    def read(self, text: str) -> int:
+        return int(text)
+
+    def piece(self, literal: str, name: str, place: Place) -> Piece:
+        return Piece(literal, name, leads=number_leads(self.width))
+
+    def in_form(self, form: str) -> KeyType | None:
+        return None
+
+    def patterns(self) -> tuple[tuple[str, str], ...]:
+        return (("", "?" * self.width),)
+
+
+class DecimalNumber(KeyType, frozen=True):
+    """A Decimal as an int before its point; a negative one has the complements of its decimals, and ends with `~`."""
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        fraction = (*exactly("."), *_DIGITS)
+        yield (Step(LETTER), *_DIGITS, *fraction)
+        yield (*exactly("-z"), Step(DIGIT), *fraction, *exactly("~"))
+        yield (*exactly("-"), Step(LETTER), *_DIGITS, *fraction, *exactly("~"))
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        return _checked_writer(self, name, write_decimal)
+
+    def read(self, text: str) -> Decimal:
+        return read_decimal(text)
+
+
+# --- types with texts of their own ------------------------------------------------------------------------------------
+class EnumText(KeyType, frozen=True):
+    """An Enum by its `key_text()`, else its value."""
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield from map(exactly, self.texts)
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        texts = {member: enum_text(member) for member in self.type}
+        return lambda value: texts[self.checked(name, value)]
+
+    def read(self, text: str) -> Enum:
+        return next(member for member in cast("type[Enum]", self.type) if enum_text(member) == text)
+
+    def patterns(self) -> tuple[tuple[str, str], ...]:
+        return tuple((text, "") for text in self.texts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The key texts of the members, in their order."""
+        return tuple(map(enum_text, cast("type[Enum]", self.type)))
+
+
+class Verbatim:
+    """A type whose values define their own key text. It is the last part of its key and is not escaped."""
+
+    @classmethod
+    def to_text(cls, value: Any) -> str:
+        """The text of a value; InvalidValue if the value is of another type."""
+        raise InvalidValue(f"a {cls.__name__} is expected, not {type(value).__name__}")
+
+    @classmethod
+    def from_text(cls, text: str) -> Any:
+        """The value of a text; ValueError for a text that no value has."""
+        raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
+
+    @classmethod
+    def from_words(cls, text: str) -> Any:
+        """The value of command-line input. Raises ValueError if there is none."""
+        return cls.from_text(text)
+
+    @classmethod
+    def prefixes(cls) -> tuple[str, ...]:
+        """The prefixes of its texts; anything may follow."""
+        return ("",)
+
+    wanted: ClassVar[str] = "a text of its type"
+    """A description of the command-line input."""
+
+
+class VerbatimText(KeyType, frozen=True):
+    """A `Verbatim` by its own text."""
+
+    type: type[Verbatim]
+    takes_ranges: ClassVar[bool] = False
+
+    def paths(self, place: Place) -> Iterator[Steps]:
+        yield from ((*exactly(prefix), ANYTHING) for prefix in self.type.prefixes())
+
+    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+        return self.type.to_text
+
+    def read(self, text: str) -> Any:
+        return self.type.from_text(text)
+
+    def patterns(self) -> tuple[tuple[str, str], ...]:
+        return tuple((prefix, "*") for prefix in self.type.prefixes())
+
+
+def enum_text(member: Enum) -> str:
+    """An enum's own `key_text()`, or its value's text."""
+    own_text: Callable[[], str] | None = getattr(member, "key_text", None)
+    if own_text is not None:
+        return own_text()
+    return member.value if isinstance(member.value, str) else write_integer(member.value)
+
+
+def _checked_writer(key_type: KeyType, name: str, write: Callable[[Any], str]) -> Callable[[Any], str]:
+    def write_checked(value: Any) -> str:
+        try:
+            return write(key_type.checked(name, value))
+        except InvalidValue as error:
+            error.attribute = name
+            raise
+
+    return write_checked
+
+
+def _check_text(name: str, value: str, place: Place) -> None:
+    if _UNENCODABLE.search(value):
+        raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name)
+    if not place.is_identifier:
+        return
+    if any(unicodedata.category(c) == "Cc" for c in value):
+        raise InvalidValue("a control character can't stand in an identifier", attribute=name)
+    if unicodedata.normalize("NFC", value) != value:
+        raise InvalidValue(
+            "an identifier is in Unicode's normal form C, so that what looks the same is the same",
+            attribute=name,
+            hint='Use unicodedata.normalize("NFC", text) where the text enters your program.',
+        )

@@ -1,0 +1,64 @@
+"""Shapes: the texts that a type writes, as steps: one character out of a set, or any number of them.
+
+of_shape("dddd-dd-dd")              a digit for each d, a hexadecimal digit for each x, other characters as they are
+"""
+
+from __future__ import annotations
+
+import re
+import string
+
+from msgspec import Struct
+
+DIGIT = frozenset(string.digits)
+HEX = frozenset(string.digits + "abcdef")
+LETTER = frozenset(string.ascii_lowercase)
+_LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
+_CLASSES = {"d": DIGIT, "x": HEX}
+
+
+class Step(Struct, frozen=True):
+    """One character, or any number of them when `many`: those in `chars`, or all but those when `other`."""
+
+    chars: frozenset[str]
+    other: bool = False
+    many: bool = False
+
+    def takes(self, character: str) -> bool:
+        """Whether the character may stand there."""
+        return (character in self.chars) is not self.other
+
+    def common(self, step: Step) -> str | None:
+        """A character that both take."""
+        if not self.other and not step.other:
+            return _likeliest(self.chars & step.chars)
+        if self.other and step.other:
+            return next(c for c in _LIKELY if c not in self.chars | step.chars)
+        given, without = (step, self) if self.other else (self, step)
+        return _likeliest(given.chars - without.chars)
+
+    @property
+    def regex(self) -> str:
+        """The step as a regular expression."""
+        chars = re.escape("".join(sorted(self.chars)))
+        one = f"[{'^' * self.other}{chars}]" if chars else "."
+        return f"{one}{'*' * self.many}"
+
+
+Steps = tuple[Step, ...]
+ANYTHING = Step(frozenset(), other=True, many=True)
+
+
+def exactly(text: str) -> Steps:
+    """The steps of one text."""
+    return tuple(Step(frozenset(c)) for c in text)
+
+
+def of_shape(shape: str) -> Steps:
+    """The steps of the texts of a shape."""
+    return tuple(Step(_CLASSES.get(c) or frozenset(c)) for c in shape)
+
+
+def _likeliest(chars: frozenset[str]) -> str | None:
+    """One of them, so that the example makes sense: 1, which a number, a date and a UUID accept in every place."""
+    return min(chars, key=lambda c: (c != "1", c), default=None)
