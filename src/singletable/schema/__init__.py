@@ -9,7 +9,7 @@
             return f"user#{email}", "user"
 
 Begin with `entities` (a declaration), then `patterns` (a call of it) and `models` (all that is known of one class).
-`key_text` holds the rule of key texts, `key_values` how each value in them is written, `overlap` which keys two classes
+`key_text` holds the rule of key texts, `values.key_types` how each value is written, `overlap` which keys two classes
 could share. `catalogue` lists every access pattern of a table.
 """
 

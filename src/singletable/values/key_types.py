@@ -131,14 +131,15 @@ class EscapedText(KeyType, frozen=True):
         yield (Step(frozenset(place.separator), other=True, many=True) if separated else ANYTHING,)
 
     def writer(self, name: str, place: Place) -> Callable[[Any], str]:
-        is_plain, written = self._is_plain(place), self._written(place)
+        escaped = self.escaped(place)
+        is_plain, find = self._is_plain(place), re.compile(f"[{re.escape(escaped)}]" if escaped else "(?!)")
 
         def write(value: Any) -> str:
             if value.__class__ is str and is_plain(value):
                 return value
             text = str.__str__(self.checked(name, value))
             _check_text(name, text, place)
-            return written(text)
+            return find.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
         return write
 
@@ -165,10 +166,6 @@ class EscapedText(KeyType, frozen=True):
         escaped = re.compile(_ESCAPED[place.separator, place.is_last])
         return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
 
-    def _written(self, place: Place) -> Callable[[str], str]:
-        escaped = re.compile(_ESCAPED[place.separator, place.is_last])
-        return lambda text: escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
-
     def _is_plain(self, place: Place) -> Callable[[str], object]:
         """Whether a text has only characters that need no escape and no check, as nearly every text has."""
         escaped = self.escaped(place)
@@ -192,9 +189,6 @@ class RestText(EscapedText, frozen=True):
 
     def in_form(self, form: str) -> KeyType | None:
         return None
-
-    def _written(self, place: Place) -> Callable[[str], str]:
-        return str
 
 
 class FixedText(KeyType, frozen=True):
