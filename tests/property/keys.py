@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -89,6 +89,7 @@ VALUES: dict[type[Any], st.SearchStrategy[Any]] = {
     Decimal: exact,
     datetime: instants,
     date: st.dates(),
+    time: st.times(),
     UUID: st.uuids() | st.just(UUID(UUID_TEXT)),
     Role: st.sampled_from(Role),
     Status: st.sampled_from(Status),

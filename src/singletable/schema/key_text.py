@@ -10,7 +10,8 @@ The rule (docs/explanation/design.md, "Key text"):
   refused. In the last part nothing follows, so only `%` is written, `%25`: the separator stands, and the order holds.
 * int: a letter for how many digits, then the digits: a7 < b42; below zero `-`, the letter from z back, each digit's
   complement to 9: -y57 (-42) < -z2 (-7). `{n:06}`: 000042. Decimal: b12.5; below zero closed by `~`: -y87.4~.
-* datetime 2026-11-20T09:30:00.000000Z, date, UUID in lower case; an Enum by its `key_text()`, else its value.
+* datetime 2026-11-20T09:30:00.000000Z, date, time 09:30:00.000000, UUID in lower case; an Enum by its `key_text()`,
+  else its value.
 * `{id:rest}`: the last part, after literals only, stands unchanged.
 """
 

@@ -84,7 +84,7 @@ def arguments_of(visit: Visit, pattern: Pattern) -> Arguments:
     texts: dict[str, tuple[str, tuple[str, ...]]] = {}
     asked = any(visit.query.get(name) or visit.query.get(_SEALED + name) for name in pattern.slots)
     for name, slot in pattern.slots.items():
-        field = _field(pattern, name, slot)
+        field = field_of(pattern, name, slot)
         field = _with(field, type=visit.told(field.type), wanted=visit.told(field.wanted))
         how, given = _given(visit, pattern, name)
         is_personal = name in personal
@@ -144,7 +144,7 @@ def _given(visit: Visit, pattern: Pattern, name: str) -> tuple[str, tuple[str, .
     return how, (value, visit.query.get(name + _TO, "")) if how == _BETWEEN else (value,)
 
 
-def _field(pattern: Pattern, name: str, slot: Slot) -> Field:
+def field_of(pattern: Pattern, name: str, slot: Slot) -> Field:
     ranges = pattern.ranges(name)
     hows = tuple(Choice(how, how.replace("-", " ")) for how in (_EXACTLY, *ranges)) if ranges else ()
     required = name in pattern.required

@@ -3,8 +3,8 @@
 A plan gives the same rule twice: as source text for the generated codec (`read`, `write`), and as a plain method for
 the slow path (`load`), which takes any form DynamoDB may answer in and says why a value can't be read.
 
-    str S · int, Decimal, float N · bytes B · bool BOOL · datetime, date, UUID S · Enum by its value · Literal
-    set[...] SS, NS, BS · list[...], tuple[X, ...] L · dict[str, ...] M · a dataclass M · Any as it comes
+    str S · int, Decimal, float N · bytes B · bool BOOL · datetime, date, time, UUID S · Enum by its value
+    set[...] SS, NS, BS · list[...], tuple[X, ...] L · dict[str, ...] M · a dataclass M · Literal by its values · Any
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ masks, the tools of MCP, forms.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, timezone
+from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import Enum, Flag
 from typing import Any
@@ -165,6 +166,32 @@ _UUID = Scalar(
     Kind.UUID, "S", UUID, UUID, text_of(UUID, "a UUID", str), "", shape="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 )
 
+_TIME_OF_DAY = re.compile("[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?")
+
+
+def _time_text(value: time) -> str:
+    if value.tzinfo is not None:
+        raise InvalidValue("a time with a zone is not a time of day", hint="Store a datetime, or the time without it.")
+    return value.isoformat("microseconds")
+
+
+def _read_time(text: str) -> time:
+    if not _TIME_OF_DAY.fullmatch(text):
+        raise ValueError("the stored text is not a time of day")
+    return time.fromisoformat(text)
+
+
+_TIME = Scalar(
+    Kind.FORMATTED,
+    "S",
+    str,
+    _read_time,
+    text_of(time, "a time", _time_text),
+    "",
+    reader=_read_time,
+    shape="dd:dd:dd.dddddd",
+)
+
 _FLAGS = {"true": True, "false": False}
 
 _ALL = (
@@ -197,6 +224,7 @@ _ALL = (
         "date",
         code="date.fromisoformat",
     ),
+    _in_shape(time, _TIME, "a time, as in 09:30:00", _read_time, time(9, 30), "time", code="time.fromisoformat"),
     _in_shape(
         UUID,
         _UUID,
