@@ -31,8 +31,7 @@ from singletable.errors import (
 from singletable.failure_text import error_text
 from singletable.flow import refuse_awaitable
 from singletable.operations import MAX_ACTIONS
-from singletable.values import MAX_TRANSACTION_BYTES
-from singletable.values.sizes import text_size
+from singletable.values import MAX_TRANSACTION_BYTES, text_size
 
 MAX_MUTATIONS = 40
 """In one version. Each takes a record and a client; the collections' parts, the version and a check come on top."""

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import inspect
 
 from singletable.errors import Corrupt, DeclarationError, InvalidValue
-from singletable.values.decoders import json_decoder
+from singletable.values import json_decoder
 
 T = TypeVar("T")
 

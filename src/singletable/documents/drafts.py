@@ -20,8 +20,7 @@ from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
 from singletable.flow import call_in_threads
-from singletable.values import AttributeValue, item_size
-from singletable.values.sizes import texts_size
+from singletable.values import AttributeValue, item_size, texts_size
 
 T = TypeVar("T")
 

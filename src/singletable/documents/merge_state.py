@@ -16,8 +16,7 @@ from singletable.documents.canonical_json import canonical
 from singletable.documents.document import DocumentModel
 from singletable.documents.mutations import Mutation, Ref
 from singletable.errors import InvalidValue
-from singletable.values import AttributeValue
-from singletable.values.decoders import json_decoder
+from singletable.values import AttributeValue, json_decoder
 
 MERGE = "$merge"
 CHANGED = "was changed while it was merged"

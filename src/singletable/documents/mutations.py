@@ -21,7 +21,7 @@ from msgspec import Struct
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.flow import refuse_awaitable
-from singletable.values.decoders import json_decoder
+from singletable.values import json_decoder
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,8 +19,7 @@ from singletable.documents.mutations import Mutation, Ref
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import Hashes, scalars_of
 from singletable.errors import InvalidValue
-from singletable.values import AttributeValue
-from singletable.values.decoders import json_decoder
+from singletable.values import AttributeValue, json_decoder
 
 RESTORE = "$restore"
 

@@ -19,8 +19,7 @@ from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied, Version, to_the_millisecond
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import Action
-from singletable.values import from_attribute_value
-from singletable.values.sizes import text_size
+from singletable.values import from_attribute_value, text_size
 
 
 def actions_of(

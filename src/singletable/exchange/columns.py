@@ -29,15 +29,15 @@ from singletable.values import (
     ListPlan,
     MapPlan,
     NestedPlan,
+    OptionalPlan,
     PerKind,
     Plan,
     Scalar,
     SetPlan,
     from_attribute_value,
+    normalized,
     to_attribute_value,
 )
-from singletable.values.numbers import normalized
-from singletable.values.plans import OptionalPlan
 
 DECIMAL_PLACES: Final = 18
 DECIMAL_TYPE: Final = pa.decimal128(38, DECIMAL_PLACES)

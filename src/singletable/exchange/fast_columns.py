@@ -14,8 +14,7 @@ import pyarrow as pa
 from singletable.errors import SingletableError
 from singletable.exchange.columns import DECIMAL_PLACES, DECIMAL_TYPE, INSTANT_TYPE, Column, column_of, value_type
 from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, is_same_item
-from singletable.values import Field, Kind, Plan, Scalar, wire_struct
-from singletable.values.numbers import read_float
+from singletable.values import Field, Kind, Plan, Scalar, read_float, wire_struct
 
 Values = list[Any]
 """The contents of one attribute of all items of a page; None if it is absent."""

@@ -15,7 +15,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from singletable.exchange.columns import value_type
-from singletable.values.numbers import normalized
+from singletable.values import normalized
 
 Format = Literal["parquet", "jsonl", "csv", "arrow"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl", "csv", "arrow")

@@ -27,10 +27,20 @@ from uuid import UUID
 import msgspec
 
 from singletable.errors import InvalidRequest
-from singletable.values import ListPlan, MapPlan, NestedPlan, PerKind, Plan, Scalar, SetPlan, value_type_of
-from singletable.values.numbers import normalized
-from singletable.values.plans import FreePlan, OptionalPlan
-from singletable.values.shapes import of_shape
+from singletable.values import (
+    FreePlan,
+    ListPlan,
+    MapPlan,
+    NestedPlan,
+    OptionalPlan,
+    PerKind,
+    Plan,
+    Scalar,
+    SetPlan,
+    normalized,
+    of_shape,
+    value_type_of,
+)
 
 _MOST_PERMUTED: Final = 1 << 128
 """From so many texts of a shape on, two hashes don't meet."""

@@ -24,8 +24,7 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import INTEGER, TEXT, AttributeValue, ListPlan, Plan
-from singletable.values.plans import FreePlan, Source
+from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, ListPlan, Plan, Source
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300

@@ -42,9 +42,7 @@ from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked, edges_from
-from singletable.values import INTEGER, Kind, Scalar
-from singletable.values.plans import Field
-from singletable.values.value_types import FLAG
+from singletable.values import FLAG, INTEGER, Field, Kind, Scalar
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Node)

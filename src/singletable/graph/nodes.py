@@ -27,8 +27,7 @@ from singletable.foundation import (
     Verbatim,
     model_of,
 )
-from singletable.values import METADATA, TEXT, Kind, Scalar, SetPlan
-from singletable.values.plans import Field
+from singletable.values import METADATA, TEXT, Field, Kind, Scalar, SetPlan
 
 N = TypeVar("N", bound="Node")
 

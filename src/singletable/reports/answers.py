@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.reports.charts import MOST_SERIES, Chart, Series
-from singletable.values.numbers import normalized
+from singletable.values import normalized
 
 
 @dataclass(frozen=True)

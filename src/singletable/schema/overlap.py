@@ -12,7 +12,7 @@ from itertools import product
 from typing import cast
 
 from singletable.schema.key_text import Part, Template
-from singletable.values.shapes import ANYTHING, Steps, exactly
+from singletable.values import ANYTHING, Steps, exactly
 
 
 def could_meet(one: Template, other: Template) -> str | None:

@@ -44,7 +44,7 @@ from singletable.operations import Item
 from singletable.tasks.calls import Call
 from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, shard_of
 from singletable.tasks.states import STORED, Event, Phase, stored_after
-from singletable.values.value_types import INSTANT
+from singletable.values import INSTANT
 
 _FENCE_BYTES = 5
 

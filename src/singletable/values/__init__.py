@@ -13,13 +13,39 @@ from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
 from singletable.values.decoders import json_decoder
 from singletable.values.key_types import SEPARATORS, TOP, EnumText, KeyType, Place, Verbatim
 from singletable.values.kinds import Kind, PerKind
-from singletable.values.plans import Field, ListPlan, MapPlan, Plan, Role, Scalar, SetPlan, Source, quoted, wire_struct
-from singletable.values.sizes import MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, item_size, largest_attributes, value_size
+from singletable.values.numbers import normalized, read_float
+from singletable.values.plans import (
+    Field,
+    FreePlan,
+    ListPlan,
+    MapPlan,
+    OptionalPlan,
+    Plan,
+    Role,
+    Scalar,
+    SetPlan,
+    Source,
+    quoted,
+    wire_struct,
+)
+from singletable.values.shapes import ANYTHING, Steps, exactly, of_shape
+from singletable.values.sizes import (
+    MAX_ITEM_BYTES,
+    MAX_TRANSACTION_BYTES,
+    item_size,
+    largest_attributes,
+    text_size,
+    texts_size,
+    value_size,
+)
 from singletable.values.types import METADATA, NestedPlan, bare, check_within, make_field, plan_for, split_optional
 from singletable.values.untyped import AttributeValue, from_attribute_value, to_attribute_value
-from singletable.values.value_types import INTEGER, TEXT, VALUE_TYPES, ValueType, value_type_of
+from singletable.values.value_types import FLAG, INSTANT, INTEGER, TEXT, VALUE_TYPES, ValueType, value_type_of
 
 __all__ = [
+    "ANYTHING",
+    "FLAG",
+    "INSTANT",
     "INTEGER",
     "MAX_ITEM_BYTES",
     "MAX_TRANSACTION_BYTES",
@@ -34,12 +60,14 @@ __all__ = [
     "Derived",
     "EnumText",
     "Field",
+    "FreePlan",
     "KeyText",
     "KeyType",
     "Kind",
     "ListPlan",
     "MapPlan",
     "NestedPlan",
+    "OptionalPlan",
     "PerKind",
     "Piece",
     "Place",
@@ -48,19 +76,26 @@ __all__ = [
     "Scalar",
     "SetPlan",
     "Source",
+    "Steps",
     "ValueType",
     "Verbatim",
     "bare",
     "check_within",
+    "exactly",
     "from_attribute_value",
     "item_size",
     "json_decoder",
     "largest_attributes",
     "make_field",
     "name_owner",
+    "normalized",
+    "of_shape",
     "plan_for",
     "quoted",
+    "read_float",
     "split_optional",
+    "text_size",
+    "texts_size",
     "to_attribute_value",
     "value_size",
     "value_type_of",

@@ -13,10 +13,6 @@ import msgspec
 import pytest
 
 from singletable import ANY, Entity, Table
-from singletable.cli.mcp_schema import arguments_in, schema_of
-from singletable.cli.mcp_tools import Limits
-from singletable.cli.mcp_writes import write_tools
-from singletable.deploy.key_patterns import covers, key_patterns
 from singletable.errors import InvalidValue
 from singletable.exchange.cells import cell_of, cell_of_text
 from singletable.exchange.columns import column_of
@@ -31,6 +27,10 @@ from singletable.studio.edits import VALUE, changed, fields_of
 from singletable.studio.pattern_forms import field_of
 from singletable.tasks import Tasks
 from singletable.values import VALUE_TYPES, Kind, ValueType, value_type_of
+from singletable_deploy.key_patterns import covers, key_patterns
+from singletable_mcp.schema import arguments_in, schema_of
+from singletable_mcp.tools import Limits
+from singletable_mcp.writes import write_tools
 
 
 class Shift(Enum):
