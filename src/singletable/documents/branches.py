@@ -20,16 +20,14 @@ from singletable.documents.read import (
     not_found,
     version_row,
 )
-from singletable.documents.retention import epoch_check
+from singletable.documents.retention import epoch_check, race_with_garbage
 from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_millisecond
 from singletable.documents.snapshots import snapshot_of
-from singletable.errors import AlreadyExists, TransactionConflict
+from singletable.errors import AlreadyExists
 from singletable.flow import Port
 from singletable.operations import Action, Cancelled, TransactWriteItems
 
 D = TypeVar("D", bound=Document)
-
-TRIES = 20
 
 
 async def branch(
@@ -49,14 +47,10 @@ async def branch(
         newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
     )
     context.contents(parent or found.parent, new)  # InvalidValue for ids that no path can hold
-    for _ in range(TRIES):
-        made = await _try_branch(port, context, found, new, parent or found.parent)
-        if made is not None:
-            hashes = await hashes_of(port, context, made, tuple(context.model.collections))
-            return snapshot_of(context, made, hashes)
-    raise TransactionConflict(
-        f"garbage was collected between each of {TRIES} tries", table=context.model.table.name, operation="branch"
-    )
+    race = race_with_garbage(port, context, "branch")
+    while (first := await _try_branch(port, context, found, new, parent or found.parent)) is None:
+        await race.lost()
+    return snapshot_of(context, first, await hashes_of(port, context, first, tuple(context.model.collections)))
 
 
 async def _try_branch(port: Port, context: Context[Any], found: Version, new: str, parent: str) -> Version | None:

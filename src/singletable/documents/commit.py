@@ -25,19 +25,18 @@ from singletable.documents.head_state import HeadState, read_head_state
 from singletable.documents.inbox_log import warn_once
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
-from singletable.documents.retention import ensure_contents
+from singletable.documents.retention import COMMITTED, ensure_contents
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import refs_in, submit
 from singletable.documents.version_transaction import actions_of
-from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, TransactionConflict, Unavailable
-from singletable.flow import Port
+from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from singletable.flow import Port, Race
 from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
 
-TRIES = 60
-"""The number of attempts for a version before TransactionConflict is raised."""
-_LONGEST_WAIT_SECONDS = 0.5
+_TRIES = 60
+"""More than others: every processor and every inline push of a document writes the same next version."""
 _LOST_HINT = "Put the blob back from a backup of the store. The submitted mutations stay in the inbox until then."
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
@@ -92,15 +91,10 @@ async def next_version(
     `on_unknown` is called with each mutation that waits for a program that knows its name.
     """
     await ready(port, context.model.table)
-    unknown: OutcomeUnknown | None = None
-    attempted: list[Ended] = []
+    race = Race(port, "process", COMMITTED, context.model.table.name, tries=_TRIES)
+    race.hint = "The submitted mutations are in the inbox; process again, with fewer processors."
     held: dict[str, Corrupt] = {}
-    for tried in range(TRIES):
-        if unknown is not None:
-            settled = await _settled(port, context, document_id, attempted, unknown)
-            if settled is not None:
-                return settled
-            unknown = None
+    while True:
         state, attempted, working = await _run_waiting(port, context, document_id, held)
         if on_unknown is not None:
             for row in state.unknown:
@@ -118,18 +112,15 @@ async def next_version(
             await port.send(TransactWriteItems(actions, port.token()))
         except Cancelled as lost:
             _check_refusal(context, lost)
-            await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, 0.005 * 2**tried))
-        except OutcomeUnknown as error:
-            unknown = error
+            await race.lost()
+        except OutcomeUnknown as unknown:
+            settled = await _settled(port, context, document_id, attempted, unknown)
+            if settled is not None:
+                return settled
+            await race.lost()
         else:
             await clear(port, context, _rows_of(state, attempted))
             return _outcomes(state, attempted)
-    raise TransactionConflict(
-        f"others wrote versions between each of {TRIES} tries to write one",
-        table=context.model.table.name,
-        operation="process",
-        hint="The submitted mutations are in the inbox; process again, with fewer processors.",
-    )
 
 
 async def _settled(

@@ -44,17 +44,15 @@ from singletable.documents.read import (
 )
 from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, InboxRow, MutationRecord, Row, Version
 from singletable.documents.submission import refs_in
-from singletable.errors import Denied, NotFound, TransactionConflict, Unavailable
+from singletable.errors import Denied, NotFound, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, TryWrite, after, delete_if, is_absent, model_of, ready, update_if
 from singletable.operations import PutItem, Refused
 from singletable.schema import key_of
 from singletable.values import AttributeValue
 
 log = logging.getLogger("singletable.documents")
-
-_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,10 @@ class GarbageRun:
         return await any_epoch_row(self.port, self.context, document_id)
 
     async def _raise_epoch(self, document_id: str) -> None:
-        for _ in range(_TRIES):
+        table = self.context.model.table.name
+        race = Race(self.port, "collect_garbage", "another collection raised the document's epoch", table)
+        race.hint = "Run one collection of a document at a time."
+        while True:
             epoch = await self._epoch(document_id)
             if epoch is None or epoch.open == self.name:
                 return  # the answer of an earlier try was lost
@@ -253,12 +254,7 @@ class GarbageRun:
             same = _is("epoch", {"N": str(epoch.epoch)})
             if await self._changed(epoch, values, same):
                 return
-        raise TransactionConflict(
-            f"other collections raised the epoch at each of {_TRIES} tries",
-            table=self.context.model.table.name,
-            operation="collect_garbage",
-            hint="Run one collection of a document at a time.",
-        )
+            await race.lost()
 
     async def close(self) -> None:
         """Close the epoch if no row is left. Writers then skip the rows."""

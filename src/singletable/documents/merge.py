@@ -35,12 +35,11 @@ from singletable.documents.replay import copy
 from singletable.documents.rows import MutationRecord, Place, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.documents.submission import submit_next
-from singletable.errors import InvalidRequest, NotFound, TransactionConflict
-from singletable.flow import Port
+from singletable.errors import InvalidRequest, NotFound
+from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query
 
 Side = Literal["ours", "theirs"]
-TRIES = 20
 _PAGE = 20
 
 
@@ -103,7 +102,8 @@ async def merge(
     if onto == document_id:
         raise InvalidRequest("a document is merged into another one", operation="merge")
     chosen = choose or {}
-    for _ in range(TRIES):
+    race = Race(port, "merge", "a mutation changed what is merged", context.model.table.name)
+    while True:
         theirs, ours = await newest(port, context, document_id), await newest(port, context, onto)
         base = await _base(port, context, ours, theirs)
         decided = await _decide(port, context, base, ours, theirs, prefer, chosen)
@@ -115,12 +115,7 @@ async def merge(
         outcome = await _submit(port, context, ours, theirs, decided, principal)
         if outcome is not None:
             return replace(found, outcome=outcome, is_merged=outcome.status == "applied")
-    raise TransactionConflict(
-        f"what is merged was changed at each of {TRIES} tries",
-        table=context.model.table.name,
-        operation="merge",
-        hint="Nothing was merged. Merge again when fewer write to the document.",
-    )
+        await race.lost()
 
 
 def _found(base: Version, ours: Version, theirs: Version, decided: _Decided) -> Merge:

@@ -17,13 +17,15 @@ from singletable.documents.families import root_of
 from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.foundation import check_if, delete_if, get_many
 from singletable.operations import CheckItem, Refused
 from singletable.schema import key_of
 
 _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0
+COMMITTED = "another processor committed, or a garbage collection began"
+"""What refuses a transaction that writes the next version."""
 
 
 async def ensure_contents(
@@ -51,6 +53,11 @@ def _require(contents: Contents, content: Content) -> None:
             operation="submit",
             hint="Store it again, and submit what refers to it soon after: until then nothing keeps it.",
         )
+
+
+def race_with_garbage(port: Port, context: Context[Any], operation: str) -> Race:
+    """The tries of a transaction that holds `epoch_check`."""
+    return Race(port, operation, "a garbage collection began", context.model.table.name)
 
 
 def epoch_check(epoch: GcEpoch) -> CheckItem:

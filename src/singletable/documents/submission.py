@@ -21,10 +21,10 @@ from singletable.documents.document import CollectionModel
 from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
 from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
-from singletable.documents.retention import ensure_contents, epoch_check
+from singletable.documents.retention import ensure_contents, epoch_check, race_with_garbage
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
-from singletable.errors import InvalidRequest, TransactionConflict
-from singletable.flow import Consumed, Port, instant
+from singletable.errors import InvalidRequest
+from singletable.flow import Consumed, Port, Race, instant
 from singletable.foundation import ANY, Query, TryWrite, get_many, prepare_query, ready
 from singletable.operations import Cancelled, TransactWriteItems
 
@@ -33,7 +33,6 @@ T = TypeVar("T")
 MAX_INLINE_BYTES = 512
 """Larger arguments are stored in a blob, compressed. Otherwise they are written twice, in a row of the inbox and in a
 record. Up to this size, each stays within one write unit."""
-TRIES = 50
 _EXAMPLE = 'rename(name="x").by("client", 1)'
 
 
@@ -135,17 +134,16 @@ async def _put_inbox_rows(
     port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool
 ) -> None:
     document_id = epoch.document_id
-    for _ in range(TRIES):
+    race = race_with_garbage(port, context, "submit")
+    while True:
         contents = context.contents_of(epoch)
         needed: dict[Content, bytes | None] = {}
         rows = [_row(context, contents, document_id, each, needed, own, _instant(port)) for each in new]
         await ensure_contents(port, context, epoch, contents, needed)
         if await _put(port, context, epoch, rows):
             return
+        await race.lost()
         epoch = await epoch_row(port, context, document_id)
-    raise TransactionConflict(
-        f"garbage was collected between each of {TRIES} tries", table=context.model.table.name, operation="submit"
-    )
 
 
 def _instant(port: Port) -> datetime:
@@ -217,7 +215,9 @@ async def submit_next(
     """
     _check_mutation(mutation)
     await ready(port, context.model.table)
-    for _ in range(TRIES):
+    race = Race(port, "submit", "another call took the client's next id", context.model.table.name)
+    race.hint = "Give each writer a client of its own."
+    while True:
         epoch = await epoch_row(port, context, document_id)
         submission = mutation.by(client, await _next_id(port, context, document_id, client), principal=principal)
         contents = context.contents_of(epoch)
@@ -228,14 +228,9 @@ async def submit_next(
             # A transaction, because its token settles a lost answer: an id in use is another call's.
             await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
         except Cancelled:
-            continue
-        return submission
-    raise TransactionConflict(
-        f"others took the client's next id at each of {TRIES} tries",
-        table=context.model.table.name,
-        operation="submit",
-        hint="Give each writer a client of its own.",
-    )
+            await race.lost()
+        else:
+            return submission
 
 
 def _check_mutation(given: Any) -> None:

@@ -8,14 +8,12 @@ from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.context import Context
 from singletable.documents.mutations import MAX_TEXT_BYTES
 from singletable.documents.read import epoch_row, newest, version_row
-from singletable.documents.retention import epoch_check
+from singletable.documents.retention import epoch_check, race_with_garbage
 from singletable.documents.rows import Tag
-from singletable.errors import AlreadyExists, InvalidValue, TransactionConflict
+from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow import Port, instant
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Page, Query, delete_if, page
 from singletable.operations import Cancelled, TransactWriteItems
-
-TRIES = 20
 
 
 async def tag(port: Port, context: Context[Any], document_id: str, name: str, version: int | None = None) -> Tag:
@@ -27,7 +25,8 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
     )
     at = instant(int(port.now()))
     row = context.model.rows.tag(document_id=document_id, name=name, number=found.number, time=at)
-    for _ in range(TRIES):
+    race = race_with_garbage(port, context, "tag")
+    while True:
         epoch = await epoch_row(port, context, document_id)
         try:
             await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
@@ -39,11 +38,9 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
                     operation="tag",
                     hint="untag() takes it away.",
                 ) from None
-            continue
-        return row
-    raise TransactionConflict(
-        f"garbage was collected between each of {TRIES} tries", table=context.model.table.name, operation="tag"
-    )
+            await race.lost()
+        else:
+            return row
 
 
 async def untag(port: Port, context: Context[Any], document_id: str, name: str) -> None:

@@ -21,9 +21,11 @@ The rules:
 4. Ask `port.traits` for what differs between engines, never the endpoint.
 
 Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer),
-`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). `meter` counts what was sent,
-`rate` bounds it, `patience` waits while a table is throttled; `request` and `services` are values; `wrapped_port`,
-`ready_tables` and `fork_safe_lock` serve the ports. No module here knows a transport: those are in `wire`.
+`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). Two kernels hold what many flows
+do: `contention` (read, decide, write, and again where another writer was first) and `worker` (slots and a heartbeat).
+`meter` counts what was sent, `rate` bounds it, `patience` waits while a table is throttled; `request` and `services`
+are values; `wrapped_port`, `ready_tables` and `fork_safe_lock` serve the ports. No module here knows a transport: those
+are in `wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -53,6 +55,7 @@ from singletable.late_names import late_names
 
 if TYPE_CHECKING:
     from singletable.flow.calls import call_in_loop, call_in_threads, refuse_awaitable
+    from singletable.flow.contention import Race
     from singletable.flow.durable_files import DurableDirectories, sync_directory
     from singletable.flow.instants import instant
     from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer, LambdaHandler
@@ -86,6 +89,7 @@ __all__ = [
     "Operation",
     "OperationCount",
     "Port",
+    "Race",
     "Rate",
     "ReadyTables",
     "Request",
@@ -126,6 +130,7 @@ __all__ = [
 __getattr__ = late_names(
     __name__,
     calls="call_in_loop call_in_threads refuse_awaitable",
+    contention="Race",
     durable_files="DurableDirectories sync_directory",
     instants="instant",
     lambda_handler="AsyncLambdaHandler LambdaAnswer LambdaHandler",

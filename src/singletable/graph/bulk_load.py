@@ -8,15 +8,14 @@ from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
 from singletable.flow import Port
-from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, ready
+from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, put_items, ready
 from singletable.graph.edge_items import Listing, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
 from singletable.graph.node_items import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
-from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, RAW, BatchGetItem, BatchWriteItem, Item, Key
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, RAW, BatchGetItem, Item, Key
 
-_TRIES = 12
 _SIDE_BY_SIDE = 16
 
 
@@ -144,16 +143,8 @@ def _node_item(node: Node, listings: Sequence[Listing]) -> Item:
 async def _write(port: Port, table: Table, items: Iterable[Item]) -> None:
     waiting = iter(items)
     while part := list(islice(waiting, MAX_BATCH_WRITE * _SIDE_BY_SIDE)):
-        rest: list[Any] = part
-        for tried in range(_TRIES):
-            if tried:
-                await port.sleep(port.random() * min(5.0, 0.05 * 2**tried))
-            batches = [rest[i : i + MAX_BATCH_WRITE] for i in range(0, len(rest), MAX_BATCH_WRITE)]
-            answers = await port.send_all([BatchWriteItem(table.name, batch) for batch in batches])
-            rest = [request["PutRequest"]["Item"] for answer in answers for request in answer]
-            if not rest:
-                break
-        else:
-            raise Incomplete(
-                f"{len(rest)} items could not be written for the table's rate", table=table.name, operation="load"
-            )
+        try:
+            await put_items(port, table, part)
+        except Incomplete as error:  # the rest is of stored items, which a caller has not given
+            error.operation, error.rest, error.hint = "load", (), ""
+            raise

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
+from singletable.errors import InvalidRequest, NotFound, TransactionCancelled
 from singletable.expressions import Update
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for
 from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edge_removal import without_source
@@ -17,8 +17,7 @@ from singletable.graph.link_writes import Link, Relink, Target, Unlink
 from singletable.graph.nodes import is_key_of, node_key
 
 D = TypeVar("D", bound=Edge[Any, Any])
-
-_TRIES = 20
+_CHANGED = "another writer changed the edge"
 
 
 async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> None:
@@ -37,8 +36,8 @@ async def unlink(port: Port, edge: Any) -> bool:
     An edge whose source is missing is deleted too, with one more request.
     """
     port.traits.check("transactions", "unlink()")
-    found: Any = None
-    for _ in range(_TRIES):
+    race = Race(port, "unlink", _CHANGED)
+    while True:
         found = await _as_read(port, edge)
         if found is None:
             return False
@@ -47,10 +46,10 @@ async def unlink(port: Port, edge: Any) -> bool:
         except NotFound:
             return False
         except EdgeMoved:
-            edge = edge_key(found)
+            edge = race.key = edge_key(found)
+            await race.lost()
         else:
             return True
-    raise _contended(found, "unlink")
 
 
 async def _unlink(port: Port, edge: Any) -> None:
@@ -71,8 +70,8 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
     request; for a key, one more read.
     """
     port.traits.check("transactions", "relink()")
-    found: Any = None
-    for _ in range(_TRIES):
+    race = Race(port, "relink", _CHANGED)
+    while True:
         found = await _as_read(port, edge)
         if found is None:
             raise _missing(edge)
@@ -82,9 +81,10 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
         except EdgeMoved:
             if not isinstance(edge, KeyOf):
                 raise
+            race.key = edge
+            await race.lost()
         else:
             return after
-    raise _contended(found, "relink")
 
 
 def _moves(found: Any, after: Any) -> list[HasWrites]:
@@ -136,12 +136,3 @@ def _key(edge: Any) -> KeyOf[Any]:
     if is_key_of(edge, Edge):
         return edge
     raise InvalidRequest(f"expected an edge or its key, not a {type(edge).__name__}", hint="As in Edge.between(...).")
-
-
-def _contended(edge: Any, operation: str) -> TransactionConflict:
-    return TransactionConflict(
-        f"the edge was changed by others between each of {_TRIES} reads and writes",
-        key=edge_key(edge),
-        operation=operation,
-        hint="Try again later.",
-    )

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from singletable.errors import Conflict, SingletableError
-from singletable.flow import Port, patiently
+from singletable.flow import Port, Race, patiently
 from singletable.operations import Item, Refused
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
 from singletable.records.conditions import is_absent, is_schema, is_type
@@ -29,8 +29,6 @@ from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import OWNER, OWNER_SORT, Table
 from singletable.values import Field
-
-_TRIES = 20
 
 
 async def repair(port: Port, items: ItemPass, findings: Sequence[Finding], *, dry_run: bool = False) -> list[Repaired]:
@@ -55,7 +53,8 @@ async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> 
     if finding.code not in items.repairs:
         return Repaired(finding, "kept")
     written = ""
-    for _ in range(_TRIES):
+    race = Race(port, "repair", "another writer changed the item")
+    while True:
         stored = (await items_at(port, items.table, [finding.key])).get(finding.key)
         again = None if stored is None else await items.find_again(port, stored, finding)
         if again is None:
@@ -67,7 +66,8 @@ async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> 
             return Repaired(finding, "mendable", mend.what)
         if await mend.apply(port):
             written = mend.what
-    return Repaired(finding, "contended", written)
+        if not await race.goes_on():
+            return Repaired(finding, "contended", written)
 
 
 # --- the repairs of records -------------------------------------------------------------------------------------------

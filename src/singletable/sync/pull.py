@@ -42,14 +42,13 @@ from singletable.documents.inspect import (
     scalars_of,
 )
 from singletable.errors import Unavailable
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, flows, prepare_query, ready
 from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
 from singletable.sync.views import Sight, View
 
-_TRIES = 10
 _INBOX_ROWS = 20
 
 Hashes = Mapping[str, Mapping[str, bytes]]
@@ -123,13 +122,15 @@ class Puller:
 
         Clients are listed after the head was read, so every client with an effect in it is among them.
         """
-        for _ in range(_TRIES):
+        race = Race(port, "pull", "a client's mutation was applied", self.context.model.table.name)
+        race.hint, race.raises = "Pull again.", Unavailable
+        while True:
             clients = await clients_of(port, self.keys, group)
             records: Mapping[str, ClientRecord] = await client_rows(port, self.context, head.document_id, clients)
             if all(record.version <= head.number for record in records.values()):
                 return head, {client: record.last_id for client, record in records.items()}
+            await race.lost()
             head = await newest(port, self.context, head.document_id)
-        raise Unavailable("the project is changing faster than it can be read", operation="pull", hint="Try again.")
 
     async def _own(self, port: Port, group: str, last_ids: Mapping[str, int]) -> dict[str, int]:
         """The ids of the group's own clients: another group's clients are never revealed."""

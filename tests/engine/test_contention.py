@@ -1,0 +1,182 @@
+"""Every contended verb, with another writer who is first: once, often, and each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from obstore.store import MemoryStore
+
+from singletable import Database, attr
+from singletable.documents import Documents, ObjectBlobs
+from singletable.documents.canonical_json import digest_of
+from singletable.documents.contents import ARGUMENTS, Content
+from singletable.errors import TransactionConflict
+from singletable.expressions import AttributeChange
+from singletable.flow.contention import TRIES
+from singletable.foundation import update_if
+from singletable.graph import Graph
+from tests.documents.models import Project, put_shape, rename
+from tests.documents.models import Shape as Box
+from tests.graph.models import Goal, GoalMembership, Role, User, records
+from tests.migrations.watching import before_each
+from tests.support.engines import again, fresh
+
+GOAL, ADA = Goal(id="g"), User(id="ada")
+EDGE = GoalMembership.between(GOAL, ADA)
+ROLES = list(Role)
+LARGE = put_shape(id="s", shape=Box(text="x" * 1000))
+"""A mutation whose arguments are a blob, which collections of garbage must not take."""
+
+
+class Place:
+    """Two programs at one place, each with its documents and its graph."""
+
+    def __init__(self, db: Database, other: Database) -> None:
+        self.db, self.other, self.slept = db, other, list[float]()
+        store = ObjectBlobs(MemoryStore())
+        self.docs, self.others = (Documents(each, Project, blobs=store) for each in (db, other))
+        self.numbers = count(1)
+
+    def begin(self) -> None:
+        self.db.create_table(records)
+        self.db.create(GOAL)
+        self.db.create(ADA)
+        Graph(self.db).link(GoalMembership(source=GOAL, target=ADA))
+        self.docs.create("o1", "p1")
+        self.docs.branch("p1", "p2")
+        self.docs.apply("p2", [rename(name="theirs").by("c", 1)])
+        self.docs.context.contents("o1", "p1").write(Content(ARGUMENTS, digest_of(b"stray")), b"stray")
+
+    # --- what the other program does ----------------------------------------------------------------------------------
+    def raise_epoch(self) -> None:
+        """As a collection of garbage begins."""
+        kind: Any = self.docs.context.model.rows.epoch
+        change = AttributeChange("epoch", {"N": "0"}, plus={"N": "1"})
+        self.other.run(self.other.port.send(update_if(kind.by_document("p1"), [change], None)))
+
+    def edit(self) -> None:
+        number = next(self.numbers)
+        self.others.apply("p1", [rename(name=f"other {number}").by("other", number)])
+
+    def submit(self) -> None:
+        self.others.submit_next("p1", "c", rename(name="other"))
+
+    def relink(self) -> None:
+        Graph(self.other).relink(EDGE, attr(GoalMembership.role).set(ROLES[next(self.numbers) % len(ROLES)]))
+
+
+class Use(Struct, frozen=True):
+    """A contended verb, and what another program does before each of its conditional writes."""
+
+    verb: str
+    call: Callable[[Place], object]
+    disturb: Callable[[Place], object]
+    what: str
+    table: str = "documents-test"
+    action: str = "TransactWriteItems"
+    part: bytes = b""
+    """Of the body of the writes before which it is disturbed."""
+    tries: int = TRIES
+
+
+GARBAGE = "a garbage collection began"
+COMMIT = "another processor committed, or a garbage collection began"
+CHANGED = "another writer changed the edge"
+USES = {
+    "unlink": Use("unlink", lambda p: Graph(p.db).unlink(EDGE), Place.relink, CHANGED, "records"),
+    "relink": Use(
+        "relink",
+        lambda p: Graph(p.db).relink(EDGE, attr(GoalMembership.role).set(Role.TEAM)),
+        Place.relink,
+        CHANGED,
+        "records",
+    ),
+    "tag": Use("tag", lambda p: p.docs.tag("p1", "v1"), Place.raise_epoch, GARBAGE),
+    "branch": Use("branch", lambda p: p.docs.branch("p1", "p3"), Place.raise_epoch, GARBAGE),
+    "submit": Use("submit", lambda p: p.docs.submit("p1", [LARGE.by("c", 1)]), Place.raise_epoch, GARBAGE),
+    "submit next": Use(
+        "submit",
+        lambda p: p.docs.submit_next("p1", "c", rename(name="x")),
+        Place.submit,
+        "another call took the client's next id",
+    ),
+    "process": Use(
+        "process",
+        lambda p: p.docs.apply("p1", [rename(name="x").by("c", 1)]),
+        Place.raise_epoch,
+        COMMIT,
+        tries=60,
+    ),
+    "merge": Use(
+        "merge",
+        lambda p: p.docs.merge("p2", onto="p1", prefer="theirs"),
+        Place.edit,
+        "a mutation changed what is merged",
+        part=b"Inbox",
+    ),
+    "delete": Use("delete", lambda p: p.docs.delete("p1"), Place.edit, COMMIT, tries=50),
+    "collect garbage": Use(
+        "collect_garbage",
+        lambda p: p.docs.collect_garbage("p1"),
+        Place.raise_epoch,
+        "another collection raised the document's epoch",
+        action="UpdateItem",
+    ),
+}
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with fresh() as db, again(db) as other:
+        place = Place(db, other)
+        place.begin()
+
+        async def sleep(seconds: float) -> None:
+            place.slept.append(seconds)
+
+        monkeypatch.setattr(db.port, "sleep", sleep)
+        yield place
+
+
+def disturb(place: Place, use: Use, times: int, patched: pytest.MonkeyPatch) -> None:
+    """The other program is first, so many times."""
+    left = times
+
+    def happen(operation: Any) -> None:
+        nonlocal left
+        request = operation.request()
+        if request.operation == use.action and use.part in request.body and left > 0:
+            left -= 1
+            use.disturb(place)
+
+    before_each(place.db, patched, happen)
+
+
+@pytest.mark.parametrize("losses", [1, 4])
+@pytest.mark.parametrize("name", USES)
+def test_it_is_done_after_losses(place: Place, monkeypatch: pytest.MonkeyPatch, name: str, losses: int) -> None:
+    """At once after the first loss, with pauses after the others."""
+    use = USES[name]
+    disturb(place, use, losses, monkeypatch)
+    use.call(place)
+    assert len(place.slept) == losses - 1
+
+
+@pytest.mark.parametrize("name", USES)
+def test_it_gives_up(place: Place, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """With what won each time, and where. Nothing of it was written."""
+    use = USES[name]
+    with monkeypatch.context() as patched:
+        disturb(place, use, 1000, patched)
+        with pytest.raises(TransactionConflict) as raised:
+            use.call(place)
+    error = raised.value
+    assert error.what == f"{use.what} meanwhile, at each of {use.tries} tries"
+    assert (error.operation, error.table) == (use.verb, use.table)
+    assert error.hint
+    assert len(place.slept) == use.tries - 2
+    use.call(place)
