@@ -12,7 +12,6 @@ _ACCUMULATORS = {
     "Batch",
     "Counts",
     "GarbageRun",
-    "LeaseObservations",
     "Listing",
     "Session",
     "WorkingVersion",

@@ -111,6 +111,24 @@ def test_two_that_take_at_once(db: Database) -> None:
         db.run(BeatClaim(Late(store.store, store.url)).take(db.port))
 
 
+def test_a_write_whose_answer_was_lost_is_its_owners(db: Database) -> None:
+    """A store repeats the write by itself, and its own effect refuses it then: taken, and beaten, all the same."""
+
+    class Repeating(ObjectStore):
+        def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+            super().write_if(path, data, before)
+            return super().write_if(path, data, before)
+
+    store = Repeating(MemoryStore(), "s3://memory")
+    clock: Any = Clock()
+    claim = BeatClaim(store)
+    taken_by(db, claim, clock)
+    clock.at += claims.BEAT_SECONDS
+    claim.beat(clock)
+    claim.release()
+    assert store.read(CLAIM) is None
+
+
 def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The owner ends between another's opening of the file and its lock: that lock is on a file that nobody finds. Of
     two that come then, one exports."""

@@ -99,7 +99,7 @@ def test_shares_are_never_more_than_the_bound(db: Database, clock: Clock) -> Non
     rates = [shared() for _ in range(5)]
     for n in range(1, 60):
         for rate in rates[: 1 + n // 8]:
-            if clock.now - rate._beaten_at >= BEAT_SECONDS or not rate.part:
+            if clock.now - rate._tenure.renewed_at >= BEAT_SECONDS or not rate.part:
                 db.run(rate._beat(db.port))
             assert sum(each.part for each in rates) <= 1.0000001
         clock.now += 0.7
@@ -126,7 +126,7 @@ def test_one_that_stood_still_takes_nothing_before_it_is_known_again(db: Databas
     for _ in range(12):
         clock.now += 1
         renewed(db, first)
-    assert clock.now - second._beaten_at > HELD_SECONDS
+    assert clock.now - second._tenure.renewed_at > HELD_SECONDS
     db.run(second._beat(db.port))
     assert (first.part, second.part) == (1.0, 0.0)
 

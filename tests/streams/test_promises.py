@@ -10,8 +10,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from singletable import Database
+from singletable import Database, OutcomeUnknown, attr
 from singletable.flow.port import Port
+from singletable.foundation import flows
 from singletable.operations.stream import GetRecords, StreamRecord, read_records
 from singletable.streams import Changes, ChangeWorker, leases
 from singletable.streams.acquisition import make_lease
@@ -52,6 +53,55 @@ def test_a_lease_that_has_changed_since_it_was_seen_is_not_taken(changes: Change
         assert after is not None
         assert db.run(leases.take(db.port, state, seen, "late")) is None
         assert db.run(leases.all_leases(db.port, state, changes.name, "stream")) == [after]
+
+
+@pytest.mark.parametrize("sign", [sign for sign in LIVE if sign != "another worker's take"])
+@pytest.mark.parametrize("is_applied", [True, False])
+def test_an_owners_write_whose_answer_was_lost(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch, sign: str, is_applied: bool
+) -> None:
+    """It succeeded if the lease shows it; else it is unknown, and repeated."""
+    state = changes.consumer.state
+    with fresh() as db:
+        seen = held(db, changes)
+        update = flows.update
+
+        async def losing(*args: Any, **options: Any) -> Any:
+            if is_applied:
+                await update(*args, **options)
+            raise OutcomeUnknown("lost")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(flows, "update", losing)
+            if is_applied:
+                written = db.run(LIVE[sign](db.port, state, seen))
+            else:
+                with pytest.raises(OutcomeUnknown):
+                    db.run(LIVE[sign](db.port, state, seen))
+                written = seen
+        assert db.run(leases.all_leases(db.port, state, changes.name, "stream")) == [written]
+        assert (written == seen) is not is_applied
+
+
+@pytest.mark.parametrize("winner", ["late", "other", ""])
+def test_a_take_whose_answer_was_lost(changes: Changes, monkeypatch: pytest.MonkeyPatch, winner: str) -> None:
+    """Of two that take one lease, the one whose mark it has is the owner; nobody, where it has none."""
+    state = changes.consumer.state
+    with fresh() as db:
+        seen, update = held(db, changes), flows.update
+
+        async def losing(port: Port, key: Any, updates: Any, **options: Any) -> Any:
+            if winner:
+                kind: Any = state.lease
+                await update(port, key, (attr(kind.owner).set(winner), *updates[1:]), **options)
+                await update(port, key, (attr(kind.wanted_by).set("third"),))
+            raise OutcomeUnknown("lost")
+
+        monkeypatch.setattr(flows, "update", losing)
+        taken = db.run(leases.take(db.port, state, seen, "late"))
+        assert (taken is not None and (taken.owner, taken.fence, taken.wanted_by)) == (
+            ("late", 2, "third") if winner == "late" else False
+        )
 
 
 def test_a_repeated_answer_is_handled_once(changes: Changes) -> None:

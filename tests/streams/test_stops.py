@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading  # noqa: TID251
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from singletable.streams import Changes
+from singletable import Database, OutcomeUnknown, SingletableError, Unavailable
+from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.streams.shard import HeldShard
-from tests.streams.models import noted
+from tests.streams.models import Note, noted
 
 
 @pytest.fixture
@@ -45,3 +47,60 @@ def test_an_earlier_one_waits_for_the_answer_to_a_later_one(shard: HeldShard) ->
     assert shard.allows("2", goes_on)
     earlier.join()
     assert answers == [True]
+
+
+# --- errors before the stop -------------------------------------------------------------------------------------------
+class Outage:
+    """From some moment on the next request of a kind is not sent, with an error that passes; the worker then stops."""
+
+    def __init__(self, db: Database, monkeypatch: pytest.MonkeyPatch, part: bytes, error: SingletableError) -> None:
+        self.stopping, self.begun = False, False
+        send = db.port.send
+
+        async def failing(operation: Any) -> Any:
+            if self.begun and not self.stopping and part in operation.request().body:
+                self.stopping = True
+                raise error
+            return await send(operation)
+
+        monkeypatch.setattr(db.port, "send", failing)
+
+
+def test_what_was_handled_before_an_error_is_not_handled_again(
+    engine: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count of a failed try can't be written down, and the worker is stopped: its position stands before that
+    record, not before the round."""
+    changes, told, outage = Changes(noted), list[str](), Outage(engine, monkeypatch, b"_try", Unavailable("throttled"))
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        told.append(change.new.id)
+        if change.new.id == "bad":
+            outage.begun = True
+            raise ValueError
+
+    for id in ("before", "bad"):
+        engine.create(Note(id=id))
+    ChangeWorker(engine, changes).run(stop=lambda: outage.stopping, signals=False)
+    assert sorted(told) == ["bad", "before"]
+    ChangeWorker(engine, changes).drain(tries=1)
+    assert sorted(told) == ["bad", "bad", "before"]
+
+
+def test_a_checkpoint_that_was_not_applied_is_written_at_the_release(
+    engine: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer was lost, and what is stored shows that the request was too."""
+    changes, told = Changes(noted), list[str]()
+    outage = Outage(engine, monkeypatch, b"position", OutcomeUnknown("lost"))
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        told.append(change.new.id)
+        outage.begun = True
+
+    engine.create(Note(id="a"))
+    ChangeWorker(engine, changes).run(stop=lambda: outage.stopping, signals=False)
+    ChangeWorker(engine, changes).drain()
+    assert (told, outage.stopping) == (["a"], True)

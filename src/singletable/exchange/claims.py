@@ -1,9 +1,8 @@
 """Claims: one process at a time writes an export into a folder.
 
 In a directory it is a lock, which the system takes from a process that dies. In a bucket it is a file that its owner
-writes anew every ten seconds. No clocks are compared: another process watches that file by its own clock, is refused
-when it changes, and takes it where it stays the same for two minutes. An owner that has lost it notices at its next
-beat.
+writes anew every ten seconds: a lease (`flow.leases`) whose sign is the whole file, so that each write of it is on
+condition of the one before. An owner that has lost it notices at its next beat, and writes no manifest.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from msgspec import Struct
 
 from singletable.errors import Unavailable
 from singletable.exchange.store_faults import faults
-from singletable.flow import Port
+from singletable.flow import Port, Tenure, acquire
 
 if sys.platform != "win32":  # the module must import where exports are only read
     import fcntl
@@ -100,27 +99,19 @@ class _Beats(Struct, frozen=True):
 
 
 class BeatClaim:
-    """A file that shows by its changes that its owner lives."""
+    """A file that shows by its changes that its owner lives: a `LeaseStore`."""
 
     def __init__(self, files: ClaimedFiles) -> None:
         self._files, self._owner = files, secrets.token_hex(8)
-        self._beats, self._beat_at = 0, 0.0
+        self._tenure = Tenure(renewed_at=0.0)
         self._text: bytes | None = None
         """The file as this process wrote it; None if the claim is not held."""
 
     async def take(self, port: Port) -> None:
-        seen, since = self._files.read(CLAIM), port.monotonic()
-        while seen is not None and port.monotonic() - since < LEASE_SECONDS:
-            await port.sleep(_LOOK_SECONDS)
-            found = self._files.read(CLAIM)
-            if found is not None and found != seen:
-                raise _taken(self._files.url)
-            seen = found
-        if not self._write(port, seen):
-            raise _taken(self._files.url)
+        await acquire(port, self, LEASE_SECONDS, _LOOK_SECONDS)
 
     def beat(self, port: Port) -> None:
-        if port.monotonic() - self._beat_at >= BEAT_SECONDS and not self._write(port, self._text):
+        if self._tenure.is_due(port.monotonic(), BEAT_SECONDS) and not self._write(port, self._text):
             self._text = None
             raise _taken(self._files.url)
 
@@ -129,12 +120,26 @@ class BeatClaim:
             self._files.delete(CLAIM)
         self._text = None
 
+    async def read(self, port: Port) -> bytes | None:
+        return self._files.read(CLAIM)
+
+    def sign(self, stored: bytes) -> bytes:
+        return stored
+
+    async def try_take(self, port: Port, seen: bytes | None) -> bool:
+        return self._write(port, seen)
+
+    def refusal(self, stored: bytes) -> Unavailable:
+        return _taken(self._files.url)
+
     def _write(self, port: Port, before: bytes | None) -> bool:
-        self._beats += 1
-        text = msgspec.json.encode(_Beats(self._owner, self._beats))
-        if not self._files.write_if(CLAIM, text, before):
-            return False
-        self._text, self._beat_at = text, port.monotonic()
+        began = port.monotonic()
+        self._tenure.beats += 1
+        text = msgspec.json.encode(_Beats(self._owner, self._tenure.beats))
+        if not self._files.write_if(CLAIM, text, before) and self._files.read(CLAIM) != text:
+            return False  # else the answer to an earlier try was lost
+        self._text = text
+        self._tenure.note(began, True)
         return True
 
 

@@ -21,11 +21,11 @@ The rules:
 4. Ask `port.traits` for what differs between engines, never the endpoint.
 
 Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer),
-`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). Two kernels hold what many flows
-do: `contention` (read, decide, write, and again where another writer was first) and `worker` (slots and a heartbeat).
-`meter` counts what was sent, `rate` bounds it, `patience` waits while a table is throttled; `request` and `services`
-are values; `wrapped_port`, `ready_tables` and `fork_safe_lock` serve the ports. No module here knows a transport: those
-are in `wire`.
+`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). Kernels hold what many flows do:
+`contention` (read, decide, write, and again where another writer was first), `leases` (one process at a time works on
+something) and `worker` (slots and a heartbeat). `meter` counts what was sent, `rate` bounds it, `patience` waits while
+a table is throttled; `request` and `services` are values; `wrapped_port`, `ready_tables` and `fork_safe_lock` serve the
+ports. No module here knows a transport: those are in `wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from singletable.flow.durable_files import DurableDirectories, sync_directory
     from singletable.flow.instants import instant
     from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer, LambdaHandler
+    from singletable.flow.leases import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Observations, Tenure, acquire
     from singletable.flow.patience import patiently, send_patiently, until
     from singletable.flow.shells import Awaiting, Blocking, check_awaiting, check_blocking, is_of_shell, refuse_async
     from singletable.flow.stop import Stop, stopping
@@ -71,6 +72,7 @@ __all__ = [
     "DYNAMODB",
     "DYNAMODB_STREAMS",
     "FAN_OUT",
+    "LEASE_TRANSITIONS",
     "OPERATIONS",
     "SQS",
     "AsyncLambdaHandler",
@@ -85,7 +87,10 @@ __all__ = [
     "Kernel",
     "LambdaAnswer",
     "LambdaHandler",
+    "LeaseEvent",
+    "LeaseState",
     "Meter",
+    "Observations",
     "Operation",
     "OperationCount",
     "Port",
@@ -97,10 +102,12 @@ __all__ = [
     "RoundTrips",
     "Service",
     "Stop",
+    "Tenure",
     "ThreadSafeReadyTables",
     "Traits",
     "Transitions",
     "WrappedPort",
+    "acquire",
     "at_rate",
     "call_in_loop",
     "call_in_threads",
@@ -134,6 +141,7 @@ __getattr__ = late_names(
     durable_files="DurableDirectories sync_directory",
     instants="instant",
     lambda_handler="AsyncLambdaHandler LambdaAnswer LambdaHandler",
+    leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",
     patience="patiently send_patiently until",
     shells="Awaiting Blocking check_awaiting check_blocking is_of_shell refuse_async",
     stop="Stop stopping",

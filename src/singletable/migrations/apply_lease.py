@@ -1,13 +1,7 @@
 """The lease of an apply: at most one changes a table at a time, and one that lost its lease writes nothing more.
 
-    state    event       next    who, and when
-    FREE     TAKE        HELD    any apply; raises the fence
-    HELD     TAKE        HELD    another apply, once the beats did not change for a lease's length
-    HELD     BEAT        HELD    its owner, before it writes and while it waits
-    HELD     RELEASE     FREE    its owner, at its end
-
-No clocks are compared. Another apply watches the beats by its own monotonic clock: if they change, it ends, and names
-the owner and its position; if they don't for a lease's length, it takes the lease.
+`flow.leases` says what a lease guarantees. The owner beats before it writes and while it waits. Another apply that sees
+the lease change ends, and names the owner and its position.
 
 DynamoDB takes no condition with UpdateTable. So an owner beats right before one, and ends where that is refused. What
 it could still send is what the next owner's own plan would find done, or would do again.
@@ -20,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow import Port, instant
+from singletable.flow import Port, acquire, instant
 from singletable.foundation import Table, apply_lease_of, check_if, model_for, model_of, put_if, record_of, update_if
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import ApplyRefused
@@ -54,20 +48,9 @@ async def take(port: Port, table: Table, by: str) -> Held:
 
     A read and a write; while another holds it, a read a second.
     """
-    seen, since = None, port.monotonic()
-    while True:
-        lease = await read_lease(port, table)
-        beats = None if lease is None or not lease.owner else (lease.fence, lease.beats)
-        if beats is None or (beats == seen and port.monotonic() - since >= LEASE_SECONDS):
-            held = await _take(port, table, lease, by)
-            if held is not None:
-                return held
-            seen, since = None, port.monotonic()
-            continue
-        if seen is not None and beats != seen:
-            raise _another(table, lease)
-        seen = beats
-        await port.sleep(_LOOK_SECONDS)
+    candidate = _Candidate(table, by)
+    await acquire(port, candidate, LEASE_SECONDS, _LOOK_SECONDS)
+    return candidate.held
 
 
 async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> None:
@@ -115,23 +98,46 @@ async def _read(port: Port, kind: Any) -> Any:
     return None if item is None else model.load(item)
 
 
-async def _take(port: Port, table: Table, seen: Any, by: str) -> Held | None:
-    """Take the lease; None if another was first. After a lost answer the refused repetition is examined."""
-    kind = apply_lease_of(table)
-    held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
-    since = instant(int(port.now()))
-    lease = kind(fence=held.fence, owner=held.owner, by=by, since=since)
-    if seen is None:
-        condition = Condition("attribute_not_exists", (Stored("fence"),))
-    else:
-        condition = _equal("fence", seen.fence) & _equal("beats", seen.beats)
-        condition = condition & Condition("=", (Stored("owner"), Given({"S": seen.owner})))
-    try:
-        await port.send(put_if(kind.only(), model_for(lease).item(lease), condition))
-    except Refused:
-        there = await read_lease(port, table)
-        return held if there is not None and there.owner == held.owner else None
-    return held
+class _Candidate:
+    """An apply that takes the lease: a `LeaseStore`."""
+
+    held: Held
+
+    def __init__(self, table: Table, by: str) -> None:
+        self._table, self._by = table, by
+
+    async def read(self, port: Port) -> Any:
+        return await read_lease(port, self._table)
+
+    def sign(self, stored: Any) -> object:
+        return (stored.fence, stored.beats) if stored.owner else None
+
+    async def try_take(self, port: Port, seen: Any) -> bool:
+        """After a lost answer the refused repetition is examined."""
+        kind = apply_lease_of(self._table)
+        self.held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
+        since = instant(int(port.now()))
+        lease = kind(fence=self.held.fence, owner=self.held.owner, by=self._by, since=since)
+        if seen is None:
+            condition = Condition("attribute_not_exists", (Stored("fence"),))
+        else:
+            condition = _is_held(Held(seen.owner, seen.fence)) & _equal("beats", seen.beats)
+        try:
+            await port.send(put_if(kind.only(), model_for(lease).item(lease), condition))
+        except Refused:
+            stored = await self.read(port)
+            return stored is not None and stored.owner == self.held.owner
+        return True
+
+    def refusal(self, stored: Any) -> ApplyRefused:
+        since = f" since {stored.since:%Y-%m-%d %H:%M:%S} UTC" if stored.since is not None else ""
+        doing = f"; it is at: {stored.doing}" if stored.doing else ""
+        return ApplyRefused(
+            f"{stored.by or 'another apply'} changes the table{since}{doing}",
+            reason="another apply",
+            table=self._table.name,
+            hint="Wait for its end. After a kill, the next one takes over by itself.",
+        )
 
 
 def _is_held(held: Held) -> Condition:
@@ -144,17 +150,6 @@ def _equal(name: str, number: int) -> Condition:
 
 def _change(name: str, value: Any) -> AttributeChange:
     return AttributeChange(name, value)
-
-
-def _another(table: Table, lease: Any) -> ApplyRefused:
-    since = f" since {lease.since:%Y-%m-%d %H:%M:%S} UTC" if lease.since is not None else ""
-    doing = f"; it is at: {lease.doing}" if lease.doing else ""
-    return ApplyRefused(
-        f"{lease.by or 'another apply'} changes the table{since}{doing}",
-        reason="another apply",
-        table=table.name,
-        hint="Wait for its end. After a kill, the next one takes over by itself.",
-    )
 
 
 async def _lost(port: Port, table: Table) -> ApplyRefused:

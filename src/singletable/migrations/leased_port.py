@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from singletable.flow import Operation, Port, WrappedPort
+from singletable.flow import Operation, Port, Tenure, WrappedPort
 from singletable.foundation import Table
 from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
 
@@ -26,10 +26,13 @@ class LeasedPort(WrappedPort):
         self._table, self._held = table, held
         self.doing = ""
         """The present work, for waiting applies."""
-        self.beats = 0
         self.looks = 0
         """Requests that only looked at the table, as while waiting for it."""
-        self._beaten_at = port.monotonic()
+        self._tenure = Tenure(renewed_at=port.monotonic())
+
+    @property
+    def beats(self) -> int:
+        return self._tenure.beats
 
     async def send(self, operation: Operation[T]) -> T:
         return (await self.send_all((operation,)))[0]
@@ -49,8 +52,9 @@ class LeasedPort(WrappedPort):
 
     async def beat(self, *, due_only: bool = True) -> None:
         """Show that this process lives. ApplyRefused if the lease was lost."""
-        if due_only and self.monotonic() - self._beaten_at < BEAT_SECONDS:
+        began = self.monotonic()
+        if due_only and not self._tenure.is_due(began, BEAT_SECONDS):
             return
-        self.beats += 1
+        self._tenure.beats += 1
         await beat(self._port, self._table, self._held, self.beats, self.doing)
-        self._beaten_at = self.monotonic()
+        self._tenure.note(began, True)

@@ -4,9 +4,10 @@
     Migrations(db, shop).fill(rate=rate)
 
 Each process has an attribute of the item, which it raises every two seconds while it sends requests: one write unit.
-The answer shows who else is there, and each takes an equal share of the bound. Nobody compares clocks: a process whose
-number did not change for ten seconds, by the monotonic clock of the one that looks, is dead, and its share is the
-others'. A process that did not raise its own number for eight seconds takes no more from its share.
+The answer shows who else is there, and each takes an equal share of the bound. A number is the sign of a lease
+(`flow.leases`): a process whose number did not change for ten seconds is dead, and its share is the others'. A process
+that did not raise its own number for eight seconds takes no more from its share. There is no fence, as a share has no
+owner after another: a process that is late begins anew, under another name.
 
 One that comes takes nothing until each of the others has raised its number once, and so has seen it: all shares
 together are never more than the bound.
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow import Consumed, Port, Rate
+from singletable.flow import Consumed, Observations, Port, Rate, Tenure
 from singletable.foundation import Model, Table, model_of, ready, shared_rates_of, update_if
 from singletable.operations import RAW, Item, Refused
 
@@ -58,8 +59,8 @@ class SharedRate(Rate):
     async def renew(self, port: Port) -> None:
         """Before a request: raise this process's number where that is due, and wait until it has a share."""
         while True:
-            age = port.monotonic() - self._beaten_at
-            if self.part and age < (HELD_SECONDS if self._is_beating else BEAT_SECONDS) and self._pid == os.getpid():
+            due = HELD_SECONDS if self._is_beating else BEAT_SECONDS
+            if self.part and not self._tenure.is_due(port.monotonic(), due) and self._pid == os.getpid():
                 return
             if not self._is_beating or self._pid != os.getpid():
                 self._is_beating = True
@@ -72,46 +73,41 @@ class SharedRate(Rate):
 
     def _forget(self) -> None:
         """As a process that comes: without a number, and without a share."""
-        self._pid, self._member, self._count = os.getpid(), "", 0
-        self._others: dict[str, tuple[str, float]] = {}
-        """The other processes: the number that each has, and when it was first seen."""
+        self._pid, self._member, self._tenure = os.getpid(), "", Tenure(renewed_at=float("-inf"))
+        self._others = Observations[str](LEASE_SECONDS)
+        """The numbers of the other processes."""
         self._unaware: dict[str, str] | None = None
         """The processes that may not have seen this one, with their numbers then; None before the first beat."""
-        self._beaten_at = float("-inf")
         self.part = 0.0
 
     async def _beat(self, port: Port) -> None:
         began = port.monotonic()
-        if self._pid != os.getpid() or began - self._beaten_at >= HELD_SECONDS:
-            others = self._others if self._pid == os.getpid() else {}
+        if self._pid != os.getpid():
+            self._forget()
+        elif self._tenure.is_due(began, HELD_SECONDS):
+            others = self._others
             self._forget()
             self._others = others
         self._member = self._member or f"{_MEMBER}{port.token()}"
-        self._count += 1
+        self._tenure.beats += 1
         await ready(port, self.table)
-        dead = {name: number for name, (number, since) in self._others.items() if began - since >= LEASE_SECONDS}
         try:
-            item = await self._raise_number(port, dead)
+            item = await self._raise_number(port, self._others.dead(began))
         except Refused:  # another process has removed it, or it lives
             item = await self._raise_number(port, {})
         numbers = {n: str(v.get("N")) for n, v in item.items() if n.startswith(_MEMBER) and n != self._member}
-        self._others = {name: self._seen(name, number, port.monotonic()) for name, number in numbers.items()}
+        self._others.note(numbers, port.monotonic())
         unaware = numbers if self._unaware is None else self._unaware
         self._unaware = {name: number for name, number in unaware.items() if numbers.get(name) == number}
-        self._beaten_at = began
+        self._tenure.note(began, True)
         self.part = 0.0 if self._unaware else 1.0 / (1 + len(numbers))
         self.settle("UpdateItem", Consumed(), Consumed(write_units=1.0))
-
-    def _seen(self, name: str, number: str, now: float) -> tuple[str, float]:
-        """The number of a process, and since when it is that."""
-        known = self._others.get(name)
-        return known if known is not None and known[0] == number else (number, now)
 
     async def _raise_number(self, port: Port, dead: dict[str, str]) -> Item:
         """Raise this process's number, and remove those of dead ones if they are as they were. The item after it."""
         definition, model = self.table.definition, self._model
         changes = [
-            AttributeChange(self._member, {"N": str(self._count)}),
+            AttributeChange(self._member, {"N": str(self._tenure.beats)}),
             AttributeChange(definition.type_attribute, {"S": model.type}),
             AttributeChange(definition.version_attribute, {"N": str(model.version)}),
             AttributeChange(model.by_name["name"].stored, {"S": self.name}),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from singletable.expressions import attr
-from singletable.flow import DYNAMODB_STREAMS, Port, instant
+from singletable.flow import DYNAMODB_STREAMS, Observations, Port, instant
 from singletable.foundation import flows
 from singletable.operations import GetShardIterator, Shard
 from singletable.streams import leases
@@ -41,7 +41,7 @@ class Search:
     owner: str
     greedy: bool
     """Takes every free shard, not only its share."""
-    observations: leases.LeaseObservations
+    observations: Observations[tuple[int, int, str]]
     began_at: float
     """Seconds of the monotonic clock."""
     looked_at: float = -math.inf
@@ -55,16 +55,8 @@ class Search:
     ) -> Search:
         began_at = port.monotonic()
         begun = await _register_consumer(port, consumer, options, stream)
-        return cls(
-            port,
-            consumer,
-            options,
-            begun,
-            port.token(),
-            greedy,
-            leases.LeaseObservations(options.lease_seconds),
-            began_at,
-        )
+        observations = Observations[tuple[int, int, str]](options.lease_seconds)
+        return cls(port, consumer, options, begun, port.token(), greedy, observations, began_at)
 
     def look_soon(self) -> None:
         """Look again at once: a shard has ended, and its children may be read."""
@@ -103,7 +95,8 @@ class Search:
         return label_of(self.begun.stream)
 
     def _is_free(self, lease: LeaseItem) -> bool:
-        return self.observations.is_free(lease, self.port.monotonic())
+        """Whether it has no owner, or a dead one."""
+        return not lease.owner or self.observations.is_dead(lease.shard, leases.sign_of(lease), self.port.monotonic())
 
     def _share(self, shards: int, known: Iterable[LeaseItem]) -> int:
         owners = {lease.owner for lease in known if lease.owner and not lease.is_over} | {self.owner}
@@ -125,7 +118,7 @@ class Search:
         if taken.fence > 1:
             query: Any = state.attempt.by_sequence(self.consumer.name, stream, shard.id)
             tries = await flows.read_all(self.port, query.consistent())
-        held = HeldShard(taken, began, self.begun.stream, tried={one.sequence: one.tries for one in tries})
+        held = HeldShard(taken, self.begun.stream, renewed_at=began, tried={one.sequence: one.tries for one in tries})
         if taken.is_latest and not taken.position:
             if taken.fence == 1:
                 held.latest_until = self.began_at + _FRESH_SECONDS

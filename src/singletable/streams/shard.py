@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from singletable.flow import ForkSafeLock
+from singletable.flow import ForkSafeLock, Tenure
 from singletable.operations import StreamRecord, encode
 from singletable.streams.state import LeaseItem
 
@@ -58,12 +58,10 @@ class Entry:
 
 
 @dataclass(eq=False)
-class HeldShard:
+class HeldShard(Tenure):
     """A shard under a lease of this worker's. All its times are of the monotonic clock, except `skip_before`."""
 
     lease: LeaseItem
-    renewed_at: float
-    """When this worker last began a write of the lease that succeeded."""
     stream: str
     """The stream's ARN."""
     iterator: str | None = None
@@ -71,7 +69,6 @@ class HeldShard:
     """Until then its first iterator may point to the end of the shard."""
     is_read_out: bool = False
     """Its last record was read; the shard is closed."""
-    is_lost: bool = False
     is_wanted: bool = False
     """Another worker asked for it: release it after this round."""
     read_at: float = 0.0
@@ -94,7 +91,6 @@ class HeldShard:
     """The last sequence number before which all is done."""
     read_to: str = ""
     """The last one that was read."""
-    beats: int = 0
     has_news: bool = False
     """A record of the application was done since the last checkpoint."""
     size: int = 0

@@ -110,11 +110,9 @@ class Worker:
         self._note(shard, renewed, began)
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
-        if lease is None:
-            shard.is_lost = True
-            return
-        shard.lease, shard.renewed_at = lease, began
-        shard.is_wanted = lease.wanted_by != ""
+        shard.note(began, lease is not None)
+        if lease is not None:
+            shard.lease, shard.is_wanted = lease, lease.wanted_by != ""
 
     # --- a round ------------------------------------------------------------------------------------------------------
     async def _round(self) -> bool:
@@ -153,7 +151,7 @@ class Worker:
 
     def _may_go_on(self, shard: HeldShard, entry: Entry) -> bool:
         """Whether a record may be handled. At a stop, those before one that was allowed are."""
-        late = self.port.monotonic() - shard.renewed_at >= self.options.lease_seconds
+        late = shard.is_due(self.port.monotonic(), self.options.lease_seconds)
         return not late and not shard.is_lost and shard.allows(entry.sequence, self.kernel.goes_on)
 
     # --- after it -----------------------------------------------------------------------------------------------------
@@ -237,7 +235,8 @@ class Worker:
                     self.kernel.note("its lease ends by itself", error)
 
     async def _release(self, shard: HeldShard) -> None:
-        """Write the position, and leave the shard to others."""
+        """Write the position, and leave the shard to others. A round that an error ended has not moved it up."""
+        shard.advance()
         position = shard.position if shard.has_news else None
         await leases.release(self.port, self.consumer.state, shard.lease, position)
         shard.is_lost = True
