@@ -96,7 +96,7 @@ BROKEN: list[tuple[str, bytes, type[Exception], str]] = [
     ("a.csv", b"id\tbody\n1\tok\n", InvalidRequest, "tabs"),
     ("a.csv", ",".join(f"c{n}" for n in range(40_000)).encode(), InvalidRequest, "has 40,000 columns; at most 10,000"),
     ("a.csv", ",".join(f"c{n}" for n in range(9_000)).encode(), InvalidRequest, "c8, c9 and 8,990 more"),
-    ("a.xlsx", b"PK", InvalidRequest, "its name says no format"),
+    ("a.xlsx", b"PK", InvalidRequest, "its name has no known format"),
 ]
 
 

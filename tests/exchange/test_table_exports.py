@@ -238,7 +238,7 @@ DAMAGES: Sequence[tuple[Callable[[Path], None], str]] = (
     (flip, "its MD5 differs"),
     (lose_file, "lacks 01693685827463-2d8752fd/data/.*which its manifest names"),
     (lose_line, "the summary says 51 items, the list of files 34"),
-    (change_list, "is not that of the .checksum"),
+    (change_list, "differs from its .checksum file"),
     (garble, "record 1: it is not a record"),
     (lead_out, "names files outside of it"),
 )

@@ -1,7 +1,7 @@
 """Rows of Parquet and Arrow files: a few at a time, so that memory is bounded however well a file is packed.
 
 A dictionary holds a value once for all of its rows: 4,000 rows of 50 MB are a file of 11 KB. So dictionaries are read
-as such, and written out for as many rows as fit. What is packed says how large it is, and is refused unread.
+as such, and written out for the rows that fit. Packed data names its size, and is refused unread.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from singletable.errors import Corrupt
 from singletable.exchange.foreign_text import MOST_ROW_BYTES
 
 PART_BYTES: Final = 32 << 20
-"""What is written out at once."""
+"""The bytes that are written out at once."""
 _PART_ROWS: Final = 4_000
 _MOST_UNPACKED, _MOST_RATIO = 256 << 20, 100
-"""A column of a row group, or a batch, that unpacks to more bytes, and to so many times its own, is refused."""
+"""The limits of a column of a row group, or of a batch: it is refused if its unpacked size exceeds both."""
 _MAGIC_BYTES: Final = 8
 """Before the stream that an Arrow file holds."""
 _UNMEASURED: Final = 1 << 20
-"""What a value counts whose type is not measured."""
+"""The assumed size of a value whose type is not measured."""
 Numbered = tuple[int, dict[str, Any] | None, int]
-"""A row's number, its values or None if they can't be read or are too large, and about how many bytes they have."""
+"""A row's number, its values or None if they can't be read or are too large, and their approximate number of bytes."""
 
 
 def opened_parquet(path: Path) -> pq.ParquetFile:
@@ -51,13 +51,13 @@ def _check(what: str, packed: int, size: int) -> None:
     if size > _MOST_UNPACKED and size > _MOST_RATIO * packed:
         raise Corrupt(
             f"{what} unpacks from {packed:,} bytes to {size:,}",
-            hint=f"No file of items packs more than {_MOST_RATIO} to 1. Write it anew, in smaller parts.",
+            hint=f"No file of items packs more than {_MOST_RATIO} to 1. Rewrite it, in smaller parts.",
         )
 
 
 def arrow_batches(name: str, source: Any, count: int) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow file, which are so many by its footer, as they were written. Corrupt if one unpacks to
-    many times its size, as it is unpacked whole; and where some are missing."""
+    """The batches of an Arrow file, `count` by its footer, in their order. Corrupt if one unpacks to many times its
+    size, as it is unpacked whole; or if some are missing."""
     source.seek(0)
     stream = source.read_buffer().slice(_MAGIC_BYTES)
     messages: Any = pa.ipc.MessageReader.open_stream(pa.BufferReader(stream))
@@ -78,7 +78,7 @@ def _unpacked(message: Any) -> int:
     said, body = message.metadata.to_pybytes(), message.body
 
     def part(table: int, number: int) -> int:
-        """Where a part of a table of the message is, as Flatbuffers place it; 0 for one that is missing."""
+        """The place of a part of a table of the message, by the rules of Flatbuffers; 0 for a missing one."""
         parts = table - unpack_from("<i", said, table)[0]
         place = 4 + 2 * number
         offset = unpack_from("<H", said, parts + place)[0] if place < unpack_from("<H", said, parts)[0] else 0

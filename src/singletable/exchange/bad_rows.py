@@ -27,7 +27,7 @@ class BadRow(Struct, frozen=True):
 
 
 class BadRowFile:
-    """Where bad rows are told, a line of JSON each. The file is made with the first of them."""
+    """The file of bad rows, a line of JSON each. The first bad row creates it."""
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.size = path, 0

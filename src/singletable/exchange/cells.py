@@ -1,6 +1,6 @@
 """Cells of a row from what a file holds: JSON values, texts of CSV, and the values that Arrow's columns give.
 
-A value becomes a cell only where nothing of it is lost: 1 is a decimal, 1.5 is no whole number, a time needs a zone.
+A value becomes a cell only without loss: 1 is a decimal, 1.5 is not a whole number, a time needs a zone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cell_of(value: Any, type: pa.DataType) -> Any:
 
 
 def cell_of_text(text: str | None, type: pa.DataType) -> Any:
-    """The cell of a text in a CSV file. BadCell where it is none of the type."""
+    """The cell of a text in a CSV file. Raises BadCell if it doesn't fit the type."""
     if text is None:
         return None
     type = value_type(type)

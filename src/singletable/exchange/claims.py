@@ -1,7 +1,7 @@
 """Claims: one process at a time writes an export into a folder.
 
 In a directory it is a lock, which the system takes from a process that dies. In a bucket it is a file that its owner
-writes anew every ten seconds: a lease (`flow.leases`) whose sign is the whole file, so that each write of it is on
+rewrites every ten seconds: a lease (`flow.leases`) whose sign is the whole file, so that each write of it is on
 condition of the one before. An owner that has lost it notices at its next beat, and writes no manifest.
 """
 
@@ -78,7 +78,7 @@ class LockClaim:
 
 
 class ClaimedFiles(Protocol):
-    """What a claim by beats needs: verbs of `Store`, and a write on condition."""
+    """The part of a store that a claim by beats needs: verbs of `Store`, and a write on condition."""
 
     @property
     def url(self) -> str: ...
@@ -86,8 +86,8 @@ class ClaimedFiles(Protocol):
     def read(self, path: str) -> bytes | None: ...
 
     def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
-        """Replace a file that has the content `before`, or is missing where that is None; False if it has not.
-        Of two that replace the same content at once, one is told False."""
+        """Replace a file that has the content `before`, or is missing if that is None; False for another content. If
+        two replace the same content concurrently, one gets False."""
         ...
 
     def delete(self, path: str) -> None: ...

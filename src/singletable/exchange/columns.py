@@ -53,7 +53,7 @@ class Unfit(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """How values of one declared type stand in a column."""
+    """The column for the values of a declared type."""
 
     type: pa.DataType
     load: Callable[[AttributeValue], Any]
@@ -62,7 +62,7 @@ class Column:
     """The attribute value of a cell, as `to_pylist` gives it; None if that is not an attribute, as an empty set."""
     is_json: bool = False
     choices: tuple[Any, ...] = ()
-    """Of a dictionary, all of its values."""
+    """The values of a dictionary."""
     may_lose: bool = False
     """Whether JSON is inside, which does not say everything: a cell is compared with what it gives back."""
 
@@ -158,7 +158,7 @@ def _utc(cell: datetime) -> datetime:
 
 
 def _free(value: AttributeValue) -> str:
-    """JSON as people write it. What it can't say exactly, as a set or bytes, is in `_rest` besides."""
+    """JSON as people write it. A value that it can't express exactly, as a set or bytes, is also in `_rest`."""
     return _plain_json.encode(_listed(from_attribute_value(value))).decode()
 
 
@@ -200,7 +200,7 @@ def _scalar(plan: Scalar) -> Column:
 
 
 def _choice(plan: Scalar) -> Column:
-    """An Enum or a Literal: its values as they are stored, texts as a dictionary."""
+    """An Enum or a Literal: its stored values, texts as a dictionary."""
     whole = all(isinstance(choice, int) for choice in plan.choices)
     inner = _inner(plan.tag)
 

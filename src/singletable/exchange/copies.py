@@ -44,16 +44,16 @@ class TableCopy:
         """Copy the table, or go on with a copy that was ended. The source is only read; programs may write to it.
 
         Attributes with `field(personal=True)` get masks, the same for the same value, also in keys and in guards of
-        unique values; `keep_personal` copies them as they are. With a `mask_key` of 16 bytes or more, two copies mask
-        alike. A whole copy with `keep_personal` puts every item as it was read; others leave behind what belongs to the
-        work of the source (leases, tasks, clients), and tell it in `left_out`.
+        unique values; `keep_personal` copies them unmasked. With a `mask_key` of 16 bytes or more, two copies mask
+        alike. A whole copy with `keep_personal` puts every raw item; others leave the items behind that belong to the
+        work of the source (leases, tasks, clients), and count them in `left_out`.
 
         `sample` scans a part of the table, as 0.01, which `seed` chooses; `follow_edges` takes along what that part
         refers to: an edge's two nodes and a node's edges, what `belongs_to=`, `mentions=`, copies and keys name,
-        documents whole, with their parents. Edges of which a node is missing are left out, and edge sets name what
-        is there.
+        documents whole, with their parents. Edges with a missing node are left out, and edge sets name the copied
+        edges.
 
-        It reads the source once, consistently: a read unit for each 4 KB; `follow_edges`, what it finds besides. It
+        It reads the source once, consistently: a read unit for each 4 KB; `follow_edges` reads the rest again. It
         writes each item once, 25 in a request, and its record after each page. InvalidRequest for a target that is the
         source, or that has items, unless `add` replaces those of equal keys. `dry_run` counts, and writes nothing.
         Throttled if a table refuses for minutes on end; called again, it goes on.

@@ -1,6 +1,6 @@
 """The records of a CSV file, one after the other: text in quotes is text, nothing is null.
 
-Python's `csv` can't tell `""` from nothing, and Arrow's reader ends at the first record of another length.
+Python's `csv` can't distinguish `""` from nothing, and Arrow's reader ends at the first record of another length.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from singletable.exchange.foreign_text import MOST_ROW_BYTES, TOO_LONG
 _FIELD: Final = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^,"]*))(,|$)')
 _OPEN: Final = re.compile(r'"[^"]*(?:""[^"]*)*$')
 MOST_LINES: Final = 1_000
-"""Of one record: more, and a quote is taken to be missing."""
+"""The most lines of a record: with more, a quote must be missing."""
 
 
 class BadRecord(ValueError):
-    """A record that is no CSV."""
+    """A record that is not CSV."""
 
 
 def records(lines: Iterator[bytes | None]) -> Iterator[list[str | None] | BadRecord]:

@@ -113,7 +113,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Of what its rows depend on: another one means that the class has changed."""
+        """The digest of the declarations that its rows depend on: it changes with the class."""
         made = self.model
         keys = [t.shown for captured in (made.key, *made.indexes.values()) for t in captured.templates]
         columns = [(c.name, c.field.stored, str(c.column.type)) for c in self.columns]
@@ -140,7 +140,7 @@ class Dataset:
 
     @cached_property
     def _decoder(self) -> PageDecoder | None:
-        """None if a part of a key is in no attribute, as in guards: their items take the slow way."""
+        """The decoder; None if a part of a key is not in an attribute, as in guards: their items take the slow way."""
         model, names = self.model, {c.field.name for c in self.columns}
         keys = (model.key, *model.indexes.values())
         if any(not {*t.names} <= names for captured in keys for t in captured.templates) or model.is_leaving:
@@ -198,7 +198,7 @@ class Dataset:
         return load_cell(column.column, stored)
 
     def _rest(self, row: Mapping[str, Any], item: Item) -> dict[str, Any] | None:
-        """What the row's columns don't give back: attributes by name, None for one that the item has not."""
+        """The values that the row's columns don't give back: attributes by name, None for one that the item lacks."""
         empty = (c.field.stored for c in self.columns if row[c.name] is None)
         unfit = {name: item[name] for name in empty if name in item}
         try:
@@ -240,7 +240,7 @@ def datasets_of(*tables: Table) -> tuple[Dataset, ...]:
 
 
 def fingerprint_of(datasets: Iterable[Dataset]) -> str:
-    """Of all that the datasets depend on."""
+    """The fingerprint of all declarations that the datasets depend on."""
     return sha256("".join(dataset.digest for dataset in datasets).encode()).hexdigest()[:16]
 
 
@@ -283,7 +283,7 @@ def _dataset(table: Table, model: Model[Any]) -> Dataset:
 
 
 def _column_name(f: Field) -> str:
-    """That of the attribute, but where it is the last column's."""
+    """The attribute's name, unless it is the last column's."""
     return f"attribute{REST}" if f.name == REST else f.name
 
 

@@ -1,4 +1,4 @@
-"""How the entity of a row is written, by the verbs of its class; each gives what became of it."""
+"""The write of a row's entity, by the verbs of its class; each returns the outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
 _MOST_NAME_BYTES: Final = 1 << 16
 Mode = Literal["create", "if_absent", "replace"]
 WRITTEN, PRESENT = "(written)", "(present)"
-"""What became of a row that is not bad."""
+"""The outcomes of a row that is not bad."""
 
 
 async def _create(port: Port, entity: Any) -> str:
@@ -67,7 +67,7 @@ WRITERS: Final[Mapping[Mode, Any]] = {"create": _create, "if_absent": _create_if
 
 
 def held_by(entity: Any) -> set[Any]:
-    """What no other row may be written beside: the item's key, and its unique values."""
+    """The values that forbid a concurrent write of another row: the item's key, and its unique values."""
     model = model_for(entity)
     values = {(model.type, unique.name, str(getattr(entity, unique.name))) for unique in model.uniques}
     return {(model.table.name, *model.place_of(entity)), *values}
@@ -98,7 +98,7 @@ def try_create(entity: Any, now: float) -> TryWrite | None:
 
 
 def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
-    """Why values that a class does not declare can't be stored beside those that it does; '' where they can."""
+    """The reason why a row's undeclared values can't be stored with its declared ones; '' if they can."""
     model = model_for(entity)
     definition = model.table.definition  # by the attribute of expiry the service deletes what no class has expire
     taken = {*definition.reserved, definition.ttl_attribute, *(field.stored for field in model.fields)}
@@ -115,7 +115,7 @@ def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
 
 
 async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
-    """Store values that its class does not declare beside an entity. One write. NotFound if it is gone."""
+    """Store undeclared values with an entity. One write. NotFound if it is gone."""
     model = model_for(entity)
     key, numbered = model.key_item(model.key_of(entity)), list(enumerate(rest.items()))
     names = {f"#{n}": name for n, (name, _) in numbered} | {"#key": model.key_attributes[0]}

@@ -1,7 +1,7 @@
 """The run of an export: a parallel scan, its items as rows of their datasets, in sections that are kept whole.
 
-A section ends after so many items or bytes: every file that is open is closed and kept, and `unfinished.json` is
-replaced, which says how far the scan has come and which files there are. A run that was killed goes on from there.
+A section ends after a number of items or bytes: every open file is closed and kept, and `unfinished.json` is replaced,
+which holds the progress of the scan and the list of files. A run that was killed goes on from there.
 Where sections end depends on the pages alone, so that the files are the same ones, byte for byte, that a run without a
 kill writes.
 """
@@ -60,24 +60,24 @@ _MASK_BYTES: Final = 32
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
 PAGE_ITEMS: int | None = None
-"""Of a page of a scan; None for as many as the service gives, up to 1 MB."""
+"""The items of a page of a scan; None for the service's own limit, 1 MB."""
 SECTION_ITEMS = 200_000
 SECTION_BYTES = 256 << 20
-"""Of pages as they came. What a run that goes on reads again is at most one section."""
+"""Raw bytes per section. A resumed run rereads at most one."""
 
 
 class Exported(Struct, frozen=True):
-    """How far an export has come; at its end, what it wrote."""
+    """The progress of an export; after the last round its result."""
 
     id: str
     items: int
     """Items read, in all runs of it."""
     unknown: int
-    """Of those, the ones that no class explains."""
+    """The items among them that no class explains."""
     bytes: int
-    """Of the files that are kept so far."""
+    """The bytes of the files that are kept so far."""
     manifest: Manifest | None = None
-    """None while it is under way."""
+    """The manifest; None while it is under way."""
     resumed: bool = False
     """It went on with what an earlier run had left."""
 
@@ -86,7 +86,7 @@ Progress = Callable[[Exported], object]
 
 
 class ExportOptions(Struct, frozen=True):
-    """How an export is made. InvalidRequest for what can't be."""
+    """The options of an export. Raises InvalidRequest for invalid ones."""
 
     format: Format = "parquet"
     keys: bool = False
@@ -94,12 +94,12 @@ class ExportOptions(Struct, frozen=True):
     segments: int | None = None
     anew: bool = False
     personal: bool = True
-    """Whether personal values are written as they are; else masks stand for them."""
+    """Whether personal values are written unmasked; else masks stand for them."""
     mask_key: bytes | None = None
 
     def __post_init__(self) -> None:
         if self.personal and self.mask_key is not None:
-            raise InvalidRequest("mask_key with personal values: nothing is masked then", hint="Say personal=False.")
+            raise InvalidRequest("mask_key with personal values: nothing is masked then", hint="Pass personal=False.")
         if self.format not in FORMATS:
             raise InvalidRequest(f"an export has no format {self.format!r}", hint=f"Say one of {', '.join(FORMATS)}.")
         check_segments(self.segments)
@@ -154,7 +154,7 @@ class ExportRun(ResumableRun[Unfinished, Exported]):
         self.datasets = tuple(dataset.with_keys() for dataset in declared) if options.keys else declared
         self.sorters = {table.name: Sorter(table, self.datasets) for table in tables}
         self.masks: dict[str, PageMask] = {}
-        """By table, where personal values are masked."""
+        """The masks by table, if personal values are masked."""
         self.count = options.segments or usual_segments(port)
         self.claim = store.claim()
         is_masked = not options.personal and any(map(has_personal, tables))
@@ -280,14 +280,14 @@ class ExportRun(ResumableRun[Unfinished, Exported]):
 
     @abstractmethod
     def _source(self) -> tuple[dict[str, Any], datetime]:
-        """Where the data came from, and up to when it is complete."""
+        """The source of the data, and the time up to which it is complete."""
 
 
 class ScanExport(ExportRun):
     """An export of tables that it scans."""
 
     pages: Sequence[Any] = ()
-    """Those that were fetched, and are not taken."""
+    """The pages that were fetched but not taken."""
 
     @property
     def is_over(self) -> bool:
@@ -333,13 +333,13 @@ class ScanExport(ExportRun):
 
 
 class FileExport(ExportRun):
-    """An export of what DynamoDB exported to S3. How many items there were says how far it has come."""
+    """An export of DynamoDB's own export to S3. The number of items is its progress."""
 
     def __init__(self, port: Port, exported: ExportedTable, store: Store, options: ExportOptions) -> None:
         super().__init__(port, [exported.table], store, replace(options, segments=1), exported.where)
         self.exported = exported
         self.page: list[Item] = []
-        """Those that were read, and are not taken."""
+        """The items that were read but not taken."""
 
     @property
     def is_over(self) -> bool:

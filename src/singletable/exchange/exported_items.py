@@ -1,7 +1,7 @@
 """A table's items from its exports to S3: a full one, and the incremental ones after it, as one table.
 
-An incremental export has an item once, as it was at the export's end. So of two records of an item the later write
-wins, and the base has the items that none of them names.
+An incremental export has an item once, in its last state. So the later write of two records of an item wins, and the
+base has the items that no record names.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class ExportedTable:
         """The moment that the items show."""
         found = (self.changes[-1] if self.changes else self.base).summary.complete_at
         if found is None:
-            raise Corrupt(f"{self.base.where} does not say of which time it is")
+            raise Corrupt(f"{self.base.where} lacks its time")
         return found
 
     @property
     def count(self) -> int:
-        """The records to read: as many items, or more where some were changed or deleted."""
+        """The number of records to read: that of the items, or more if some were changed or deleted."""
         return sum(each.summary.item_count for each in (self.base, *self.changes))
 
     def items(self) -> Iterator[Item]:
         """Every item, in the form that a scan gives it. Nothing is sent to DynamoDB.
 
-        A full export takes little memory, whatever its size; what was changed since is in memory all at once. Corrupt
-        where a file is damaged or missing; nothing that was read before may then be relied on.
+        A full export takes little memory, whatever its size; later changes are in memory all at once. Raises Corrupt if
+        a file is damaged or missing; nothing that was read before may then be relied on.
         """
         newest = self._newest()
         for file in self.base.data_files():
@@ -63,7 +63,7 @@ class ExportedTable:
                 yield item
 
     def _newest(self) -> dict[Place, Item | None]:
-        """The items that were written after the base, as they are at the end; None for a deleted one."""
+        """The items that were written after the base, in their last state; None for a deleted one."""
         written: dict[Place, int] = {}
         found: dict[Place, Item | None] = {}
         for export in self.changes:
@@ -103,12 +103,12 @@ def _in_order(exports: Sequence[TableExportFiles]) -> tuple[TableExportFiles, li
 
 
 def _following(base: TableExportFiles, changes: Sequence[TableExportFiles]) -> Iterator[TableExportFiles]:
-    """Those that end after the base, by their ends. One that ends before it says nothing that the base has not."""
+    """The exports that end after the base, by their ends. One that ends before it has no newer data."""
     reached = base.summary.export_time
     for export in sorted(changes, key=lambda export: str(export.summary.export_to_time or "")):
         begins, ends = export.summary.export_from_time, export.summary.export_to_time
         if begins is None or ends is None or reached is None:
-            raise Corrupt(f"{base.where} or {export.where} does not say of which time it is")
+            raise Corrupt(f"{base.where} or {export.where} lacks its time")
         if ends <= reached:
             continue
         if begins > reached:

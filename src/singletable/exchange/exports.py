@@ -43,13 +43,13 @@ class Exports:
         end the manifest is replaced at once; the files of the export before it stay until the next one. `keys` adds the
         keys of the table and of its indexes as columns. Killed, it goes on from its last section of 200,000 items,
         unless `anew`. `progress` is called after each round of pages. Programs may write meanwhile: an item that is
-        written after the export began is in it as it was or as it is.
+        written during the export appears in its old or new version.
 
         Where `personal` is false, masks stand for the values of attributes with `field(personal=True)`, as in a copy:
         the same for the same value, of the same type, in keys too. Guards and edge sets are left out then, and an item
         that no class can read is a row of `_unknown` without its raw form. With a `mask_key` of 16 bytes or more, two
         exports mask alike; without one the key is random. It stays in a file that only this user may read,
-        with how far the export has come, until the end.
+        with the progress of the export, until the end.
 
         `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and Unavailable
         where the place refuses or is full: nothing is left half-written; Throttled from a table that refuses for

@@ -37,12 +37,12 @@ class FastColumn(msgspec.Struct, frozen=True):
 
     field: Field
     name: str
-    """Of the wire struct's field."""
+    """The name of the wire struct's field."""
     wire: Any
     tag: str
     """The letter inside the value; empty where the value itself is read."""
     cells: Callable[[Values, Bad], Values]
-    """The values, as they are; of an attribute that is read from the key, without what the key has before them."""
+    """The values; for an attribute that is read from the key, without the key's text before them."""
     array: Callable[[Values, Bad], Any]
     """The column; adds to `Bad` the places of the values that it can't hold, or that would come back otherwise."""
 
@@ -216,7 +216,7 @@ def _one_by_one(values: Values, bad: Bad, type: pa.DataType, read: Callable[[Any
 
 
 def _each(values: Values, bad: Bad, read: Callable[[Any], Any]) -> Values:
-    """What is read of each value; None, and its place in `bad`, for one that can't be read."""
+    """Read each value; None, and its place in `bad`, for an unreadable one."""
     cells: Values = []
     for place, value in enumerate(values):
         try:

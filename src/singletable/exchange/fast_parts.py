@@ -103,7 +103,7 @@ def _struct_of(kind: type[Any], parts: Sequence[tuple[Field, Part]]) -> Any:
 
 
 def _reader(name: str, tag: str, may_be_absent: bool) -> Callable[[Values], Values]:
-    """What gives one part of each value."""
+    """A function that returns one part of each value."""
     of_each = attrgetter(f"{name}.{tag}")
 
     def contents(values: Values) -> Values:

@@ -34,7 +34,7 @@ def lines_of(name: str, file: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def json_bytes(line: bytes | None) -> int:
-    """About how many bytes the values of a line of JSON have in memory: each of them has 64 more."""
+    """The approximate bytes of a line of JSON in memory: each value has 64 more."""
     return 0 if line is None else len(line) + 64 * line.count(b",")
 
 

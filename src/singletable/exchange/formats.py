@@ -103,7 +103,7 @@ _WRITERS: Mapping[Format, Any] = {"parquet": _Parquet, "jsonl": _JsonLines, "csv
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Rows of which only so many are Python's objects at a time."""
+    """The rows in parts, so that few are Python objects at a time."""
     for start in range(0, batch.num_rows, _ROWS):
         yield batch.slice(start, _ROWS)
 

@@ -17,7 +17,7 @@ from singletable.errors import Corrupt
 MOST_BYTES: Final = 64 << 20
 """The size of a file that is read at once: a manifest of 300,000 files."""
 MOST_NAMES: Final = 10_000
-"""How many tables or datasets an export has, or columns a dataset."""
+"""The most tables or datasets of an export, or columns of a dataset."""
 
 _ID: Final = r"[0-9]{8}T[0-9]{6}Z-[0-9A-Za-z_]{6}"
 ExportId = Annotated[str, Meta(pattern=rf"\A{_ID}\Z")]
@@ -44,7 +44,7 @@ def check_path(path: str, where: str) -> str:
 
 
 def path_in(directory: Path, path: str) -> Path:
-    """Where a path is below a directory; "" is the directory. Corrupt for one that leads out of it, by links too."""
+    """A path below a directory; "" is the directory. Raises Corrupt for one that leads out of it, by links too."""
     if not path:
         return directory
     found = directory / check_path(path, str(directory))

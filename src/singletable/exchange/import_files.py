@@ -36,9 +36,9 @@ SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".json.gz": "dynamodb",
 }
 _HALF: Final = re.compile("[\ud800-\udfff]").search
-"""Of a text that was not UTF-8."""
+"""Finds the traces of a text that was not UTF-8."""
 _NAMED: Final = 10
-"""How many columns an error names."""
+"""The number of columns that an error names."""
 
 
 class Row(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Row(Struct, frozen=True):
     rest: Mapping[str, Any] = {}
     """Values that the class does not declare, where they are not refused."""
     size: int = 0
-    """About how many bytes it has in memory."""
+    """The approximate bytes in memory."""
 
 
 Rows = Iterator[Row]
@@ -64,7 +64,7 @@ def format_of(path: str) -> ImportFormat:
         if path.lower().endswith(suffix):
             return format
     raise InvalidRequest(
-        f"{path}: its name says no format", hint=f"Say format=, or name it with one of {', '.join(SUFFIXES)}."
+        f"{path}: its name has no known format", hint=f"Pass format=, or name it with one of {', '.join(SUFFIXES)}."
     )
 
 
@@ -76,8 +76,8 @@ def rows_of(
     skip: int,
     unknown: Unknown = "refuse",
 ) -> Iterator[Row]:
-    """The rows of a file after the first `skip`. InvalidRequest for columns that the class has not, where those are
-    refused; Corrupt for a file that is none of its format."""
+    """The rows of a file after the first `skip`. Raises InvalidRequest for columns that the class lacks, if they are
+    refused; Corrupt for a file of another format."""
     if format == "dynamodb":
         return islice(_dynamodb(path), skip, None)
     schema = UNKNOWN_SCHEMA if dataset is None else dataset.schema
@@ -102,7 +102,7 @@ def rows_of_columns(
 
 
 class _Cells:
-    """What makes the cells of rows, by their columns."""
+    """Makes the cells of rows, by their columns."""
 
     def __init__(
         self, path: Path, columns: Mapping[str, pa.DataType], ignored: frozenset[str], unknown: Unknown
@@ -114,7 +114,7 @@ class _Cells:
         if len(names) > MOST_NAMES:
             raise InvalidRequest(
                 f"{self.path.name} has {len(names):,} columns; at most {MOST_NAMES:,} are read",
-                hint="Leave out those that no class has.",
+                hint="Leave out the ones that no class has.",
             )
         if twice := sorted(name for name, count in Counter(names).items() if count > 1):
             raise InvalidRequest(
@@ -188,7 +188,7 @@ def _csv(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
 
 
 def _check_commas(path: Path, names: Sequence[str], read: _Cells) -> None:
-    """InvalidRequest for a header with other separators, as spreadsheets write them where the comma is a decimal's."""
+    """Raise InvalidRequest for a header with other separators, as spreadsheets write them if the comma is decimal."""
     for separator, called in ((";", "semicolons"), ("\t", "tabs")):
         if len(names) == 1 and separator in names[0] and names[0] not in read.columns:
             raise InvalidRequest(
@@ -257,7 +257,7 @@ def _undamaged(path: Path, lines: Iterator[bytes | None]) -> Iterator[bytes | No
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise Corrupt(f"{path.name} is no gzip, or cut short", hint="Copy it again.") from None
+        raise Corrupt(f"{path.name} is not gzip, or cut short", hint="Copy it again.") from None
 
 
 def _opened(source: Any, open: Callable[[Any], Any], name: str | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""What an import reads: parts, each the rows of one file or of one table, from a position on.
+"""The parts of an import, each the rows of one file or of one table, from a position on.
 
 a folder of an export       a part for each of its files: nodes and records first, edges last
 DynamoDB's export to S3     a part for each of its data files: items as they were
@@ -34,7 +34,7 @@ PAGE: Final = 500
 
 
 class Read(Struct, frozen=True):
-    """Rows of a part, and the position after them; None at its end."""
+    """Rows of a part, and the position after them; None after the last ones."""
 
     rows: Sequence[Row]
     position: Any
@@ -45,7 +45,7 @@ class ImportPart(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports of bad rows call it."""
+        """The name in reports of bad rows."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class ImportPart(Protocol):
 
     @property
     def identity(self) -> Sequence[Any]:
-        """What is another where its content is: a killed import goes on with the same content only."""
+        """Values that change with its content: a killed import goes on with the same content only."""
         ...
 
     def pages(self, position: Any) -> AsyncIterator[Read]:
@@ -153,7 +153,7 @@ class TableExportPart:
 
 
 def _pages(rows: Iterator[Row]) -> Iterator[Read]:
-    """Pages of so many rows, or fewer where they are large."""
+    """Pages of rows, fewer if they are large."""
     page: list[Row] = []
     size = 0
     for row in rows:
@@ -172,9 +172,9 @@ class ImportSource(Struct, frozen=True):
 
     parts: Sequence[ImportPart]
     manifest: Manifest | None = None
-    """Of an export; None for files of others."""
+    """The manifest of an export; None for other files."""
     is_exact: bool = False
-    """The items are put as they were: an export with keys, of classes as they are declared now."""
+    """The items are put unchanged: an export with keys, of classes with the same declarations."""
     left_out: Mapping[str, int] = {}
     """Rows that are not imported, by their dataset and the reason."""
 
@@ -195,7 +195,9 @@ def source_at(
             return _file(path, datasets, entity, format, ignored, unknown)
     store = store_at(place)
     if entity is not None or format is not None:
-        raise NotFound(f"there is no file {store.url}", hint="A class and a format are of one file, on this machine.")
+        raise NotFound(
+            f"file {store.url} does not exist", hint="A class and a format are for one file, on this machine."
+        )
     return _folder(store, datasets, ignored, unknown)
 
 
@@ -204,9 +206,7 @@ def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
     for dataset in datasets:
         if dataset.model.kind is entity:
             return dataset
-    raise InvalidRequest(
-        f"{entity.__name__} is a class of none of the tables", hint="Give its table: Imports(db, table)."
-    )
+    raise InvalidRequest(f"{entity.__name__} is not a class of the tables", hint="Give its table: Imports(db, table).")
 
 
 def _file(
@@ -220,7 +220,7 @@ def _file(
     format = format or format_of(path.name)
     if entity is None and format != "dynamodb":
         raise InvalidRequest(
-            f"{path.name} does not say of which class its rows are", hint="Give it: into=Order (--as Order)."
+            f"{path.name} does not name the class of its rows", hint="Give it: into=Order (--as Order)."
         )
     dataset = None if entity is None else dataset_of(datasets, entity)
     with open(path, "rb") as file:
@@ -233,7 +233,7 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], u
         if store.read(SUMMARY) is not None:
             return _table_export(open_table_export(store.url), {each.table.name: each.table for each in datasets})
         raise NotFound(
-            f"there is no export in {store.url}: {MANIFEST} is missing",
+            f"{store.url} has no export: {MANIFEST} is missing",
             hint="Name the folder of an export, or one file and its class: into=Order (--as Order).",
         )
     manifest = read_manifest(store)

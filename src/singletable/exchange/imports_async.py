@@ -50,19 +50,19 @@ class AsyncImports:
         `mode="replace"` `put`, `upsert` and `relink`; so index keys, guards and edge sets are right. A row that is
         none, or can't be written, is counted, and told with its number and the reason in the file `bad_rows`, a line of
         JSON each; the others are imported. `mode="create"` takes an item that is there and differs as a bad row,
-        `"if_absent"` leaves it. `stop_at` ends the import at so many bad rows.
+        `"if_absent"` leaves it. `stop_at` ends the import after that many bad rows.
 
         An export with keys, of classes that are declared as they were, is put item by item, so that the table is the
         same, byte for byte: into an empty table, or with `mode="replace"`. So is a full export of DynamoDB's. One
-        without keys makes guards and edge sets anew, and leaves out what the library keeps for itself.
+        without keys makes guards and edge sets again, and leaves out the library's own items.
 
-        A write for each row, two requests where it is there; a transaction for unique values and edges; and the record
-        of how far it has come for each 500 rows. Killed, it goes on with the same files, and doubles nothing.
+        A write for each row, two requests if its item exists; a transaction for unique values and edges; and the record
+        of the progress for each 500 rows. Killed, it goes on with the same files, and doubles nothing.
         `dry_run` reads and checks every row, and sends nothing. Format `dynamodb` is of lines `{"Item": ...}`.
 
         `unknown` says what becomes of columns that the class has not and that are not in `ignore`: `"refuse"`, before
         the first row, or in JSON Lines the row; `"report"`, they are left out and counted by name; `"keep"`, they are
-        stored with the item as they are, by a write more for each such row.
+        stored with the item unchanged, by one more write for each such row.
 
         InvalidRequest for columns that the class has not, where they are refused; NotFound if nothing is there;
         Throttled from a table that refuses for minutes on end.
@@ -87,7 +87,7 @@ class AsyncImports:
         progress: Progress | None = None,
     ) -> Imported:
         """Import the items of another table, of any layout, into a class: attributes by the names under which they are
-        stored, or which they have in Python; keys are made anew. A consistent scan; otherwise as `run`, with its
+        stored, or which they have in Python; keys are made again. A consistent scan; otherwise as `run`, with its
         errors: InvalidRequest, NotFound, Throttled."""
         dataset = dataset_of(datasets_of(*self.tables), into)
         found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset, source.target.place)])

@@ -1,4 +1,4 @@
-"""What datasets are, column by column, and where runs keep what they know: for reports, and for tools."""
+"""Datasets, column by column, and the places of the runs' private state: for reports, and for tools."""
 
 from singletable.exchange.column_types import schema_of
 from singletable.exchange.columns import value_type

@@ -49,34 +49,34 @@ class DatasetFiles(Struct, frozen=True):
     description: str
     columns: Several[ColumnFacts]
     digest: str
-    """Of the class's declaration, as it was."""
+    """The digest of the class's declaration at the time."""
     files: tuple[DataFile, ...] = ()
     is_system: bool = False
 
     @property
     def rows(self) -> int:
-        """Of all files together."""
+        """The rows of all files together."""
         return sum(file.rows for file in self.files)
 
     @property
     def bytes(self) -> int:
-        """Of all files together."""
+        """The bytes of all files together."""
         return sum(file.bytes for file in self.files)
 
 
 class Manifest(Struct, frozen=True):
-    """What an export holds."""
+    """The content of an export."""
 
     id: ExportId
     tables: Several[str]
     format: Format
     source: dict[str, Any]
-    """Where the data came from: `{"kind": "scan", ...}`."""
+    """The source of the data: `{"kind": "scan", ...}`."""
     complete_at: datetime
     """Every write that was done before this time is in the data, or has been overwritten by one that is."""
     written_at: datetime
     fingerprint: str
-    """Of all declarations, as they were."""
+    """The fingerprint of all declarations at the time."""
     datasets: Several[DatasetFiles]
     keys: bool = False
     """Whether the keys of the table and of its indexes are columns."""
@@ -88,7 +88,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
-        """Of all datasets together."""
+        """The rows of all datasets together."""
         return sum(dataset.rows for dataset in self.datasets)
 
     @property
@@ -105,7 +105,7 @@ class Manifest(Struct, frozen=True):
         raise NotFound(f"the export has no dataset {name!r}", hint=f"It has: {known}.")
 
     def changed(self, datasets: Iterable[Dataset]) -> tuple[str, ...]:
-        """The classes that are declared otherwise than when the export was made, those that are new among them."""
+        """The classes whose declarations differ from those of the export, including new classes."""
         now = tuple(datasets)
         if fingerprint_of(now) == self.fingerprint:
             return ()
@@ -146,7 +146,7 @@ def read_manifest(store: Store) -> Manifest:
     found = find_manifest(store)
     if found is None:
         raise NotFound(
-            f"there is no export in {store.url}: {MANIFEST} is missing",
+            f"{store.url} has no export: {MANIFEST} is missing",
             hint="Make one: singletable export MODULE --to DIR. One that was ended goes on with the same command.",
         )
     return found

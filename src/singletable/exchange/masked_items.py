@@ -1,7 +1,7 @@
-"""Items with masks in the place of personal values: in attributes, in keys and index keys, in guards.
+"""Items with masks instead of personal values: in attributes, in keys and index keys, in guards.
 
-An item is read as its class declares it, and what its personal attributes make is written anew. What its class doesn't
-declare stays. An item that can't be read so is not masked, and so not copied.
+An item is read as its class declares it, and all that its personal attributes make is rewritten. Undeclared attributes
+stay. An item that can't be read so is not masked, and so not copied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from singletable.foundation import (
 from singletable.operations import Item, PutItem, encode, read_item
 
 _KEPT_ROLES = ("expires", "version")
-"""What the library counts and ends items by names nobody."""
+"""The roles of attributes by which the library counts and expires items: they name nobody."""
 
 
 class ItemMask:
@@ -42,7 +42,7 @@ class ItemMask:
         return found
 
     def item(self, item: Item) -> Item | None:
-        """An item with masks; None for one that can't be read, of which nobody knows what in it is personal."""
+        """An item with masks; None for one that can't be read, whose personal values are unknown."""
         model = self.table.model_here(type_in(self.table, item))
         if model is None:
             return None if has_personal(self.table) else item
@@ -96,7 +96,7 @@ def has_personal(table: Table) -> bool:
 
 
 def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:
-    """The guards of an item's unique values, as a write of it puts them. What has expired has none."""
+    """The guards of an item's unique values, as a write of it puts them. An expired item has none."""
     model = table.model_here(type_in(table, item))
     if model is None or not model.uniques:
         return

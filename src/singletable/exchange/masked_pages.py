@@ -1,6 +1,6 @@
 """Pages of an export in which masks stand for personal values.
 
-Guards are left out, and so are edge sets: an import makes them anew; and what migrations keep of their own work. Of an
+Guards are left out, and so are edge sets: an import makes them again; and the items of migrations' own work. Of an
 item that no class explains, or that its class can't read, nobody knows what in it is personal: its row says that it is
 there, and no more.
 """
@@ -30,7 +30,7 @@ class PageMask:
         self._table, self._items = table, ItemMask(table, mask)
 
     def page(self, items: Sequence[msgspec.Raw]) -> tuple[list[msgspec.Raw], list[dict[str, Any]]]:
-        """The items with masks, and the rows of `_unknown` for those that have none."""
+        """The items with masks, and the rows of `_unknown` for the ones without."""
         made: list[msgspec.Raw] = []
         unknown: list[dict[str, Any]] = []
         for raw in items:

@@ -1,11 +1,11 @@
-"""Masks: values in the place of personal ones, of the same type and, as far as possible, of the same shape.
+"""Masks: values instead of personal ones, of the same type and, if possible, of the same shape.
 
     Mask(b"a secret").text("Ada Lovelace")     # "Qpd Xkwtezbn"
     Mask(b"a secret").text("+44 20 7946 0958") # "+71 03 5518 2240"
 
 The same value always has the same mask under one key, wherever it stands, so that references still meet. Different
 values have different masks: a short text is permuted among those of its shape; a long one has a keyed hash of 128 bits
-or more. What has few values of its shape, as a digit, can be guessed: a mask hides, it does not make anonymous.
+or more. A value with few others of its shape, as a digit, can be guessed: a mask hides, it does not make anonymous.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from singletable.values import (
 )
 
 _MOST_PERMUTED: Final = 1 << 128
-"""From so many texts of a shape on, two hashes don't meet."""
+"""The number of texts of a shape from which two hashes don't meet."""
 _MOST_STEPS: Final = 100
 """Permutations of one text until it is in normal form."""
 _ROUNDS: Final = 8
@@ -82,13 +82,13 @@ class Mask:
         return masked + _NO_HOST if name and at and "." in host and "@" not in host else masked
 
     def whole(self, value: int) -> int:
-        """A number of as many digits, with its sign."""
+        """A number with the same number of digits, with its sign."""
         digits = str(abs(value))
         masked = int("".join(self._permuted(digits, _digits_of(digits, is_decimal=False))))
         return -masked if value < 0 else masked
 
     def decimal(self, value: Decimal) -> Decimal:
-        """A number of as many significant digits, with its sign and its exponent."""
+        """A number with the same number of significant digits, with its sign and its exponent."""
         if not value.is_finite() or not value:
             return value
         sign, digits, exponent = normalized(value).as_tuple()
@@ -141,7 +141,7 @@ class Mask:
 
     # --- permutations -------------------------------------------------------------------------------------------------
     def _in_form(self, value: str, alphabets: Sequence[str]) -> str:
-        """What a text is permuted to, in Unicode's normal form C where the text is: as an identifier has to be."""
+        """The permutation of a text, in Unicode's normal form C if the text is: as an identifier has to be."""
         masked = "".join(self._permuted(value, alphabets))
         if is_normalized("NFC", masked) or not is_normalized("NFC", value):
             return masked
@@ -193,7 +193,7 @@ class Mask:
 
 
 def masked(mask: Mask, plan: Plan, value: Any) -> Any:
-    """A value of a declared type, with masks in the place of all that it holds. None stays None."""
+    """A value of a declared type, with masks for all that it holds. None stays None."""
     if value is None:
         return None
     if isinstance(plan, Scalar):
@@ -215,7 +215,7 @@ def masked(mask: Mask, plan: Plan, value: Any) -> Any:
 
 
 def _free(mask: Mask, value: Any) -> Any:
-    """Of free form: the names of its parts stay, as programs look for them."""
+    """The mask of a value of free form: the names of its parts stay, as programs look for them."""
     if isinstance(value, dict):
         if list(cast("dict[str, Any]", value)) == [_CONTENT]:
             return value
@@ -257,8 +257,8 @@ def _no_mask(value: Any) -> InvalidRequest:
 
 
 def _masked_json(mask: Mask, text: str) -> str | None:
-    """An object or list that a text is as JSON, with masks; None for other texts, and for those that are nested too
-    deep, or hold too long a number, for Python."""
+    """The object or list in a JSON text, with masks; None for other texts, and for ones that are nested too deep, or
+    hold too long a number, for Python."""
     try:
         return msgspec.json.encode(_free(mask, msgspec.json.decode(text))).decode()
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -291,7 +291,7 @@ def _digits_of(digits: str, *, is_decimal: bool) -> list[str]:
 
 
 def _count_of(alphabets: Sequence[str]) -> int:
-    """How many texts there are of these alphabets, or so many that it doesn't matter."""
+    """The number of texts of these alphabets, up to a limit above which it doesn't matter."""
     count = 1
     for alphabet in alphabets:
         count *= len(alphabet)
@@ -317,7 +317,7 @@ def _text_of(number: int, alphabets: Sequence[str]) -> list[str]:
 
 @cache
 def _alphabet(character: str) -> str:
-    """The characters that one may become: those of its kind, which take as many bytes."""
+    """The characters that one may become: others of its kind that take the same bytes."""
     if character.isascii():
         for first, last in (("a", "z"), ("A", "Z"), ("0", "9")):
             if first <= character <= last:

@@ -18,7 +18,7 @@ from singletable.exchange.gate import check_path, check_size
 from singletable.exchange.store_faults import denied, failed, faults, gone_on_failure, missing
 
 _PART_BYTES: Final = 16 << 20
-"""Of an upload in parts."""
+"""The size of a part of an upload."""
 
 
 class ObjectStore:

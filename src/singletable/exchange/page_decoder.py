@@ -115,7 +115,7 @@ class _KeyCheck:
     ) -> None:
         self.attribute = key.attribute
         self.is_own = column is None
-        """Whether it is not an attribute of the class besides."""
+        """Whether it is not also an attribute of the class."""
         self.name = f"k{number}" if column is None else column.name
         by_name = {c.field.name: c for c in columns}
         pieces, self._end = key.template.pieces
@@ -125,7 +125,7 @@ class _KeyCheck:
         self.optional = [by_name[name] for name in key.optional]
 
     def check(self, wires: list[Any], cells: dict[str, Values], bad: Bad) -> Values:
-        """The stored texts; adds to `bad` the places of those that are others than the attributes make."""
+        """The stored texts; adds the places of texts that differ from the attributes to `bad`."""
         name = self.name
         if self.optional:
             stored = [None if (k := getattr(w, name)) is None else k.S for w in wires]

@@ -44,7 +44,7 @@ class Parts:
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._buffered = 0
         self.items = 0
-        """Of this section."""
+        """Items in the current section."""
         self.taken = 0
         """Bytes of pages of this section, as the caller counts them."""
 

@@ -1,4 +1,4 @@
-"""What is personal where items are rows: attributes that say so, the ends of edges, edge sets, guards."""
+"""The personal columns of rows: declared attributes, the ends of edges, edge sets, guards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from singletable.foundation import GUARD_TYPE, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
 _GUARD_COLUMNS = frozenset({"type", "attribute"})
-"""Those of a guard that name nobody."""
+"""The columns of a guard that name nobody."""
 
 
 def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles]) -> Mapping[str, frozenset[str]]:

@@ -1,4 +1,4 @@
-"""What only the user who runs an export or a copy may read: the key of masks, and the keys of items that masks hide.
+"""Files that only the user of an export or a copy may read: the key of masks, and the keys of items that masks hide.
 
 It lies in this user's state directory, `~/.local/state/singletable/unfinished` by the rules of XDG, and goes at the
 end. Neither the files that are exported nor the table that is copied into hold any of it.
@@ -16,7 +16,7 @@ from singletable.exchange.store_faults import faults, gone_on_failure
 
 
 def state_home(environ: Mapping[str, str]) -> Path:
-    """Where programs of this user keep what they go on with."""
+    """The directory in which programs of this user keep the state of runs."""
     home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
     return Path(home) / "singletable"
 

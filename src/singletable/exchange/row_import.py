@@ -1,6 +1,6 @@
 """Import: rows into items of their classes, by the library's own writes; an export with keys as it was, item by item.
 
-A page of rows is read as its classes declare, written, and written down: the target holds how far the import has come.
+A page of rows is read as its classes declare, and written; then the target gets the progress of the import.
 A row whose item is there already, just as the row says, was written by an earlier run: it is counted, not doubled.
 """
 
@@ -57,11 +57,11 @@ from singletable.operations import Item
 
 EXAMPLES: Final = 20
 _FATAL: Final = (Unavailable, Denied, OutcomeUnknown, NotConfigured, NotSupported)
-"""Errors that are none of a row."""
+"""Errors that are not a row's."""
 
 
 class Imported(Struct, frozen=True):
-    """What an import has done so far, in this run and in those that it went on from."""
+    """The work of an import so far, in this run and in the runs that it continues."""
 
     read: int = 0
     written: int = 0
@@ -72,15 +72,15 @@ class Imported(Struct, frozen=True):
     bad_rows: tuple[BadRow, ...] = ()
     """The first twenty."""
     unknown: dict[str, int] = {}
-    """Values that the class does not declare, by column: left out, or with `unknown="keep"` stored as they are."""
+    """Values that the class does not declare, by column: left out, or with `unknown="keep"` stored unchanged."""
     left_out: dict[str, int] = {}
     """Rows of an export that are not imported, by dataset and reason."""
     is_stopped: bool = False
-    """There were as many bad rows as `stop_at` allows."""
+    """True if the bad rows have reached `stop_at`."""
 
 
 class ImportOptions(Struct, frozen=True):
-    """How rows are written. InvalidRequest for what can't be."""
+    """The options of an import. Raises InvalidRequest for invalid ones."""
 
     mode: Mode = "create"
     stop_at: int | None = None
@@ -93,13 +93,13 @@ class ImportOptions(Struct, frozen=True):
 
 
 class ImportState(Struct, frozen=True):
-    """How far an import has come."""
+    """The progress of an import."""
 
     part: int = 0
     position: Any = None
     imported: Imported = Imported()
     bad_bytes: int = 0
-    """Of the file of bad rows, when this was written: what follows is told again."""
+    """The size of the file of bad rows, when this was written: later lines are written again."""
 
 
 Progress = Callable[[Imported], object]
@@ -165,7 +165,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         self.state = ImportState(number, page.position, imported, self.bad_file.size)
 
     async def end(self) -> None:
-        """Forget how far it has come, unless it was stopped: then it goes on there."""
+        """Delete the progress, unless the import was stopped: then it goes on there."""
         if not self.state.imported.is_stopped:
             await super().end()
 
@@ -218,7 +218,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         return outcomes
 
     async def _write(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
-        """By the rules of each class. Rows of one key or unique value one after the other, others side by side."""
+        """Write by the rules of each class. Rows of one key or unique value go one by one, others concurrently."""
         outcomes = [""] * len(rows)
         rests = {n: row.rest for n, row in enumerate(rows) if row.rest and self.options.unknown == "keep"}
         waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
@@ -264,12 +264,12 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         return done
 
     def _is_plain(self, entity: Any) -> bool:
-        """Whether its `create` is one request, which is sent beside others without a thread for each."""
+        """True if its `create` is one request, which is sent with others, without a thread for each."""
         model = model_for(entity)
         return not (self.options.mode == "replace" or isinstance(entity, Edge) or model.uniques or model.key.was)
 
     async def _created(self, entities: Sequence[Any]) -> list[bool]:
-        """Which of them are new, and created by now. What is refused is looked at by itself."""
+        """Create entities; returns True for each new one. Refused items are retried one by one."""
         tries: dict[int, Any] = {}
         for at, entity in enumerate(entities):
             if (made := try_create(entity, self.port.now())) is not None:
@@ -279,8 +279,8 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         return [at in new for at in range(len(entities))]
 
     async def _one(self, entity: Any, was_tried: bool, rest: Mapping[str, Any] | None) -> str:
-        """What became of one entity; most of those that were tried are there. An error that is none of its own ends the
-        import. What its class does not declare is stored by a second write."""
+        """The outcome of one entity; most of the tried ones exist. An error that is not its own ends the import.
+        Undeclared values are stored by a second write."""
         try:
             if was_tried and await patiently(self.port, partial(is_there, self.port, entity)):
                 return PRESENT

@@ -15,9 +15,9 @@ from singletable.graph import Edge
 from singletable.operations import Item, encode, read_item
 
 BLANK: Final = "(blank)"
-"""Of a row without cells, which is not bad."""
+"""The reason of a row without cells, which is not bad."""
 _UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
-"""What a class raises for values of other types, or of too many levels."""
+"""The errors of a class for values of other types, or of too many levels."""
 
 
 def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
@@ -96,5 +96,5 @@ def item_of(dataset: Dataset | None, row: Row) -> Any:
 
 
 def _said(error: Exception) -> str:
-    """What happened, without a value: Python's own messages quote what they can't read."""
+    """The text of an error, without a value: Python's own messages quote the unreadable value."""
     return str(error) if isinstance(error, RecursionError) else type(error).__name__

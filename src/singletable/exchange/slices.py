@@ -6,8 +6,8 @@
     parent     the item that is known by the partition key of one of its keys: an order line's customer
     document   all of it, with its parent and the documents that it shares contents with
 
-So a slice hangs together: what an item of it names is in it, if the source has it. What names an item is not looked
-for, but for a node's edges: an order takes its customer along, a customer not its orders.
+So a slice is complete: it has the items that its items name, if the source has them. Items that name an item are not
+searched, except a node's edges: an order takes its customer along, a customer not its orders.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Slices:
     async def _read(
         self, partitions: Iterable[Partition], keys: Iterable[Place], found: dict[Place, Item], read: set[Partition]
     ) -> list[Item]:
-        """What is not found yet."""
+        """The items that were not found before."""
         new: dict[Place, Item] = {}
         asked = [each for each in dict.fromkeys(partitions) if each not in read]
         read.update(asked)
@@ -130,7 +130,7 @@ class Slices:
 
 
 def _values_in(entity: Any, reference: Reference) -> Iterator[Mapping[str, Any]]:
-    """What a reference says of its subject: for one that holds several, of each."""
+    """The subject's values in a reference; one that holds several has each."""
     if len(reference.names) > 1:
         values = {other: getattr(entity, name) for name, other in reference.names.items()}
         if not any(value is None for value in values.values()):

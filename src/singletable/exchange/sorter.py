@@ -49,7 +49,7 @@ class Sorter:
         return [(name, batch) for name, batch in groups if batch.num_rows]
 
     def _whole(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]] | None:
-        """The rows where the page is of the class that the page before was of: none of them is asked for its type."""
+        """The rows of a page of the same class as the last page, found without reading each item's type."""
         if self._only is None:
             return None
         decoded = self._only.decode_whole(items)

@@ -1,4 +1,4 @@
-"""What is raised where a place of exports refuses, is full, or lacks a file."""
+"""The errors for a store of exports that refuses, is full, or lacks a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def denied(url: str, verb: str) -> Denied:
 
 
 def failed(url: str, verb: str, why: str) -> Unavailable:
-    hint = "What the manifest names is as it was. The same command goes on, once the place works."
+    hint = "The files of the manifest are unchanged. The same command goes on, once the place works."
     return Unavailable(f"{url} could not {verb}: {why}", hint=hint, operation=f"export {verb}")
 
 

@@ -1,4 +1,4 @@
-"""Where exports lie: a directory, or a bucket of S3 through obstore.
+"""The stores of exports: a directory, or a bucket of S3 through obstore.
 
 store_at("exports")                     # a directory, made at the first write
 store_at("s3://reports/shop")           # region, endpoint and credentials from the environment
@@ -38,8 +38,8 @@ class Store(Protocol):
         ...
 
     def claim(self) -> Claim:
-        """What keeps other exports out of the folder: a `BeatClaim`, for which it has `write_if` as well, or
-        what the place has for it."""
+        """The claim that keeps other exports out of the folder: a `BeatClaim`, which needs `write_if`, or the store's
+        own kind."""
         ...
 
     def draft(self, path: str) -> Path:
@@ -73,7 +73,7 @@ class Store(Protocol):
 
 
 def store_at(to: str | os.PathLike[str] | Store) -> Store:
-    """The store of a directory or of an `s3://bucket/prefix`; a store is returned as it is. InvalidRequest for any
+    """The store of a directory or of an `s3://bucket/prefix`; a store is returned unchanged. InvalidRequest for any
     other scheme. Sends nothing."""
     if not isinstance(to, (str, os.PathLike)):
         return to
@@ -89,6 +89,6 @@ def store_at(to: str | os.PathLike[str] | Store) -> Store:
 
 @contextmanager
 def writing_to(store: Store) -> Generator[None, None, None]:
-    """What is raised where a draft for the store can't be written."""
+    """Raise the store's error if a draft for it can't be written."""
     with faults(store.url, "write"):
         yield

@@ -1,10 +1,10 @@
 """Copy: the items of a table, or a slice of them, into a table of the same declaration elsewhere.
 
-    whole           each page is put as it was read
-    a slice         each page of the sample with what it needs (`slices`), guards made anew, edge sets mended at the end
+    whole           each page is put unchanged
+    a slice         each page of the sample with what it needs (`slices`), guards made again, edge sets mended last
     masked          personal values have masks (`masked_items`), and so have the keys and guards that they stand in
 
-After each page the target holds how far the copy has come; with masks, a file of this user does (`private_state`), and
+After each page the target holds the progress of the copy; with masks, a file of this user does (`private_state`), and
 the target its name. Puts are repeatable, so a killed copy goes on there.
 Programs that write to the source meanwhile are seen or not: a copy is of no one moment.
 """
@@ -65,7 +65,7 @@ OWN = "it belongs to the work of the source: leases, tasks, clients"
 
 
 class Copied(Struct, frozen=True):
-    """What a copy has done so far, in this run and in those that it went on from."""
+    """The work of a copy so far, in this run and in the runs that it continues."""
 
     read: int = 0
     """Items of the source that were scanned."""
@@ -74,16 +74,16 @@ class Copied(Struct, frozen=True):
     mended: int = 0
     """Items of a slice that were brought in step with the rest of it: edge sets, edges without a node."""
     left_out: dict[str, int] = {}
-    """How many items stay behind, by type and reason."""
+    """The number of items left behind, by type and reason."""
 
 
 class CopyOptions(Struct, frozen=True):
-    """What is copied, and how. InvalidRequest for what can't be."""
+    """The options of a copy. Raises InvalidRequest for invalid ones."""
 
     sample: float | None = None
     """The part of the table that is scanned, above 0 and below 1; None for all of it."""
     seed: int = 0
-    """Which part that is."""
+    """Selects the part."""
     follow_edges: bool = False
     keep_personal: bool = False
     mask_key: bytes | None = None
@@ -102,7 +102,7 @@ class CopyOptions(Struct, frozen=True):
 
 
 class CopyState(Struct, frozen=True, rename={"segments": "lanes"}):
-    """How far a copy has come."""
+    """The progress of a copy."""
 
     segments: tuple[ScanSegment, ...]
     copied: Copied = Copied()
@@ -189,7 +189,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         self.state = CopyState(advanced(self.state.segments, pages), copied)
 
     async def end(self) -> None:
-        """Bring what a layer makes of several items in step with what is there, and forget how far it had come."""
+        """Repair the attributes that a layer makes of several items, and delete the progress."""
         if not (self.options.dry_run or self.is_as_read) and self.table.checks() is not None:
             await self._mend()
         await super().end()
@@ -208,7 +208,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 
     # --- items --------------------------------------------------------------------------------------------------------
     def _wanted(self, items: Sequence[Item], left_out: Counter[str]) -> Iterator[Item]:
-        """Those that are copied, as they were read."""
+        """The items to copy, unchanged."""
         for item in items:
             type_name = type_in(self.table, item)
             if type_name in MIGRATION_TYPES:
@@ -222,7 +222,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
                 left_out[f"{type_name or '(no type)'}: {why}"] += 1
 
     def _why_not(self, type_name: str) -> str | None:
-        """Why items of a type stay behind, if they do; "" for guards, which are made anew with their owners."""
+        """The reason why items of a type stay behind, if any; "" for guards, which are made again with their owners."""
         if type_name == GUARD_TYPE:
             return ""
         model = self.table.model_here(type_name)
@@ -231,7 +231,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         return OWN if model.is_system and type_name.startswith("_") else None
 
     def _made(self, items: Sequence[Item], left_out: Counter[str]) -> list[Item]:
-        """The items as they are put, each once, with the guards of their unique values."""
+        """The items to put, each once, with the guards of their unique values."""
         if self.is_as_read:
             return list(items)
         made: dict[tuple[str, str], Item] = {}
@@ -293,8 +293,8 @@ async def _prepare(port: Port, table: Table) -> None:
 
 
 async def has_items(port: Port, table: Table) -> bool:
-    """Whether any lies in a table but those that migrations keep, which may come first. A request, one for each page of
-    theirs more."""
+    """True if a table has items other than those of migrations, which may come first. One request, and one more for
+    each page of theirs."""
     after, limit = None, 10
     while True:
         page = await port.send(Scan(table.name, Selection(limit=limit, after=after, consistent=True), RAW))

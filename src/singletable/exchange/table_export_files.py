@@ -36,7 +36,7 @@ SUMMARY, _FILES = "manifest-summary.json", "manifest-files.json"
 
 
 class Summary(Struct, frozen=True, rename="camel"):
-    """What `manifest-summary.json` says."""
+    """The content of `manifest-summary.json`."""
 
     export_arn: str
     table_arn: str
@@ -45,10 +45,10 @@ class Summary(Struct, frozen=True, rename="camel"):
     output_format: str = "DYNAMODB_JSON"
     export_type: str = "FULL_EXPORT"
     export_time: datetime | None = None
-    """Of a full export: the moment that it shows."""
+    """The moment that a full export shows."""
     export_from_time: datetime | None = None
     export_to_time: datetime | None = None
-    """Of an incremental one: it has what changed from the first on and before the second."""
+    """The period of an incremental export: changes from the first time on and before the second."""
 
     @property
     def is_incremental(self) -> bool:
@@ -88,9 +88,9 @@ class ExportRecord(Struct, frozen=True):
 
 
 class TableExportFiles:
-    """One export: its summary, and its records as they are read. `name` is its directory in the store.
+    """One export: its summary, and its records, read one by one. `name` is its directory in the store.
 
-    NotConfigured where there is no summary of an export; Corrupt for one that was changed.
+    Raises NotConfigured if the summary is missing; Corrupt if it was changed.
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -177,18 +177,18 @@ class TableExportFiles:
         return found
 
     def _checked(self, path: str) -> bytes:
-        """A manifest, compared with its checksum where that is beside it."""
+        """A manifest, compared with its checksum, if it has one."""
         text = self.store.read(path)
         if text is None:
             raise self._missing(path)
         said = self.store.read(path.removesuffix(".json") + ".checksum")
         digest = hashlib.md5(text, usedforsecurity=False).digest()
         if said is not None and said.strip() and not _is_sum(digest, said.decode(errors="replace").strip()):
-            raise Corrupt(f"{self.where}: {path} was changed: its MD5 is not that of the .checksum beside it")
+            raise Corrupt(f"{self.where}: {path} was changed: its MD5 differs from its .checksum file")
         return text
 
     def _path(self, key: str) -> str:
-        """Where a key of the bucket is below `files`. Corrupt for a key that leads out of it."""
+        """The path of a bucket's key below `files`. Raises Corrupt for a key that leads out of it."""
         tail = key.rpartition(_ROOT)[2]
         if not is_below(tail):
             raise Corrupt(f"{self.where}: its manifest names files outside of it", hint="Copy the export again.")
@@ -265,9 +265,9 @@ def _is_sum(digest: bytes, said: str) -> bool:
 
 
 def _cause(error: Exception) -> str:
-    """What is wrong with a record, without its values."""
+    """The error of a record, without its values."""
     if isinstance(error, EOFError):
         return "the file ends too early"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
-        return "it is no gzip, or damaged"
+        return "it is not gzip, or damaged"
     return "it is not a record of an export"

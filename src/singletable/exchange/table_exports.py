@@ -40,7 +40,7 @@ class TableExports:
         return self.db.run(flow)
 
     def describe(self, arn: str) -> TableExport:
-        """How far an export is. One request. NotFound if there is none."""
+        """Describe an export and its progress. One request. Raises NotFound if it is missing."""
         return self.db.run(exports.describe_export(self.db.port, arn))
 
     def wait(self, export: TableExport, *, progress: Progress | None = None) -> TableExport:

@@ -39,7 +39,7 @@ class AsyncTableExports:
         return await self.db.run(flow)
 
     async def describe(self, arn: str) -> TableExport:
-        """How far an export is. One request. NotFound if there is none."""
+        """Describe an export and its progress. One request. Raises NotFound if it is missing."""
         return await self.db.run(exports.describe_export(self.db.port, arn))
 
     async def wait(self, export: TableExport, *, progress: Progress | None = None) -> TableExport:

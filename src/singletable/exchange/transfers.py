@@ -1,4 +1,4 @@
-"""The record of a copy or an import: how far it has come, so that a killed one goes on. It lies in the target table."""
+"""The record of a copy or an import: its progress, so that a killed one goes on. It lies in the target table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKEN_BYTES: Final = 16
 
 
 class _Own(Struct, frozen=True):
-    """What stays with the user who copies."""
+    """The part that stays with the user who copies."""
 
     state: str
     secret: bytes

@@ -1,4 +1,4 @@
-"""How far an export has come, while it is under way, or after it was ended: `unfinished.json`."""
+"""The progress of an export, while it is under way, or after it was ended: `unfinished.json`."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ DRAFT_SECONDS: Final = 3600.0
 
 
 class Unfinished(Struct):
-    """How far an export has come: what the next run goes on from."""
+    """The progress of an export, from which the next run goes on."""
 
     id: ExportId
     begun_at: datetime
     made_for: dict[str, Any]
-    """What the export is of: another run goes on only where all of it is the same."""
+    """The scope of the export: another run goes on only with the same."""
     segments: dict[str, tuple[ScanSegment, ...]]
-    """By table, those of its scan that are not over."""
+    """The unfinished segments of each table's scan."""
     files: dict[DatasetName, list[DataFile]] = {}
     items: Count = 0
     mask_key: bytes | None = None
-    """Of the masks that stand for personal values, where the caller gave none. It goes with the last file."""
+    """The key of the masks, if the caller didn't give one. It is deleted with the last file."""
 
     def is_like(self, other: Unfinished) -> bool:
         """Whether both are of the same export, in the same number of segments."""
@@ -42,7 +42,7 @@ class Unfinished(Struct):
 
 
 class StateFile:
-    """Where an export keeps how far it has come: in its folder; with masks, in a file of the user who runs it.
+    """The file of an export's progress: in its folder; with masks, a file of the user who runs it.
 
     The folder then names the export, so that another user's next one deletes what this one left.
     """
@@ -51,8 +51,8 @@ class StateFile:
         self.store, self.own = store, own
 
     def read(self, *, anew: bool = False) -> Unfinished | None:
-        """What an earlier run left, if it left something. Corrupt for what no export has written; None if the export
-        begins anew in any case."""
+        """The state of an earlier run, if it left one. Raises Corrupt for a file that no export has written; None if
+        the export begins again in any case."""
         found = _read(self.store, UNFINISHED, anew=anew)
         if found is None or self.own is None:
             return found
@@ -94,7 +94,7 @@ def _read(store: Store, path: str, *, anew: bool) -> Unfinished | None:
             return None
         raise Corrupt(
             f"{path} in {store.url} can't be read: {error}",
-            hint="Say anew (--anew): the export begins again, and leaves what that file names.",
+            hint="Pass anew=True (--anew): the export begins again, and leaves the files that it names.",
         ) from None
 
 
@@ -105,8 +105,8 @@ def delete_folder(store: Store, id: str) -> None:
 
 
 def delete_unkept(store: Store, state: Unfinished, now: float) -> None:
-    """Delete what a killed run wrote after its last section. What lies half-written elsewhere may be another's work: it
-    is deleted when it is an hour old."""
+    """Delete the files of a killed run after its last section. Half-written files elsewhere may be another's work: they
+    are deleted when they are an hour old."""
     kept = {file.path for files in state.files.values() for file in files}
     store.delete_drafts(state.id, before=inf)
     store.delete_drafts("", before=now - DRAFT_SECONDS)

@@ -47,7 +47,7 @@ def test_what_is_wrong_is_said(shop: Folder) -> None:
         "Unknown class 'Nobody'. The classes are Customer, Order"
         in run("import", "shop.model", "rows.csv", "--as", "Nobody").err
     )
-    assert "does not say of which class" in run("import", "shop.model", "rows.csv").err
+    assert "does not name the class of its rows" in run("import", "shop.model", "rows.csv").err
     assert "manifest.json is missing" in run("import", "shop.model", "nowhere").err
     assert "say one" in run("import", "shop.model", "nowhere", "--replace", "--if-absent").err
     assert "say --as" in run("import", "shop.model", "shop", "--from", f"local:{DEFAULT_FILE}").err
