@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from types import ModuleType
 
 import pytest
 
@@ -59,6 +61,15 @@ def test_a_package_imports_only_public_names_of_another_one() -> None:
     counts = Counter(package_of(name).rpartition(".")[2] for _, name in past)
     beyond = {package for package in counts if counts[package] > PAST_THE_FACADE.get(package, 0)}
     assert [f"{module} imports {name}" for module, name in past if package_of(name).rpartition(".")[2] in beyond] == []
+
+
+def test_a_package_has_all_names_that_it_lists() -> None:
+    packages = [file.module for file in sources() if file.is_package]
+    assert [f"{name} of {package}" for package in packages for name in missing(import_module(package))] == []
+
+
+def missing(package: ModuleType) -> list[str]:
+    return [name for name in getattr(package, "__all__", ()) if getattr(package, name, None) is None]
 
 
 LAYER = [
