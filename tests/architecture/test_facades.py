@@ -20,7 +20,6 @@ FACADE_OF = {"singletable.foundation": ("singletable.records", "singletable.sche
 
 PAST_THE_FACADE: dict[str, int] = {
     "migrations": 3,
-    "schema": 93,
     "singletable_local": 1,
 }
 """Imports past the public names of a package that are left. They only become fewer."""

@@ -15,11 +15,7 @@ from singletable.records.read import check_whole
 from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
-from singletable.schema.entities import Entity
-from singletable.schema.mistakes import check_keys
-from singletable.schema.models import Model, model_for
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import Table
+from singletable.schema import Entity, KeyOf, Model, Table, check_keys, model_for
 
 T = TypeVar("T")
 

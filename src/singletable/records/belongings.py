@@ -14,9 +14,7 @@ from msgspec import Struct
 from singletable.flow import Port
 from singletable.operations import Item
 from singletable.records.unreadable import OnUnreadable
-from singletable.schema.models import Model
-from singletable.schema.references import Reference
-from singletable.schema.table import Table
+from singletable.schema import Model, Reference, Table
 
 Place = tuple[str, str]
 """The two texts of an item's primary key."""

@@ -21,8 +21,7 @@ from singletable.records.moves import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable, load_or_tell
-from singletable.schema import KeyOf, Query
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model, Query
 
 
 class _Row(Struct, frozen=True):

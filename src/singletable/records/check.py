@@ -30,10 +30,17 @@ from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding
 from singletable.records.readers import Place, place_in
 from singletable.records.repairs import repair_of_record
-from singletable.schema.guard_items import guard_key, guards_of
-from singletable.schema.migration_items import migration_models
-from singletable.schema.models import Model, model_of
-from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
+from singletable.schema import (
+    GUARD_TYPE,
+    OWNER,
+    OWNER_SORT,
+    Model,
+    Table,
+    guard_key,
+    guards_of,
+    migration_models,
+    model_of,
+)
 from singletable.tables import describe_indexes, smaller_indexes
 
 

@@ -36,7 +36,7 @@ from singletable.errors import (
 )
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
 from singletable.operations import Guard, Item
-from singletable.schema.models import Model
+from singletable.schema import Model
 from singletable.values import Field
 
 TRIES = 20

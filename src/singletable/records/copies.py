@@ -12,9 +12,7 @@ from singletable.expressions import Condition, Update, attr, first_name
 from singletable.flow import Port
 from singletable.records.conditions import both
 from singletable.records.send import update
-from singletable.schema.copies import Copy, copied_version, copies_in
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import KeyOf
+from singletable.schema import Copy, KeyOf, Model, copied_version, copies_in, model_for, model_of
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from singletable.records.item_writes import UpdateWrite
 from singletable.records.placement import PLAIN, placement_of
 from singletable.records.readers import Place, place_in
 from singletable.records.write import Moment
-from singletable.schema.models import Model, model_of
-from singletable.schema.table import Table
+from singletable.schema import Model, Table, model_of
 
 
 class _Copy(Struct, frozen=True):

@@ -32,8 +32,7 @@ from singletable.records.index_keys import applied
 from singletable.records.item_writes import uniques_as_read, uniques_moved, where_with
 from singletable.records.unique_guards import Claim
 from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
-from singletable.schema import KeyOf
-from singletable.schema.models import Model, model_for
+from singletable.schema import KeyOf, Model, model_for
 
 
 def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from singletable.records.placement import placement_of
 from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
 from singletable.records.write import UNREAD, Moment
-from singletable.schema.collections import Whole
-from singletable.schema.patterns import KeyOf, Query
+from singletable.schema import KeyOf, Query, Whole
 
 _PLACEHOLDER = re.compile(r"#\w+")
 _WRITE_COST = "1 write unit for each KB of the item, and of its entry in each index that changes"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from singletable.schema.models import model_for
+from singletable.schema import model_for
 
 
 @dataclass(frozen=True)

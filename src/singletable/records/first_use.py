@@ -7,7 +7,7 @@ from functools import partial
 
 from singletable.errors import NotConfigured
 from singletable.flow import Port, unmetered, unrated
-from singletable.schema.table import Table
+from singletable.schema import Table
 from singletable.tables import (
     TableDefinition,
     add_index,

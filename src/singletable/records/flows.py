@@ -23,10 +23,7 @@ from singletable.records.read import (
 )
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.unreadable import OnUnreadable
-from singletable.schema.collections import Whole
-from singletable.schema.mistakes import check_table
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import Table
+from singletable.schema import KeyOf, Table, Whole, check_table
 from singletable.tables import Description, Difference, check_capabilities, differences, find_capabilities
 from singletable.tables import create as _create
 from singletable.tables import delete as _delete

@@ -23,8 +23,7 @@ from singletable.records.copy_gaps import write_copies
 from singletable.records.findings import Finding
 from singletable.records.readers import Place, place_in
 from singletable.records.repairs import guard_writes
-from singletable.schema.personal import covered_place
-from singletable.schema.table import OWNER, OWNER_SORT, Table
+from singletable.schema import OWNER, OWNER_SORT, Table, covered_place
 
 T = TypeVar("T")
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})

@@ -22,7 +22,7 @@ from singletable.flow import Consumed, Request, Response
 from singletable.operations import RAW, Action, CheckItem, DeleteItem, PutItem, Reader, Refused, UpdateItem
 from singletable.records.conditions import guard, guard_in
 from singletable.records.write import Moment, Part, Write
-from singletable.schema.patterns import KeyOf
+from singletable.schema import KeyOf
 from singletable.values import AttributeValue
 
 T = TypeVar("T")

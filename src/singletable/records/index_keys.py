@@ -16,9 +16,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import AttributeChange, Condition, Update, first_name, is_element, is_whole, owner_of
 from singletable.records.conditions import both, is_as_read
-from singletable.schema.mistakes import check_update
-from singletable.schema.models import Model
-from singletable.schema.patterns import Captured, KeyOf
+from singletable.schema import Captured, KeyOf, Model, check_update
 from singletable.values import name_owner
 
 _NOT_REPEATABLE = frozenset({"APPEND"})

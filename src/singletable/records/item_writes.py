@@ -33,8 +33,7 @@ from singletable.records.guarded_write import check_if, update_if
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.unique_guards import Claim
 from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
-from singletable.schema import KeyOf
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model
 
 
 @dataclass(eq=False)

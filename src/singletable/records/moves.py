@@ -36,8 +36,7 @@ from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
-from singletable.schema import KeyOf, model_of
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model, model_of
 
 NEEDED_BY = "a key that was another"
 

@@ -36,8 +36,7 @@ from singletable.records.send import send_at_its_key, transacted
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
 from singletable.records.write import UNREAD, Answer, Part, Presence, Write
-from singletable.schema import KeyOf, Table
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model, Table
 
 T = TypeVar("T")
 

@@ -89,7 +89,7 @@ class Page(Sequence[T_co]):
         return f"Page(items={self._items!r})"
 
     def _repr_html_(self) -> str:
-        from singletable.schema.notebook import items_html  # noqa: PLC0415 for notebooks only
+        from singletable.schema import items_html  # noqa: PLC0415 for notebooks only
 
         return items_html(self._items, "the last page" if self._position is None else "there is a next page")
 

@@ -33,8 +33,7 @@ from singletable.flow import Port, Request
 from singletable.operations import Found, Item, Key, Reader
 from singletable.records.unreadable import OnUnreadable
 from singletable.records.write import Part, Write
-from singletable.schema import KeyOf, Query, Table
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model, Query, Table
 
 Place = tuple[str, str]
 Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]

@@ -14,12 +14,8 @@ from singletable.records.conditions import both, is_alive
 from singletable.records.placement import placement_of
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable
-from singletable.schema.key_text import within
-from singletable.schema.mistakes import check_query
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import Query as PatternQuery
-from singletable.schema.table import Table
-from singletable.schema.type_filter import needs_type_filter
+from singletable.schema import Model, Table, check_query, model_of, needs_type_filter, within
+from singletable.schema import Query as PatternQuery
 from singletable.values import TOP
 
 Models = tuple[Model[Any], ...]

@@ -20,9 +20,7 @@ from singletable.records.query_request import PreparedQuery, prepare_query, proj
 from singletable.records.readers import reader_of
 from singletable.records.segments import MOST_PARTS
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
-from singletable.schema import Collection, KeyOf, Query, Whole, model_of
-from singletable.schema.mistakes import check_class, check_query, not_one_item
-from singletable.schema.models import Model
+from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, check_query, model_of, not_one_item
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Collection)

@@ -17,8 +17,7 @@ from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, Key, Reader, read_one
 from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
-from singletable.schema.models import Model, model_of, naming
-from singletable.schema.table import Table
+from singletable.schema import Model, Table, model_of, naming
 from singletable.values import Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]

@@ -24,10 +24,7 @@ from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
 from singletable.records.readers import Place, place_in
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import refresh_keys, value_as_read
-from singletable.schema.guard_items import guard_key, guards_of
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import OWNER, OWNER_SORT, Table
+from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, Table, guard_key, guards_of, model_of
 from singletable.values import Field
 
 

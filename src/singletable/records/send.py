@@ -32,7 +32,7 @@ from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.write import Answer, Moment, Part, Write, settles_nothing
-from singletable.schema.models import model_for
+from singletable.schema import model_for
 
 
 async def create(port: Port, entity: Any) -> None:

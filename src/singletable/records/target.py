@@ -7,9 +7,7 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.records.read import check_whole
 from singletable.records.write import UNREAD
-from singletable.schema.entities import Entity
-from singletable.schema.models import Model, model_for
-from singletable.schema.patterns import KeyOf, Query
+from singletable.schema import Entity, KeyOf, Model, Query, model_for
 
 
 def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[Any], int | None]:

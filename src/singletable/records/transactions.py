@@ -16,8 +16,7 @@ from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
 from singletable.records.read import check_whole
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.write import Write
-from singletable.schema import Entity, KeyOf
-from singletable.schema.mistakes import check_joins
+from singletable.schema import Entity, KeyOf, check_joins
 
 
 class HasWrites(Protocol):

@@ -36,7 +36,7 @@ from singletable.records.proof import stored_read
 from singletable.records.send import send_at_its_key
 from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
 from singletable.records.write import Write
-from singletable.schema.models import Model
+from singletable.schema import Model
 
 
 def in_two_forms(model: Model[Any], placement: Placement) -> Placement:

@@ -11,10 +11,7 @@ from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import CheckItem, DeleteItem, Item, PutItem
 from singletable.records.conditions import guard
-from singletable.schema.guard_items import guard_key
-from singletable.schema.models import Model
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import OWNER, OWNER_SORT
+from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, guard_key
 from singletable.values import Field
 
 

@@ -18,7 +18,7 @@ from singletable.flow import Port
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import guard_in, is_schema, is_there, is_type
 from singletable.records.write import UNREAD, Write
-from singletable.schema.models import Model
+from singletable.schema import Model
 from singletable.values import AttributeValue
 
 MOST_ATTRIBUTES = 150

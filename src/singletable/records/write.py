@@ -13,8 +13,7 @@ from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Update
 from singletable.operations import Action, Item
 from singletable.records.unique_guards import Claim
-from singletable.schema import KeyOf
-from singletable.schema.models import Model
+from singletable.schema import KeyOf, Model
 
 
 class _Unread:
