@@ -16,11 +16,14 @@ CODE := $(wildcard src tests examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
 # Of the library and of what is beside it. The engine's has a binary, which is not installed from here.
 PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml))
+DEMO_READY := .venv/.ready-for-demo
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
 PEERS_READY := .venv-peers/.ready
 # Only files whose hashes are in the list are installed.
 INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
+EDITABLE := -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	$(patsubst %,--editable %,$(dir $(PROJECTS:%=./%)))
 NODE_READY := node_modules/.ready
 # Of the documentation: links, entries, docstrings.
 DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
@@ -36,7 +39,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: setup ## see the library at work, on the embedded engine
+demo: $(if $(wildcard $(PYTHON_READY)),setup,$(DEMO_READY)) ## see the library at work, on the embedded engine
 	$(BIN)/singletable demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
@@ -125,8 +128,15 @@ clean: ## delete what the other targets made, the installed packages too
 $(PYTHON_READY): requirements/dev.txt $(PROJECTS) | need-python
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-		$(patsubst %,--editable %,$(dir $(PROJECTS:%=./%)))
+	$(BIN)/python $(EDITABLE)
+	@touch $@
+
+# A part of the same environment, and of npm's the engine alone.
+$(DEMO_READY): requirements/demo.txt $(PROJECTS) package-lock.json | need-python need-npm
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(INSTALL) requirements/demo.txt
+	$(BIN)/python $(EDITABLE)
+	npm ci --omit=dev --loglevel=error
 	@touch $@
 
 $(EMULATORS_READY): requirements/emulators.txt | need-python

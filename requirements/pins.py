@@ -22,6 +22,10 @@ HERE = Path(__file__).parent
 PROJECT, BESIDE = HERE.parent / "pyproject.toml", HERE.parent / "packages"
 OWN = {
     "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
+    "demo": [
+        *("httptools", "msgspec", "click", "rich", "pynacl", "starlette", "jinja2", "uvicorn", "fastapi"),
+        *("itsdangerous", "pyyaml", "hatchling", "editables"),
+    ],
     "peers": ["awswrangler", "boto3", "dynamodump", "orjson"],
     "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib", "cyclonedx-bom", "twine"],
 }

@@ -37,6 +37,15 @@ def test_every_package_of_npm_has_its_hash() -> None:
     assert all(found["integrity"].startswith("sha512-") for name, found in packages.items() if name)
 
 
+def test_the_demo_has_the_pins_of_development() -> None:
+    """It is a part of the same environment."""
+    demo, dev = (
+        re.split(r"\n(?=\S)", (ROOT / "requirements" / f"{name}.txt").read_text().strip()) for name in ("demo", "dev")
+    )
+    assert {*demo[1:]} < {*dev}
+    assert {*pins.OWN["demo"]} <= pins_of("\n".join(demo)).keys()
+
+
 def test_make_installs_nothing_without_its_hash() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = re.findall(r"pip install.*|\$\(INSTALL\).*", makefile)
