@@ -115,7 +115,7 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
     for number, step in enumerate(plan.steps, 1):
         online = "" if step.online else ", not online"
         click.echo(f"{number:3} {step.name}: {_taken(step.takes)}{online}")
-        for line in (step.what, *step.notes):
+        for line in step.describe():
             click.echo(f"      {output.clean(line)}")
     for unsupported in plan.unsupported:
         click.echo(f"  not done: {output.clean(unsupported)}")

@@ -145,3 +145,10 @@ def _settings(table: Table) -> dict[str, Any]:
         "tags": dict(settings.tags) or None,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def stale_types(declared: ModelDocument, record: ModelDocument) -> list[str]:
+    """The types whose stored items may not be as declared. A type that is new since the record has none."""
+    both = declared.entities.keys() & record.entities.keys()
+    stale = {name for name in both if not declared.is_stored_as(name, record)}
+    return sorted(stale | (declared.leaving.keys() & record.entities.keys()))

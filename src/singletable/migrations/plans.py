@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -11,21 +10,19 @@ from msgspec.structs import replace
 
 from singletable.errors import Corrupt
 from singletable.flow import Port, Rate
-from singletable.foundation import Table, model_for
-from singletable.migrations.apply_lease import Held, read_record, record_writes
-from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
+from singletable.foundation import Table
+from singletable.migrations.apply_lease import read_record
+from singletable.migrations.comparison import check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
 from singletable.migrations.needed import application_type
-from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of
 from singletable.migrations.prices import Prices
-from singletable.migrations.steps import Estimate, Plan, Step
+from singletable.migrations.steps import Compared, Estimate, Live, Plan, Planning, Step
 from singletable.operations import RAW, Scan, Selection
-from singletable.tables import Billing, Projected, describe, live_settings, projected, projected_in, size_units
+from singletable.tables import Billing, describe, live_settings
 
 _FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
-_NOBODY = Held("", 0)
-Compared = tuple[Comparison, ModelDocument, Live | None, Any]
+_Found = tuple[Plan, Live | None, Any]
 
 
 async def plan(
@@ -39,45 +36,44 @@ async def plan(
 ) -> Plan:
     """The plan of an apply, with the cost of each step."""
     parts = segments_of(port, table, segments)
-    compared, declared, live, record = await _compared(port, table)
-    counted = FillCount()
-    if live is not None and any(step.kind == "fill" for step in compared.steps):
-        counted = await count_fill(port, table, _indexes(table, live), parts, sample, live.description.bytes)
-        if sample is None and not counted.writes and not counted.gaps:
-            compared = replace(compared, steps=tuple(s for s in compared.steps if s.kind != "fill"))
-    steps = [_with_takes(step, table, declared, record, counted, parts) for step in compared.steps]
-    settings = table.definition.settings
-    billing = settings.billing or (live.settings.billing if live is not None else "on_demand")
-    priced = tuple(replace(step, takes=_priced(step.takes, rate, prices, billing)) for step in steps)
-    return Plan(table.name, priced, (*compared.left, *_unread(counted)), compared.unsupported, declared)
+    found, live, record = await _compared(port, table)
+    planning = Planning(port, table, document_of(table), record, live, parts, sample)
+    billing = table.definition.settings.billing or (live.settings.billing if live is not None else "on_demand")
+    steps: list[Step] = []
+    left = list(found.left)
+    for step in found.steps:
+        prediction = await step.predict(planning)
+        left += prediction.left
+        if prediction.takes is not None:
+            steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, billing)))
+    return replace(found, steps=tuple(steps), left=tuple(left))
 
 
 async def outline(port: Port, table: Table) -> Plan:
     """The same without what the steps take: a few requests, whatever the table's size."""
-    compared, declared, _, _ = await _compared(port, table)
-    return Plan(table.name, compared.steps, compared.left, compared.unsupported, declared)
+    return (await _compared(port, table))[0]
 
 
-async def _compared(port: Port, table: Table) -> Compared:
+async def _compared(port: Port, table: Table) -> _Found:
     """As `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
     found = await compared_with_live(port, table)
-    if found[2] is not None and found[3] is None:
+    if found[1] is not None and found[2] is None:
         await _refuse_foreign(port, table)
     return found
 
 
-async def compared_with_live(port: Port, table: Table) -> Compared:
-    """Declaration, table and record, and what they differ in; None for a missing table and record. PlanRefused."""
-    definition, declared = table.definition, document_of(table)
+async def compared_with_live(port: Port, table: Table) -> _Found:
+    """The steps from a table to its declaration, the table, and its record; None for what is missing. PlanRefused."""
+    definition = table.definition
     found = await describe(port, definition)
     if found is None:
-        return creation(table), declared, None, None
+        return creation(table), None, None
     check_key(table, found)
     settings = definition.settings
     recovery, tags = settings.point_in_time_recovery is not None, bool(settings.tags)
     live = Live(found, await live_settings(port, definition, found, recovery=recovery, tags=tags))
     record = await read_record(port, table)
-    return compare(table, declared, _document(table, record), live), declared, live, record
+    return compare(Compared(table, document_of(table), _document(table, record), live)), live, record
 
 
 def _document(table: Table, record: Any) -> ModelDocument | None:
@@ -109,45 +105,6 @@ async def _refuse_foreign(port: Port, table: Table) -> None:
         raise foreign_table(table.name, sorted(types), "has items of")
 
 
-def _indexes(table: Table, live: Live) -> list[Projected]:
-    """The indexes while the fill runs: the declared ones, and the ones that are dropped after it, or stay."""
-    definition = table.definition
-    others = {n: raw for n, raw in live.description.indexes.items() if n not in definition.indexes}
-    return [*projected_in(definition), *(_found(name, raw, definition.key) for name, raw in others.items())]
-
-
-def _found(name: str, raw: Any, table_keys: tuple[str, str]) -> Projected:
-    names = [key["AttributeName"] for key in sorted(raw.get("KeySchema", ()), key=lambda key: str(key["KeyType"]))]
-    return projected(name, (names[0], names[-1]), table_keys, raw.get("Projection", {}))
-
-
-def _with_takes(
-    step: Step, table: Table, declared: ModelDocument, record: Any, counted: FillCount, segments: int
-) -> Step:
-    if step.kind == "fill":
-        return replace(step, takes=_of_fill(counted, segments))
-    if step.kind == "record":
-        return replace(step, takes=_of_record(table, declared, record))
-    if step.kind == "create table":
-        definition = table.definition
-        more = (definition.ttl_attribute is not None) + bool(definition.settings.point_in_time_recovery)
-        return replace(step, takes=Estimate(requests=1 + more))
-    return replace(step, takes=Estimate(requests=1))
-
-
-def _of_fill(counted: FillCount, segments: int) -> Estimate:
-    return Estimate(
-        counted.writes + counted.gaps, requests_of(counted, segments), fill_read_units(counted), counted.write_units
-    )
-
-
-def _of_record(table: Table, declared: ModelDocument, record: Any) -> Estimate:
-    """A transaction: the check of the lease, and the record, over the one before."""
-    _, put = record_writes(table, _NOBODY, declared, "", 0.0)
-    before = model_for(record).item(record) if record is not None else None
-    return Estimate(1, 1, 0.0, 2.0 * (1.0 + max(size_units(put.item), size_units(before))))
-
-
 def _priced(takes: Estimate, rate: Rate | None, prices: Prices | None, billing: Billing) -> Estimate:
     dollars = prices.of(takes.read_units, takes.write_units, billing) if prices is not None else None
     seconds = None
@@ -155,12 +112,3 @@ def _priced(takes: Estimate, rate: Rate | None, prices: Prices | None, billing: 
         bounds = ((takes.read_units, rate.read_units), (takes.write_units, rate.write_units))
         seconds = max((units / bound for units, bound in bounds if bound), default=None)
     return replace(takes, seconds=seconds, dollars=dollars)
-
-
-def _unread(counted: FillCount) -> Sequence[str]:
-    said: list[str] = []
-    if counted.unreadable:
-        said.append(f"{counted.unreadable} items that their class can't read: `singletable fill --dry-run` names them")
-    if counted.unknown:
-        said.append(f"{counted.unknown} items of a type that no class here has")
-    return said

@@ -1,14 +1,60 @@
-"""A plan: the ordered steps that bring a table to what its classes declare, each with what it will take."""
+"""A plan: the ordered steps that bring a table to what its classes declare, each with what it will take.
+
+**A kind of step is a class**, in a module of `step_kinds`, that says where it is needed, and then of one step
+
+    needed     which steps of the kind a comparison of declaration, record and live table needs, and in which phase
+    describe   what it does, and what programs notice
+    predict    what it takes; nothing, where reading the table shows that it is needless
+    run        does it, under the lease. It is done again after a kill, so it looks for what is done already
+    undo       the step that takes it back, run by the declaration that was before
+
+Nothing else knows a kind: a comparison asks each for its steps, a plan for what they take, an apply runs them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from singletable.flow import Port, Rate
+from singletable.foundation import Table
+from singletable.migrations.apply_lease import Held
 from singletable.migrations.model_document import ModelDocument
+from singletable.tables import Description, LiveSettings
 
-StepKind = Literal["create table", "set", "add index", "fill", "drop index", "unset", "record"]
+
+class Live(Struct, frozen=True):
+    """A live table."""
+
+    description: Description
+    settings: LiveSettings
+
+
+class Compared(Struct, frozen=True):
+    """A declaration, the model that the table was last brought to, and the live table."""
+
+    table: Table
+    declared: ModelDocument
+    record: ModelDocument | None
+    live: Live
+
+
+class Phase(IntEnum):
+    """When a step is done: settings that only add; indexes, one at a time; items; what is taken away; the record."""
+
+    SETTINGS = auto()
+    ROOM = auto()
+    """What is taken away first, as the table would have too many indexes."""
+    INDEXES = auto()
+    ITEMS = auto()
+    OLD_INDEXES = auto()
+    OLD_SETTINGS = auto()
+    RECORD = auto()
 
 
 class Estimate(Struct, frozen=True):
@@ -25,10 +71,47 @@ class Estimate(Struct, frozen=True):
     """The price; None if the region's prices are unknown."""
 
 
-class Step(Struct, frozen=True):
+class Prediction(Struct, frozen=True):
+    """What a step takes; None for a step that is needless. `left` is what stays, each with why."""
+
+    takes: Estimate | None
+    left: tuple[str, ...] = ()
+
+
+class Planning(Struct, frozen=True):
+    """What a step may ask to predict what it takes."""
+
+    port: Port
+    table: Table
+    declared: ModelDocument
+    record: Any
+    """As it is stored; None before the first apply."""
+    live: Live | None
+    segments: int
+    sample: float | None
+
+
+@dataclass(eq=False)
+class Applying:
+    """What a step works with, and what it finds."""
+
+    port: Port
+    """Under the lease."""
+    bare: Port
+    table: Table
+    held: Held
+    by: str
+    rate: Rate | None
+    segments: int | None
+    tell: Callable[..., None]
+    """Tells how far the step is: `said`, `done`, `total`."""
+    unreadable: tuple[Any, ...] = ()
+    unknown: int = 0
+
+
+class Step(Struct, frozen=True, tag_field="kind"):
     """One step of a plan."""
 
-    kind: StepKind
     subject: str
     what: str
     """The work of the step, as a sentence."""
@@ -36,11 +119,43 @@ class Step(Struct, frozen=True):
     """Whether every access pattern goes on as it was meanwhile."""
     takes: Estimate = Estimate()
     notes: tuple[str, ...] = ()
+    """What programs notice, and what else is to be known."""
+
+    is_optional: ClassVar[bool] = False
+    """Whether a plan may lack it, as it was found to be needless."""
+    makes_table: ClassVar[bool] = False
+    """Whether it makes the table, and so is done before there can be a lease."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: `add index`."""
+        return str(self.__struct_config__.tag)
 
     @property
     def name(self) -> str:
         """Its kind with its subject: `add index gsi1`."""
         return f"{self.kind} {self.subject}"
+
+    @classmethod
+    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+        """The steps that a live table needs."""
+        yield from ()
+
+    def describe(self) -> tuple[str, ...]:
+        """What it does, and what programs notice, as sentences."""
+        return self.what, *self.notes
+
+    async def predict(self, planning: Planning) -> Prediction:
+        """What it takes, without time and money."""
+        return Prediction(Estimate(requests=1))
+
+    async def run(self, applying: Applying) -> None:
+        """Do it, or what an earlier apply left of it."""
+        raise NotImplementedError(self.name)
+
+    def undo(self, before: Table) -> Step | None:
+        """The step that takes it back; None where nothing does. It is run by the declaration that was before."""
+        return None
 
 
 class Plan(Struct, frozen=True):
@@ -85,6 +200,10 @@ class Outcome(Struct, frozen=True):
     """Items of a type that the program doesn't declare, left unchanged."""
     lease_requests: int = 0
     lease_units: float = 0.0
+
+    def also(self, done: Done) -> Outcome:
+        """The same with one step more."""
+        return replace(self, done=(*self.done, done))
 
 
 class Doing(Struct, frozen=True):

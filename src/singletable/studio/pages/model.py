@@ -93,11 +93,11 @@ async def _live(visit: Visit, table: Table) -> LiveView:
     """A few requests, whatever the table's size: what steps take is counted by `singletable plan`."""
     db = visit.db
     try:
-        compared, _, live, _ = await db.run(compared_with_live(db.port, table))
+        plan, live, _ = await db.run(compared_with_live(db.port, table))
     except PlanRefused as error:
         return LiveView(differences=tuple(await db.diff_table(table)), refused=str(error))
     found = () if live is None else tuple(differences(table.definition, live.description))
-    return LiveView(live is None, found, compared.steps, compared.left, compared.unsupported)
+    return LiveView(live is None, found, plan.steps, plan.left, plan.unsupported)
 
 
 PAGES = (

@@ -1,0 +1,137 @@
+"""The step that brings all items to what their classes declare: a fill, under the lease, at the rate of the apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from singletable.errors import Unavailable
+from singletable.flow import at_rate
+from singletable.foundation import Table, ready
+from singletable.migrations.fill import Filled, fill
+from singletable.migrations.model_document import ModelDocument, stale_types
+from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of
+from singletable.migrations.refusals import ApplyRefused
+from singletable.migrations.steps import Applying, Compared, Estimate, Live, Phase, Planning, Prediction, Step
+from singletable.tables import Projected, describe, projected, projected_in
+
+_FILLS = 3
+"""The number of times a fill is begun for items that others changed each time."""
+
+
+class FillItems(Step, frozen=True, tag="fill"):
+    """It is needed if no record says that all items are as declared; a reading of the table may find that none has
+    to be written."""
+
+    is_optional = True
+
+    @classmethod
+    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+        table, declared, record = compared.table, compared.declared, compared.record
+        if record is None:
+            what = "bring all items to what their classes declare; no record says that they are"
+            yield Phase.ITEMS, cls(table.name, what)
+        elif stale := stale_types(declared, record):
+            changes = ", ".join(_change(name, declared, record) for name in stale)
+            yield Phase.ITEMS, cls(table.name, f"rewrite items: {changes}")
+
+    async def predict(self, planning: Planning) -> Prediction:
+        assert planning.live is not None
+        port, table, sample = planning.port, planning.table, planning.sample
+        size = planning.live.description.bytes
+        counted = await count_fill(port, table, _indexes(table, planning.live), planning.segments, sample, size)
+        if sample is None and not counted.writes and not counted.gaps:
+            return Prediction(None, _unread(counted))
+        items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
+        return Prediction(Estimate(items, requests, fill_read_units(counted), counted.write_units), _unread(counted))
+
+    async def run(self, applying: Applying) -> None:
+        await ready(applying.bare, applying.table)
+        await _check_targets(applying)
+
+        def tell(filled: Filled) -> None:
+            applying.tell(said=f"{filled.seen} items read, {filled.written} written", done=filled.seen)
+
+        filled = Filled()
+        for _ in range(_FILLS):
+            port = at_rate(applying.port, applying.rate)
+            filled = await fill(port, applying.table, segments=applying.segments, progress=tell)
+            applying.unreadable, applying.unknown = filled.unreadable, filled.unknown
+            _check_filled(applying.table, filled)
+            if not filled.contended:
+                return
+        raise Unavailable(
+            f"{filled.contended} items changed between each read and write",
+            table=applying.table.name,
+            hint="Apply again when fewer programs write them; it goes on.",
+        )
+
+    def undo(self, before: Table) -> Step | None:
+        """The fill of the earlier declaration, where that can read what this one wrote."""
+        return FillItems(self.subject, f"as before: {self.what}")
+
+
+async def _check_targets(applying: Applying) -> None:
+    """ApplyRefused if a table that items move to is missing."""
+    for target in applying.table.targets:
+        await ready(applying.bare, target)
+        if await describe(applying.port, target.definition) is None:
+            raise ApplyRefused(
+                f"items of {applying.table.name} move to table {target.name}, which is missing",
+                reason="missing table",
+                table=applying.table.name,
+                hint=f"Apply {target.name} first: it makes the table.",
+            )
+
+
+def _check_filled(table: Table, filled: Filled) -> None:
+    """ApplyRefused if items stay under an old key, or unique values have no guard: the record would deny it."""
+    stay = [each for each in (*filled.twice, *filled.unreadable) if each.code in ("key.twice", "key.immovable")]
+    taken = [finding for finding in filled.unfilled if finding.code == "guard.taken"]
+    if taken:
+        raise ApplyRefused(
+            f"{len(taken)} items have a unique value that another item has, as of type {taken[0].type}",
+            reason="values not unique",
+            table=table.name,
+            hint="`singletable fill` names both of each. Change or delete one, and apply again.",
+        )
+    if stay:
+        raise ApplyRefused(
+            f"{len(stay)} items can't be moved to their new key, as of type {stay[0].type}: {stay[0].what}",
+            reason="items not moved",
+            table=table.name,
+            hint="`singletable fill` names them. Put or delete the right one of each, and apply again.",
+        )
+
+
+def _indexes(table: Table, live: Live) -> list[Projected]:
+    """The indexes while the fill runs: the declared ones, and the ones that are dropped after it, or stay."""
+    definition = table.definition
+    others = {n: raw for n, raw in live.description.indexes.items() if n not in definition.indexes}
+    return [*projected_in(definition), *(_index(name, raw, definition.key) for name, raw in others.items())]
+
+
+def _index(name: str, raw: Any, table_keys: tuple[str, str]) -> Projected:
+    names = [key["AttributeName"] for key in sorted(raw.get("KeySchema", ()), key=lambda key: str(key["KeyType"]))]
+    return projected(name, (names[0], names[-1]), table_keys, raw.get("Projection", {}))
+
+
+def _unread(counted: FillCount) -> tuple[str, ...]:
+    unreadable = f"{counted.unreadable} items that their class can't read: `singletable fill --dry-run` names them"
+    unknown = f"{counted.unknown} items of a type that no class here has"
+    return (*([unreadable] if counted.unreadable else ()), *([unknown] if counted.unknown else ()))
+
+
+def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
+    """The change of a type's items."""
+    if name in declared.leaving:
+        return f"{name} moves to table {declared.leaving[name].other_table}"
+    mine, before = declared.entities[name], record.entities[name]
+    if not mine.has_key_of(before):
+        return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
+    if mine.version != before.version:
+        return f"{name} to version {mine.version}"
+    if mine.stored_as != before.stored_as:
+        return f"{name} in the form of version {mine.stored_as or mine.version}"
+    added = [each for each in mine.outside if each not in before.outside]
+    return f"{name} with {', '.join(added) or 'its index keys'}"

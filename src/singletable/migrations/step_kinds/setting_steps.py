@@ -1,0 +1,131 @@
+"""The steps that change a setting of a table: tags, protection, backups, billing, encryption, expiry, its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from singletable.foundation import Table, maintain_stream
+from singletable.migrations.steps import Applying, Compared, Phase, Step
+from singletable.tables import Setting, TableDefinition, apply_setting, describe, remove_setting, wait_for_table
+
+_STREAM_ENDS = "consumers get what is in the old stream for a day, under its old ARN"
+_TTL_WAIT = "DynamoDB takes up to an hour between two changes of it, and refuses the second one until then"
+
+
+class SetSetting(Step, frozen=True, tag="set"):
+    """A setting gets the declared value."""
+
+    @classmethod
+    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+        live_settings = _live(compared)
+        for setting, wanted in wanted_settings(compared.table.definition).items():
+            live = live_settings[setting]
+            if live is None or wanted == live:
+                continue
+            if setting == "stream" and live != "off":
+                ends = f"end the stream of {live}"
+                yield Phase.SETTINGS, UnsetSetting(setting, ends, online=False, notes=(_STREAM_ENDS,))
+                yield Phase.SETTINGS, cls(setting, f"begin a stream of {wanted}")
+            elif setting == "TTL" and live != "none":
+                yield (
+                    Phase.SETTINGS,
+                    UnsetSetting(setting, f"{live} is no longer the time of expiry", notes=(_TTL_WAIT,)),
+                )
+                yield Phase.SETTINGS, cls(setting, f"{wanted} becomes the time of expiry")
+            else:
+                yield Phase.SETTINGS, cls(setting, f"{wanted}; it was {live}")
+
+    async def run(self, applying: Applying) -> None:
+        raw, _ = await _looked_at(applying)
+        await apply_setting(applying.port, applying.table.definition, self.setting, raw)
+        await maintain_stream(applying.bare, applying.table)
+
+    def undo(self, before: Table) -> Step | None:
+        """A stream, or a time of expiry, ends; Another setting that was never
+        declared stays as it is."""
+        if self.subject in ("stream", "TTL"):
+            return UnsetSetting(self.subject, f"as before: {self.what}")
+        is_declared = self.subject in wanted_settings(before.definition)
+        return SetSetting(self.subject, f"as before: {self.what}") if is_declared else None
+
+    @property
+    def setting(self) -> Setting:
+        return self.subject  # type: ignore[return-value]
+
+
+class UnsetSetting(Step, frozen=True, tag="unset"):
+    """A stream ends, or items no longer expire: alone, or before another one is set."""
+
+    @classmethod
+    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+        definition, live = compared.table.definition, compared.live.settings
+        before: Mapping[str, Any] = compared.record.settings if compared.record is not None else {}
+        if definition.ttl_attribute is None and "TTL" in before and live.ttl == before["TTL"]:
+            yield Phase.OLD_SETTINGS, cls("TTL", f"items no longer expire by {before['TTL']}")
+        if definition.stream is None and "stream" in before and live.stream is not None:
+            yield Phase.OLD_SETTINGS, cls("stream", "end the stream", online=False, notes=(_STREAM_ENDS,))
+
+    async def run(self, applying: Applying) -> None:
+        setting: Setting = self.subject  # type: ignore[assignment]
+        _, ttl = await _looked_at(applying)
+        await remove_setting(applying.port, applying.table.definition, setting, ttl)
+
+    def undo(self, before: Table) -> Step | None:
+        return SetSetting(self.subject, f"as before: {self.what}")
+
+
+def unsupported_settings(compared: Compared) -> list[str]:
+    """Declared settings that the engine doesn't have."""
+    live = _live(compared)
+    return [f"{name}: the engine has none" for name in wanted_settings(compared.table.definition) if live[name] is None]
+
+
+async def _looked_at(applying: Applying) -> tuple[Mapping[str, Any], str]:
+    """The live table as the service describes it, once it is at rest, and its attribute of expiry."""
+    await wait_for_table(applying.port, applying.table.name)
+    found = await describe(applying.port, applying.table.definition)
+    assert found is not None
+    return found.raw, found.ttl or ""
+
+
+def wanted_settings(definition: TableDefinition) -> dict[Setting, str]:
+    """What each declared setting is to be."""
+    settings = definition.settings
+    declared: dict[Setting, str | None] = {
+        "tags": _tags(settings.tags) if settings.tags else None,
+        "deletion protection": _on(definition.deletion_protection),
+        "point-in-time recovery": _on(settings.point_in_time_recovery),
+        "table class": settings.table_class,
+        "billing": None if settings.billing is None else str(settings.billing),
+        "encryption key": definition.encryption_key,
+        "TTL": definition.ttl_attribute,
+        "stream": definition.stream,
+    }
+    return {name: wanted for name, wanted in declared.items() if wanted is not None}
+
+
+def _live(compared: Compared) -> dict[Setting, str | None]:
+    """What each setting is; None where the engine has none."""
+    definition, live, known = compared.table.definition, compared.live.settings, compared.live.description
+    tags, key = definition.settings.tags, definition.encryption_key
+    if not definition.is_encrypted_by(live.encryption_key):
+        key = live.encryption_key or "owned by AWS"
+    return {
+        "tags": None if live.tags is None else _tags({n: v for n, v in live.tags.items() if n in tags}),
+        "deletion protection": _on(live.deletion_protection),
+        "point-in-time recovery": _on(live.point_in_time_recovery),
+        "table class": live.table_class,
+        "billing": str(live.billing),
+        "encryption key": key if known.knows_encryption else None,
+        "TTL": (live.ttl or "none") if known.knows_expiry else None,
+        "stream": live.stream or "off",
+    }
+
+
+def _tags(tags: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={tags[name]}" for name in sorted(tags)) or "none"
+
+
+def _on(setting: bool | None) -> str | None:
+    return None if setting is None else "on" if setting else "off"
