@@ -1,6 +1,6 @@
 """The one place that makes the addresses of pages. All of them can be shared: none holds a token.
 
-A key with a personal value in it is sealed while such values are covered: the address tells it to nobody, and works for
+A key with a personal value in it is sealed while such values are covered: the address hides it, and works for
 a day, in the studio that made it.
 """
 
@@ -28,7 +28,7 @@ def segment(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Addresses below the place where the studio is mounted. `personal` goes with each link, once it was asked for."""
+    """Addresses below the studio's mount point. `personal` goes with each link, once it was asked for."""
 
     root: str
     seal: CursorSeal

@@ -36,12 +36,12 @@ class Asked(Struct, frozen=True):
     """A call of a pattern, with its options."""
 
     module: str
-    """How the program `singletable` names the tables."""
+    """The tables' name for the program `singletable`."""
     target: str
-    """How its option `--db` names the database."""
+    """The database's name for its option `--db`."""
     pattern: Pattern
     texts: Mapping[str, tuple[str, Sequence[str]]]
-    """By parameter: the range, and its texts."""
+    """The range and its texts, by parameter."""
     values: Mapping[str, Any]
     covered: frozenset[str]
     """Parameters whose values are not shown."""
@@ -82,7 +82,7 @@ def _python(asked: Asked) -> str:
 
 
 def _imports(needed: Sequence[tuple[str, str]]) -> list[str]:
-    """What the names of a call are imported by: each a module, and a name in it."""
+    """The imports for the names of a call: each a module, and a name in it."""
     modules: dict[str, set[str]] = {}
     for module, name in needed:
         modules.setdefault(module, set()).add(name.partition(".")[0])

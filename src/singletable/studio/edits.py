@@ -36,11 +36,11 @@ _encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-"""What a text field of a browser does not give back as it was."""
+"""The characters that a browser's text field does not return unchanged."""
 WHY_COVERED = "it is personal, and covered"
 VALUE, NONE = "value.", "none."
 """Before an attribute's name: its field in the form, and the box that says None. So no attribute is taken for a part of
-the key, or for what the form has besides."""
+the key, or for another field of the form."""
 
 
 class EditField(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Conflict(Struct, frozen=True):
 
     name: str
     seen: Any
-    """What the form was made of."""
+    """The value that the form was made of."""
     now: Any
     yours: Any
     is_theirs: bool
@@ -81,8 +81,8 @@ class Conflict(Struct, frozen=True):
 
 
 def digest_of(item: Item, secret: str) -> str:
-    """What an item was, as a short text: another item has another one. Without the secret nobody can try values of what
-    is covered in it."""
+    """The state of an item, as a short text: another item has another one. Without the secret nobody can try values for
+    its covered attributes."""
     return hmac.digest(secret.encode(), msgspec.json.encode(item, order="deterministic"), "sha256").hex()
 
 
@@ -92,7 +92,7 @@ def seen_text(names: Iterable[str], values: Iterable[Any]) -> str:
 
 
 def seen_values(text: str) -> dict[str, Any]:
-    """What `seen_text` wrote. InvalidRequest for anything else."""
+    """Read the values that `seen_text` wrote. Raises InvalidRequest for anything else."""
     try:
         return _decoder.decode(text)
     except msgspec.MsgspecError:
@@ -108,8 +108,8 @@ def wanted(
     *,
     covered: bool,
 ) -> list[Any]:
-    """What a form that was sent makes of each attribute: what was seen, where it can't be changed in it; a text that
-    can't be read as it is."""
+    """The values of each attribute by a sent form: the seen value, if the form can't change it; the raw text, if it
+    can't be read."""
     values, fields = changed(model, entity, form, covered=covered)
     texts = {field.name: field.text for field in fields if field.problem}
     sent = {name: now[name] for name in now if VALUE + name in form} | texts | values
@@ -119,7 +119,7 @@ def wanted(
 def conflicts(
     names: Sequence[str], seen: Mapping[str, Any] | None, now: Sequence[Any], yours: Sequence[Any]
 ) -> list[Conflict]:
-    """What was seen, if that is known, what is there now and what was wanted, beside each other."""
+    """The seen value, if it is known, the present one and the wanted one, side by side."""
     return [
         Conflict(name, was, there, own, not _is_same(was, there), not _is_same(was, own))
         for name, there, own in zip(names, now, yours, strict=True)

@@ -33,9 +33,9 @@ def studio(
 
     `authenticate(request)` returns the user, or None for nobody. `authorise(user, kind, right)` says whether they may
     "read" or "write" the items of a class; both may be async, and are asked at each request. Without `write` nothing
-    can be changed by anybody. `module` is how the commands that pages show name the tables. Several processes need
-    the same `secret`, or a form of one is refused by the other. `origins` are addresses of the application besides
-    the one that its Host header says, as behind a proxy. `export` is where the page SQL finds the last export, a
+    can be changed by anybody. `module` is the tables' name in the commands that pages show. Several processes need
+    the same `secret`, or a form of one is refused by the other. `origins` are further addresses of the application,
+    in addition to its Host header's, as behind a proxy. `export` is the place of the page SQL's last export, a
     directory or `s3://bucket/prefix`; it is for those who may read every class. `blobs` is the store of those documents
     whose class has none, `queues` are addresses of SQS whose depth is shown. The database is not closed with it.
 

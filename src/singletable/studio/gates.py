@@ -1,4 +1,4 @@
-"""Who comes in: the owner of a studio on loopback, by a token; or whom the application knows, where it is mounted."""
+"""The admission of visitors: the owner of a studio on loopback, by a token; or a mounting application's users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWNER = "owner"
 
 
 class Gate(Protocol):
-    """What lets requests in."""
+    """Admits requests."""
 
     @property
     def refusal(self) -> tuple[int, str]:
@@ -51,7 +51,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True)
 class LoopbackGate:
-    """For one person on one machine: the first address has a token, and gives a cookie for it."""
+    """The gate for one person on one machine: the first address has a token, and gives a cookie for it."""
 
     token: str
     session: str
@@ -98,7 +98,7 @@ class LoopbackGate:
 
 @dataclass(frozen=True)
 class MountedGate:
-    """For an application, which says who it is and what they may see."""
+    """The gate of an application, which names the user and decides what the user may see."""
 
     authenticate: Authenticator
     authorise: Authoriser

@@ -16,7 +16,7 @@ from singletable.sync import HttpRequest
 
 _log = logging.getLogger("singletable.studio")
 USER = "singletable.user"
-"""Where the scope has the user."""
+"""The scope's key for the user."""
 _METHODS = ("GET", "HEAD", "POST")
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

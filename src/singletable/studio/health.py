@@ -19,15 +19,15 @@ _SEEDS = 2**32
 
 
 class Health(Struct, frozen=True):
-    """What a check found, and when."""
+    """The findings of a check, and its time."""
 
     at: datetime
     part: float
-    """Of the table; 1 for all of it."""
+    """The checked part of the table; 1 for all of it."""
     findings: tuple[Finding, ...]
     found: int
     left_out: tuple[str, ...]
-    """What was not checked, in words."""
+    """The omitted checks, in words."""
 
 
 def health_of(site: Site, table: Table) -> Health | None:

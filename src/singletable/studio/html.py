@@ -42,7 +42,7 @@ def environment() -> Environment:
 
 
 def exact(value: str) -> Markup:
-    """Text that goes back with a form, as it is: escaped, and nothing made visible."""
+    """Text that goes back with a form unchanged: escaped, and nothing made visible."""
     return escape(value)
 
 

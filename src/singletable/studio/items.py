@@ -1,4 +1,4 @@
-"""Raw items as they are shown: whose they are, their keys part by part, with links to related keys, and attributes."""
+"""Raw items for pages: their classes, their keys part by part, with links to related keys, and attributes."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class KeyCell(Struct, frozen=True):
 
     name: str
     index: str
-    """Of an index; empty for the table."""
+    """The name of an index; empty for the table."""
     parts: tuple[Part, ...]
     address: str
-    """The partition, or for a sort key of the table the item; empty where the item has no such key."""
+    """The partition, or for a sort key of the table the item; empty if the item lacks the key."""
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class ShownItem(Struct, frozen=True):
     bytes: int
     cells: tuple[KeyCell, ...]
     attributes: tuple[Attribute, ...]
-    """Those that its key does not show."""
+    """The attributes that its key does not show."""
     more: int
     """Attributes that the list leaves out."""
 
@@ -99,7 +99,7 @@ def shown_item(visit: Visit, table: Table, item: Item, here: tuple[str, str] = (
 
 
 def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[Attribute]:
-    """All but keys, type and version, in the order of the declaration, then those that nobody declares."""
+    """All but keys, type and version, in the order of the declaration, then the undeclared ones."""
     model = model_of_type(table, type_in(table, item))
     names = {field.stored: field.name for field in model.fields} if model is not None else {}
     order = {stored: number for number, stored in enumerate(names)}
@@ -113,13 +113,13 @@ def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[Attribute]
 
 
 def is_told(visit: Visit, name: str | None) -> bool:
-    """Whether an attribute of an item that the user may read is told to them: a node also holds which edges it has, and
-    how many, of every class. None: no class declares it."""
+    """True if an attribute of an item that the user may read may be shown to them: a node also holds its edges, and
+    their numbers, of every class. None: no class declares it."""
     return visit.reads_all or (name is not None and not name.startswith("_"))
 
 
 def is_covered(visit: Visit, table: Table, model: Model[Any] | None, name: str) -> bool:
-    """Whether an attribute's value is covered: where it is personal, or nobody can tell, as of the library's items."""
+    """True if an attribute's value is covered: it is personal, or its meaning is unknown, as in the library's items."""
     if not visit.covered:
         return False
     if model is not None and not model.is_system:

@@ -1,4 +1,4 @@
-"""What stands around every page: the navigation, where the database is, and who looks at it."""
+"""The frame of every page: the navigation, the place of the database, and the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NavLink(Struct, frozen=True):
 
 
 class Chrome(Struct, frozen=True):
-    """What stands around a page."""
+    """The frame of a page."""
 
     nav: tuple[NavLink, ...]
     tables: tuple[NavLink, ...]
@@ -38,7 +38,7 @@ class Chrome(Struct, frozen=True):
 
 
 async def chrome_of(visit: Visit, every: Sequence[Page], page: Page | None) -> Chrome:
-    """What stands around a page; None for what is not a page, as an error."""
+    """The frame of a page; `page` is None for an answer that is not a page, as an error."""
     links, site = visit.links, visit.site
     named = site.table_named(visit.path.get("table", "")) or site.tables[0]
     path = page.path.format_map(dict(visit.path)) if page is not None else ""

@@ -1,4 +1,4 @@
-"""What a module of `studio.pages` exports: pages, actions and feeds. `PAGES`, `ACTIONS`, `FEEDS`.
+"""The exports of a module of `studio.pages`: pages, actions and feeds. `PAGES`, `ACTIONS`, `FEEDS`.
 
     PAGES = (Page("/work/{table}", "work.html", load_work, nav="Work", order=60),)
 
@@ -33,9 +33,9 @@ class Page:
     shown: Callable[[Site], bool] = _always
     """Whether the navigation has it: `lambda site: any(isinstance(t, GraphTable) for t in site.tables)`."""
     style: str = ""
-    """A file of `static` besides `studio.css`."""
+    """A file of `static` in addition to `studio.css`."""
     script: str = ""
-    """A module of `static` besides `studio.js`."""
+    """A module of `static` in addition to `studio.js`."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class PageAnswer:
     view: View
     status: int = 200
     style: str = ""
-    """A file of `static` besides `studio.css`."""
+    """A file of `static` in addition to `studio.css`."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a form does, by POST. It returns the address of the page to see next, or a page.
+    """The work of a form, by POST. It returns the address of the page to see next, or a page.
 
     Before it is called: the site allows writes, the form has its token, and for a table on AWS its name was given. What
     it writes it checks itself, by `visit.must_write(kind)`, and logs, by `visit.log_write`. An action that only asks

@@ -1,4 +1,4 @@
-"""The partitions of a table to begin with: those that its classes declare, and some that are there."""
+"""The partitions of a table to begin with: the ones that its classes declare, and some existing ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DeclaredPartition(Struct, frozen=True):
 
 
 class ClassCount(Struct, frozen=True):
-    """How many items of a class a list has."""
+    """The number of items of a class in a list."""
 
     kind: str
     colour: str
@@ -43,7 +43,7 @@ class ClassCount(Struct, frozen=True):
 
 
 class FoundPartition(Struct, frozen=True):
-    """A partition of which items were read; it may have more."""
+    """A partition with the items that were read; it may have more."""
 
     parts: tuple[Part, ...]
     address: str

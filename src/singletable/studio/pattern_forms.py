@@ -45,12 +45,12 @@ class Field(Struct, frozen=True):
     name: str
     type: str
     form: str
-    """How it is typed: `text`, `number`, `decimal`, `instant`, `date`, `uuid`, `choice`, `key`."""
+    """The kind of its field: `text`, `number`, `decimal`, `instant`, `date`, `uuid`, `choice`, `key`."""
     wanted: str
-    """What a value looks like."""
+    """An example of a value."""
     required: bool
     hows: tuple[Choice, ...]
-    """The ranges that it takes besides one value; empty where it takes none."""
+    """The ranges that it takes in addition to one value; may be empty."""
     choices: tuple[Choice, ...] = ()
     how: str = _EXACTLY
     value: str = ""
@@ -65,13 +65,13 @@ class Field(Struct, frozen=True):
 
 
 class Arguments(Struct, frozen=True):
-    """What an address asks of a pattern."""
+    """The arguments of a pattern in an address."""
 
     fields: tuple[Field, ...]
     values: dict[str, Any]
-    """By parameter, as the pattern takes them."""
+    """The pattern's arguments, by parameter."""
     texts: dict[str, tuple[str, tuple[str, ...]]]
-    """By parameter: the range, and its texts."""
+    """The range and its texts, by parameter."""
     is_complete: bool
     """Nothing that is required is missing, and nothing is wrong."""
 
@@ -132,7 +132,7 @@ def is_personal(pattern: Pattern) -> bool:
 
 
 def _given(visit: Visit, pattern: Pattern, name: str) -> tuple[str, tuple[str, ...]]:
-    """The range and its texts; no texts where the address has none."""
+    """The range and its texts; no texts if the address has none."""
     if (sealed := visit.query.get(_SEALED + name)) and not visit.query.get(name):
         return _opened(visit, pattern, name, sealed)
     how = visit.query.get(name + _HOW) or _EXACTLY

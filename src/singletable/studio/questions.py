@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from singletable.reports import Answer, SqlSession
 
 MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES, MOST_ANSWER_MEGABYTES = 1_000, 10.0, 512, 16
-"""Of one question."""
+"""The limits of one question."""
 MOST_TOGETHER: Final = 4
 """Questions that are answered at the same time, each of another visitor."""
 _MOST_DESKS: Final = 16
 _MOST_BARS: Final = 40
 _MOST_TEXT: Final = 2_000
-"""Characters of a cell that are shown; the JSON has as many."""
+"""Characters of a cell that are shown; the JSON has the same number."""
 
 
 class ViewColumn(Struct, frozen=True):
@@ -47,12 +47,12 @@ VIEW_KINDS: Final[Sequence[ViewKind]] = ("class", "relation", "system")
 
 
 class SqlView(Struct, frozen=True):
-    """What can be asked."""
+    """A view that can be asked."""
 
     name: str
     description: str
     columns: tuple[ViewColumn, ...]
-    """None of a relation: it has those of both sides."""
+    """The columns; empty for a relation, which has those of both sides."""
     kind: ViewKind
 
 
@@ -192,7 +192,7 @@ def _export(session: SqlSession) -> Export:
 
 
 def _columns(dataset: DatasetFiles) -> Iterator[ViewColumn]:
-    """Those of its view, which leaves out what only an import needs."""
+    """The columns of its view, which leaves out the ones that only an import needs."""
     return (ViewColumn(column.name, column.type) for column in dataset.columns if not column.name.startswith("_"))
 
 
@@ -244,6 +244,6 @@ def _chart(answer: Answer, sql: str) -> str:
 
 
 def _title(sql: str) -> str:
-    """What a question says of itself: its first comment; or its own words."""
+    """The title of a question: its first comment; or its own words."""
     first = sql.strip().splitlines()[0]
     return first.removeprefix("--").strip()[:100]

@@ -33,7 +33,7 @@ class Rows(Struct, frozen=True):
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     name: str = ""
-    """Of a collection, the attribute that they are in."""
+    """The attribute of a collection that holds them."""
 
 
 def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = "") -> Rows:
@@ -46,7 +46,7 @@ def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = 
 
 
 def values_of(visit: Visit, entity: Any, names: Iterable[str]) -> tuple[Any, ...]:
-    """An entity's attributes as plain values; the mark in the place of what is covered."""
+    """An entity's attributes as plain values; a mark for covered ones."""
     covered = personal_names(entity.__class__) if visit.covered else frozenset[str]()
     return tuple(COVERED if n in covered else plain(visit, getattr(entity, n, None)) for n in names)
 

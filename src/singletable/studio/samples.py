@@ -21,7 +21,7 @@ _AIMED_AT = 800
 
 
 class Sample(Struct, frozen=True):
-    """What was read of a table, and when."""
+    """A sample of a table, and its time."""
 
     at: datetime
     status: str
@@ -65,7 +65,7 @@ async def sample_of(site: Site, table: Table, *, anew: bool = False) -> Sample |
 
 
 def _share(found: Description, tally: Tally, *, is_all: bool) -> float:
-    """What part of the table was read: by the items that the service counts."""
+    """The part of the table that was read, by the service's count of items."""
     if is_all or not tally.seen or tally.seen >= found.items:
         return 1.0
     return tally.seen / found.items

@@ -20,11 +20,11 @@ from singletable.studio.view import Cost
 from singletable.wire import is_aws_host
 
 COLOURS = 8
-"""How many classes have a colour of their own; the ninth has that of the first."""
+"""The number of classes with a colour of their own; the ninth has that of the first."""
 
 
 class DatabasePlace(Struct, frozen=True):
-    """Where a database is, as each page says it."""
+    """The place of a database, as each page shows it."""
 
     text: str
     """`data/shop.db`, `http://127.0.0.1:8000`, or the account and region of AWS."""
@@ -36,7 +36,7 @@ class DatabasePlace(Struct, frozen=True):
 
 
 def database_place_of(db: AsyncDatabase) -> DatabasePlace:
-    """Where a database is. The account is known once a table was described."""
+    """The place of a database. The account is known once a table was described."""
     engine, endpoint = db.target.engine, db.target.endpoint
     if engine is not None:
         return DatabasePlace(_near(engine.data), target=f"local:{_near(engine.data)}")
@@ -51,7 +51,7 @@ def _near(file: Path) -> str:
 
 
 class Totals:
-    """What all pages took since the start."""
+    """The cost of all pages since the start."""
 
     def __init__(self, began: datetime) -> None:
         self.began = began
@@ -65,7 +65,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What a studio shows. `write` allows changes; `module` is how the program `singletable` names the tables."""
+    """The content of a studio. `write` allows changes; `module` is the tables' name for the program `singletable`."""
 
     db: AsyncDatabase
     tables: tuple[Table, ...]
@@ -75,13 +75,13 @@ class Site:
     place: DatabasePlace
     totals: Totals
     export: str = ""
-    """Where the last export is, which the page SQL asks: a directory, or `s3://bucket/prefix`."""
+    """The place of the last export, which the page SQL asks: a directory, or `s3://bucket/prefix`."""
     blobs: BlobStore | None = None
     """The contents of documents whose class has no store."""
     queues: tuple[str, ...] = ()
     """The addresses of the queues whose depth is shown."""
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What pages keep between visits, such as dated samples; by page and table."""
+    """Values that pages keep between visits, such as dated samples; by page and table."""
 
     @classmethod
     def of(

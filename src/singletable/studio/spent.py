@@ -1,4 +1,4 @@
-"""What a form took, kept for the page that follows it: in a signed cookie, for that page and that user alone."""
+"""The cost of a form, kept for the page that follows it: in a signed cookie, for that page and that user alone."""
 
 from __future__ import annotations
 

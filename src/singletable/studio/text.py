@@ -12,7 +12,7 @@ _OBEYED = re.compile(
     "\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f\U0010fffe\U0010ffff\ud800-\udfff]"
 )
 _PICTURES = 0x2400
-"""Where Unicode has pictures of the control characters."""
+"""The first of Unicode's pictures of the control characters."""
 
 
 def visible(text: str) -> str:
@@ -26,7 +26,7 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def finalized(value: Any) -> Any:
-    """Of every value that a template shows: text is made visible, and escaped after that."""
+    """The form of every value that a template shows: text is made visible, and escaped after that."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -8,7 +8,7 @@ from singletable.flow import Meter
 
 
 class Cost(Struct, frozen=True):
-    """What a page took, as the database's meter counted it."""
+    """The cost of a page, counted by the database's meter."""
 
     requests: int = 0
     round_trips: int = 0
@@ -51,7 +51,7 @@ class UnreadItem(Struct, frozen=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What every page shows. A page's own view is a subclass with more fields.
+    """The common part of every page. A page's own view is a subclass with more fields.
 
     Its values are what may be shown: personal ones are covered by who makes the view, unless they were asked for.
     """
@@ -60,7 +60,7 @@ class View(Struct, frozen=True, kw_only=True):
     cost: Cost = Cost()
     """Filled in when the view is complete."""
     unread: tuple[UnreadItem, ...] = ()
-    """What its reads passed over."""
+    """The items that its reads passed over."""
 
 
 class Crumb(Struct, frozen=True):
@@ -71,7 +71,7 @@ class Crumb(Struct, frozen=True):
 
 
 class Failure(View, frozen=True, kw_only=True):
-    """What is shown instead of a page."""
+    """A page for an error."""
 
     status: int
     what: str

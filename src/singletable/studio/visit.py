@@ -1,4 +1,4 @@
-"""A visit: one request for a page, as far as a page has to know it."""
+"""A visit: the part of a request that a page uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Visit:
     """The parts of the path that the page's path names."""
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     form: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What was sent, for an action."""
+    """The sent fields, for an action."""
     reads: frozenset[type[Any]] | None = None
     """The classes that the user may read; None for all."""
     asks_to_write: Callable[[type[Any]], Awaitable[bool]] | None = None
@@ -43,7 +43,7 @@ class Visit:
     secret: str = ""
     """The studio's own for this user: no page shows it."""
     unread: list[Unreadable] = field(default_factory=list["Unreadable"])
-    """What the reads of a page pass over, by `unreadable=visit.unread.append`: each page names it."""
+    """The items that the reads of a page pass over, by `unreadable=visit.unread.append`: each page names them."""
 
     @property
     def db(self) -> AsyncDatabase:
@@ -56,7 +56,7 @@ class Visit:
 
     @cached_property
     def table(self) -> Table:
-        """The table that the path names as `{table}`; NotFound if there is none of that name."""
+        """The table that the path names as `{table}`; NotFound if no table has that name."""
         name = self.path.get("table", "")
         found = self.site.table_named(name)
         if found is None:
@@ -104,7 +104,7 @@ class Visit:
         return cast("T", value)
 
     def must_read_all(self) -> None:
-        """Raises Denied unless the user may read every class. What they may not read of one class is not found."""
+        """Raise Denied unless the user may read every class. An item of a class that they may not read is not found."""
         if not self.reads_all:
             raise Denied("you may not read all classes here")
 
@@ -133,7 +133,7 @@ class Visit:
         return self.links.item(table.name, place, hidden=COVERED in "".join(shown))
 
     def unread_items(self) -> tuple[UnreadItem, ...]:
-        """What was passed over, each with the page of its item."""
+        """The items that were passed over, each with its page."""
         return tuple(map(self._unread_item, self.unread))
 
     def _unread_item(self, each: Unreadable) -> UnreadItem:

@@ -4,8 +4,8 @@
     diagram_of(view.tables[0])         # boxes in layers, and the lines between them
     write_site(view, Path("docs"))     # complete pages of HTML
 
-Read `views` (what is told), `declarations` and `layer_declarations` (where it comes from), `relations` (what names
-what), `layers` (where a box stands), `diagram` (what is drawn), `static_site`. Nothing here sends a request.
+Read `views` (the values of pages), `declarations` and `layer_declarations` (their sources), `relations` (between
+classes), `layers` (the places of boxes), `diagram` (the drawing), `static_site`. Nothing here sends a request.
 """
 
 from singletable.studio.model.declarations import model_view

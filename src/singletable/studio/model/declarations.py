@@ -65,7 +65,7 @@ def own_models(table: Table) -> tuple[Model[Any], ...]:
 
 
 def _page(table: Table, name: str, taken: Counter[str]) -> str:
-    """A name that no other class has, in file systems that don't tell cases apart too."""
+    """A name that no other class has, also in file systems that ignore case."""
     plain = _NOT_IN_A_PAGE_NAME.sub("-", f"{table.name}.{name}")
     taken[plain.casefold()] += 1
     number = taken[plain.casefold()]
@@ -253,7 +253,7 @@ def _indexes(table: Table, models: Sequence[Model[Any]]) -> Iterator[IndexView]:
 
 
 def _settings(table: Table) -> Iterator[tuple[str, str]]:
-    """What is declared of the table besides its keys."""
+    """The table's declared settings, without its keys."""
     for name, value in document_of(table).settings.items():
         said = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
         yield name, ", ".join(f"{each}={of}" if each else str(of) for each, of in said.items())
@@ -264,7 +264,7 @@ def _settings(table: Table) -> Iterator[tuple[str, str]]:
 
 
 def _module_doc(models: Sequence[Model[Any]], documents: Sequence[type[Any]]) -> str:
-    """What the module says in which most of the classes stand."""
+    """The docstring of the module that has most of the classes."""
     modules = Counter(kind.__module__ for kind in (*(model.kind for model in models), *documents))
     if not modules:
         return ""

@@ -21,7 +21,7 @@ from singletable.studio.text import visible
 _PAD, _HEAD, _LINE = 12, 30, 16
 _NARROWEST, _WIDEST = 130.0, 300.0
 _NAME_WIDTH, _CODE_WIDTH = 8.8, 6.7
-"""Of a character, about: text is measured here, where no browser is."""
+"""The approximate widths of a character: text is measured here, without a browser."""
 _BOND_CLASSES: Final[Mapping[Bond, str]] = {
     "belongs to": "owns",
     "copies": "copies",
@@ -89,7 +89,7 @@ def _lines(table: TableView, classes: Mapping[str, ClassView]) -> dict[tuple[str
 
 # --- boxes ------------------------------------------------------------------------------------------------------------
 def _texts(each: ClassView) -> list[str]:
-    """What stands in a box below the name."""
+    """The texts in a box below the name."""
     if each.ends is not None:
         return [" | ".join(each.ends[0]), f"→ {' | '.join(each.ends[1])}"]
     return list(each.keys[0].templates)

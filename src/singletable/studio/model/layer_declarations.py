@@ -1,4 +1,4 @@
-"""What the layers declare of a table: documents with their mutations, tasks, and what happens when items change."""
+"""The layers' declarations of a table: documents with their mutations, tasks, and handlers of changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def document_class(kind: type[Document], page: str, place: int, related: Sequenc
 
 
 def _document_keys(kind: type[Document]) -> Iterator[KeyView]:
-    """Where it lies: its versions, and its entry in the list of its parent."""
+    """The keys of a document: its versions, and its entry in the list of its parent."""
     rows = document_model(kind).rows
     for each in (rows.version, rows.listing):
         model: Any = each.__model__
@@ -73,7 +73,7 @@ def _mutation(name: str, function: Callable[..., Any]) -> FunctionView:
 
 # --- tasks and changes ------------------------------------------------------------------------------------------------
 def tasks_in(table: Table) -> tuple[FunctionView, ...]:
-    """What can be done later, with how often it is tried."""
+    """The tasks of a table, each with its number of tries."""
     tasks = tasks_of(table)
     if tasks is None:
         return ()
@@ -92,7 +92,7 @@ def consumers_in(table: Table) -> tuple[ConsumerView, ...]:
 
 
 def handlers_in(model: Model[Any]) -> tuple[FunctionView, ...]:
-    """What happens when items of a class change."""
+    """The handlers of changes of a class's items."""
     consumers = changes_of(model.table)
     handlers = (handler for each in consumers for handler in each.consumer.router.handlers)
     return tuple(_handler(model.table, handler) for handler in handlers if handler.type == model.type)
@@ -109,7 +109,7 @@ def _handler(table: Table, handler: Handler) -> FunctionView:
 
 
 def upcasts_in(model: Model[Any]) -> tuple[FunctionView, ...]:
-    """What brings items of older schema versions into the current form."""
+    """The functions that bring items of older schema versions into the current form."""
     return tuple(
         FunctionView(each.__name__, "", _doc(each), f"version {version} to {version + 1}")
         for version, each in sorted(model.upcasters.items())

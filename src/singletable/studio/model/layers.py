@@ -1,7 +1,7 @@
-"""Where a box stands: boxes in layers from left to right, lines between them, the same for the same declaration.
+"""The places of boxes: in layers from left to right, lines between them, the same for the same declaration.
 
-The four steps of layered drawing: lines that would close a circle are turned, each box gets the layer after those that
-lead to it, boxes change places within a layer until few lines cross, and each moves as near to its neighbours as the
+The four steps of layered drawing: lines that would close a circle are turned, each box gets the layer after its
+predecessors, boxes change places within a layer until few lines cross, and each moves as near to its neighbours as the
 others let it. A line that passes a layer has a joint in it, so that it goes around the boxes there.
 """
 
@@ -62,7 +62,7 @@ class _Graph:
 
 
 def layout_of(sizes: Mapping[str, tuple[float, float]], pairs: Sequence[Pair]) -> Layout:
-    """Where boxes of these sizes stand, with a line for each pair. Boxes without a line stand in rows below."""
+    """Place boxes of these sizes, with a line for each pair. Boxes without a line stand in rows below."""
     lines = list(dict.fromkeys((one, other) for one, other in pairs if one != other))
     joined = {name for pair in lines for name in pair}
     names = [name for name in sizes if name in joined]
@@ -230,8 +230,8 @@ def _middles(graph: _Graph, heights: Mapping[int, float]) -> dict[int, float]:
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
-    """Middles as near as possible to the wanted ones, in the same order: those that would touch become a group around
-    the mean of what its members want."""
+    """Middles as near as possible to the wanted ones, in the same order: boxes that would touch become a group around
+    the mean of its members' wanted middles."""
     groups: list[list[int]] = []
     starts: list[float] = []
     offsets = [0.0] * len(wanted)
@@ -256,7 +256,7 @@ def _span(group: Sequence[int], later: Sequence[int], heights: Sequence[float], 
 
 
 def _rows(sizes: Mapping[str, tuple[float, float]], top: float) -> dict[str, Box]:
-    """Boxes without a line: side by side, as many as fit."""
+    """Boxes without a line, side by side in rows."""
     boxes: dict[str, Box] = {}
     x, y, tallest = float(_MARGIN), top, 0.0
     for name, (width, height) in sizes.items():

@@ -1,4 +1,4 @@
-"""What names what: by what attributes say, by keys, and by the ends of edges. Nothing is guessed by names."""
+"""Relations between classes: by declared attributes, by keys, and by the ends of edges. Nothing is guessed by names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SURENESS: Final[tuple[Bond, ...]] = (
     "names in its key",
     "mentions",
 )
-"""How surely an item of the holder goes with one of the subject: the surest stands for a pair in a picture."""
+"""The bonds by the certainty that an item of the holder goes with one of the subject: a picture shows the surest."""
 
 
 def relations_between(table: Table, models: Sequence[Model[Any]]) -> tuple[RelationView, ...]:

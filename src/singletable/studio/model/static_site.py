@@ -32,13 +32,13 @@ _STATIC: Final = Path(__file__).parents[1] / "static"
 
 
 class Written(Struct, frozen=True):
-    """What was done to a folder."""
+    """The changes of a folder."""
 
     files: int
     changed: int
-    """Those that are new or other than before."""
+    """The number of new or different pages."""
     removed: int
-    """Pages of classes that are no more."""
+    """The number of pages of removed classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def site_files(model: ModelView) -> Iterator[tuple[str, bytes]]:
 
 
 class _Known(Struct):
-    """What is read of the JSON that an earlier call wrote."""
+    """The part that is read of the JSON of an earlier call."""
 
     class Table(Struct):
         class Class(Struct):

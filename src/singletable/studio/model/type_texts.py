@@ -66,7 +66,7 @@ def _parts(kind: type[Any], hints: dict[str, Any]) -> Iterator[MemberView]:
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:
-    """The types of a dataclass's parts; as they are written where a name in them is not known outside."""
+    """The types of a dataclass's parts; their source text if a name in them is not known outside."""
     try:
         return get_type_hints(kind)
     except NameError:

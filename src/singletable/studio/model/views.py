@@ -1,4 +1,4 @@
-"""What is told of a model, as values: the pages and their JSON are made of these and of nothing else."""
+"""The facts of a model, as values: the pages and their JSON are made of these and of nothing else."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class AttributeView(Struct, frozen=True):
     """Its name in DynamoDB."""
     description: str = ""
     default: str | None = None
-    """What an item without it reads as; None if it must be there."""
+    """The value for an item that lacks it; None if it is required."""
     role: str = ""
-    """What the library does with it: `unique`, `expires`, `version`."""
+    """The library's use of it: `unique`, `expires`, `version`."""
     is_personal: bool = False
     in_keys: tuple[str, ...] = ()
     """The keys that its value is a part of: `key`, and the names of indexes."""
     bonds: tuple[str, ...] = ()
-    """What it names, in words: `belongs to User.email`."""
+    """Its references, in words: `belongs to User.email`."""
 
 
 class KeyView(Struct, frozen=True):
@@ -36,7 +36,7 @@ class KeyView(Struct, frozen=True):
 
     index: str | None
     attributes: tuple[str, str]
-    """Where the two texts are stored."""
+    """The attributes that store the two texts."""
     templates: tuple[str, str]
     pattern: str
     """The function that is the key: `by_email`."""
@@ -95,7 +95,7 @@ class FunctionView(Struct, frozen=True):
     signature: str
     description: str = ""
     note: str = ""
-    """When it is called, or how often it is tried."""
+    """The occasion of a call, or the number of tries."""
 
 
 class ClassView(Struct, frozen=True):
@@ -105,35 +105,35 @@ class ClassView(Struct, frozen=True):
     """In its module: `User`, or `Project.Listing`."""
     kind: ClassKind
     type: str
-    """What its items say they are."""
+    """The type attribute of its items."""
     table: str
     module: str
     version: int
     colour: int
     """Its place among the colours of classes, from 0."""
     page: str
-    """What its page is called: the same for the same declaration."""
+    """The name of its page: the same for the same declaration."""
     description: str = ""
     keys: tuple[KeyView, ...] = ()
     attributes: tuple[AttributeView, ...] = ()
     patterns: tuple[PatternView, ...] = ()
     relations: tuple[RelationView, ...] = ()
-    """Where it is the holder."""
+    """The relations in which it is the holder."""
     named_by: tuple[RelationView, ...] = ()
-    """Where it is the subject."""
+    """The relations in which it is the subject."""
     types: tuple[TypeView, ...] = ()
     ends: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    """Of an edge: the classes of its sources and of its targets."""
+    """The classes of an edge's sources and of its targets."""
     mirrors: tuple[str, ...] | None = None
-    """Of an edge: what the source's edge set has of it; None if it is not in the set."""
+    """The attributes of an edge in its source's edge set; None if it is not in the set."""
     stored_as: int | None = None
     """The older schema version in whose form items are stored too."""
     upcasts: tuple[FunctionView, ...] = ()
     outside: tuple[str, ...] = ()
-    """What its items have outside of themselves: guards, copies, edge sets."""
+    """The parts of its items that lie elsewhere: guards, copies, edge sets."""
     mutations: tuple[FunctionView, ...] = ()
     handlers: tuple[FunctionView, ...] = ()
-    """What happens when its items change."""
+    """The handlers of its items' changes."""
     collections: tuple[str, ...] = ()
     """The collections that have its items."""
 
@@ -157,7 +157,7 @@ class IndexView(Struct, frozen=True):
 
 
 class ConsumerView(Struct, frozen=True):
-    """Who reads the table's stream."""
+    """A reader of the table's stream."""
 
     name: str
     handlers: tuple[FunctionView, ...]

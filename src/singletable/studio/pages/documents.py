@@ -1,4 +1,4 @@
-"""Documents: any version beside any other, the mutations between them, history, inbox and contents; and restoring."""
+"""Documents: any version compared with any other, the mutations between, history, inbox and contents; and restoring."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DocumentsView(View, frozen=True, kw_only=True):
 
 
 class DocumentView(View, frozen=True, kw_only=True):
-    """What each page of one document has."""
+    """The common part of the pages of one document."""
 
     table: str
     kind: str
@@ -105,12 +105,12 @@ async def load_documents(visit: Visit) -> DocumentsView:
 
 
 async def load_document(visit: Visit) -> VersionView:
-    """A version beside another: four requests; see `inspect_document`."""
+    """A version compared with another: four requests; see `inspect_document`."""
     return await _version(visit, _context(visit), "version")
 
 
 async def load_restore(visit: Visit) -> VersionView:
-    """What a restore would change: the version beside the newest."""
+    """The changes of a restore: the version compared with the newest."""
     context = _context(visit)
     await visit.must_write(context.model.rows.version)
     return await _restoring(visit, context, _number(visit, "version"))
@@ -133,7 +133,7 @@ async def load_history(visit: Visit) -> HistoryView:
 
 
 async def load_inbox(visit: Visit) -> InboxView:
-    """What waits, and the clients: four requests."""
+    """The waiting mutations, and the clients: four requests."""
     flow = inspect_inbox(
         visit.db.port,
         _context(visit),
@@ -215,7 +215,7 @@ async def _version(visit: Visit, context: AnyContext, tab: str) -> VersionView:
 
 
 async def _restoring(visit: Visit, context: AnyContext, version: int) -> VersionView:
-    """A version beside the newest one, which it is to replace."""
+    """A version compared with the newest one, which it is to replace."""
     newest = (await visit.db.run(read_newest(visit.db.port, context, _id(visit)))).number
     personal = not visit.covered
     flow = inspect_document(visit.db.port, context, _id(visit), version=version, since=newest, personal=personal)
@@ -234,7 +234,7 @@ def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
     found = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
     if found is None:
         named = ", ".join(contexts) or "none"
-        raise NotFound("there is no class of documents of this name", hint=f"These are declared: {named}.")
+        raise NotFound("no class of documents has this name", hint=f"These are declared: {named}.")
     return found
 
 

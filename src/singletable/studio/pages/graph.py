@@ -1,4 +1,4 @@
-"""A graph: its classes and some nodes; and a node with its neighbours, its edge set beside its edges."""
+"""A graph: its classes and some nodes; and a node with its neighbours, its edge set and its edges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
 _INCOMING = "from-"
-"""Before the name of an edge's class: the cursor of those that come to the node."""
+"""The prefix of an edge class's name for the cursor of incoming edges."""
 
 
 class GraphView(View, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class GraphView(View, frozen=True, kw_only=True):
     graph: GraphInfo | None = None
     node: NodeInfo | None = None
     colours: Mapping[str, str]
-    """By the name of a class of nodes."""
+    """The colours by the name of a class of nodes."""
     of: str = ""
     """The class whose nodes are listed."""
     place: tuple[str, str] = ("", "")

@@ -29,7 +29,7 @@ _OF_CONSUMERS = ("change.", "dead-letter.", "lease.", "try.")
 
 
 class KeyCell(Struct, frozen=True):
-    """How a class is keyed in the table, or in one of its indexes."""
+    """The key of a class in the table, or in one of its indexes."""
 
     pattern: str
     partition: str
@@ -49,7 +49,7 @@ class ClassRow(Struct, frozen=True):
     is_own: bool
     """Whether it is a class of the application, and not the library's."""
     items: int | None
-    """Of a sample, scaled to the table; None if nothing was sampled."""
+    """The number in a sample, scaled to the table; None if nothing was sampled."""
     bytes: int | None
     mean: float | None
     largest: int | None
@@ -66,7 +66,7 @@ class CollectionRow(Struct, frozen=True):
 
 
 class SampleNote(Struct, frozen=True):
-    """What the counts stand on."""
+    """The basis of the counts."""
 
     at: datetime
     seen: int | None
@@ -75,7 +75,7 @@ class SampleNote(Struct, frozen=True):
 
 
 class FindingRow(Struct, frozen=True):
-    """What the check found at one item."""
+    """The finding of a check at one item."""
 
     code: str
     what: str
@@ -85,14 +85,14 @@ class FindingRow(Struct, frozen=True):
 
 
 class HealthNote(Struct, frozen=True):
-    """What the last check of a sample found."""
+    """The result of the last check of a sample."""
 
     at: datetime
     part: float
     found: int
     rows: tuple[FindingRow, ...]
     left_out: tuple[str, ...]
-    """What was not checked, in words."""
+    """The omitted checks, in words."""
 
 
 class TableCard(Struct, frozen=True):
@@ -111,7 +111,7 @@ class TableCard(Struct, frozen=True):
     has_stream: bool
     sample_action: str
     health: HealthNote | None
-    """None before the first check."""
+    """The last check; None before the first one."""
     check_action: str
     """Empty for who may not read every class."""
 
@@ -124,7 +124,7 @@ class Home(View, frozen=True, kw_only=True):
     pages: int
     """Pages that were made since then, this one not among them."""
     total: Cost
-    """What they took."""
+    """Their cost."""
     writes: bool
 
 
@@ -143,7 +143,7 @@ async def load_home(visit: Visit) -> Home:
 
 
 async def read_sample(visit: Visit) -> str:
-    """Read a sample of a table anew."""
+    """Read a new sample of a table."""
     await sample_of(visit.site, visit.table, anew=True)
     return f"{visit.links.home()}#{visit.table.name}"
 

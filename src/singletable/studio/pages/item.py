@@ -53,7 +53,7 @@ class AttributeRow(Struct, frozen=True):
 
 
 class IndexEntry(Struct, frozen=True):
-    """What an index holds of the item."""
+    """The item's entry in an index."""
 
     index: str
     is_in: bool
@@ -63,7 +63,7 @@ class IndexEntry(Struct, frozen=True):
 
 
 class Beside(Struct, frozen=True):
-    """An item that is kept beside this one: a guard, or the source of a copy."""
+    """A related item: a guard, or the source of a copy."""
 
     what: str
     of: str
@@ -93,11 +93,11 @@ class ItemPage(View, frozen=True, kw_only=True):
     """The schema version of the class here; 0 where no class has the type."""
     expires: datetime | None
     findings: tuple[str, ...]
-    """What the check of records says of it; nothing where it is right."""
+    """The findings of the check of records; empty for a sound item."""
     guards: tuple[Beside, ...]
     copies: tuple[Beside, ...]
     changes: Changes | None
-    """Of this item, in the stream; None if they were not asked for."""
+    """The changes of this item, in the stream; None if they were not asked for."""
     changes_address: str
     has_stream: bool
     edit_address: str
@@ -108,7 +108,7 @@ class ItemPage(View, frozen=True, kw_only=True):
 
 
 async def load_item(visit: Visit) -> ItemPage:
-    """One request for the item, and one or two for what is kept beside it: a guard, a copy. Changes cost no units."""
+    """One request for the item, and one or two for related items: a guard, a copy. Changes cost no units."""
     table = visit.table
     item = await read_item(visit, table)
     model = model_of_type(table, type_in(table, item))
@@ -172,7 +172,7 @@ def _rows(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> I
 
 
 def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> str:
-    """The item as it is stored, with what is covered covered."""
+    """The stored item, with covered values."""
     names = {field.stored: field.name for field in model.fields} if model is not None else {}
     reserved = {*table.definition.reserved}
     shown: dict[str, Any] = {}

@@ -44,7 +44,7 @@ class EditPage(View, frozen=True, kw_only=True):
     cells: tuple[KeyCell, ...]
     fields: tuple[EditField, ...]
     seen: str
-    """What the item was when the form was made, as a digest."""
+    """The digest of the item when the form was made."""
     seen_values: str
     """Its attributes then, as JSON; what is covered is covered."""
     action: str
@@ -56,17 +56,17 @@ class EditPage(View, frozen=True, kw_only=True):
 
 
 class ConfirmPage(View, frozen=True, kw_only=True):
-    """What a write would change; or, for one that was refused, what the item was, is now, and what was wanted."""
+    """The changes of a write; or, for a refused one, the seen, the present and the wanted values."""
 
     kind: str
     colour: str
     cells: tuple[KeyCell, ...]
     differences: tuple[Difference, ...]
     conflicts: tuple[Conflict, ...]
-    """Of a write that was refused."""
+    """The conflicts of a refused write."""
     action: str
     fields: dict[str, str]
-    """What was sent, to be sent again."""
+    """The sent fields, to be sent again."""
     item_address: str
     edit_address: str
     knows_seen: bool
@@ -162,7 +162,7 @@ def _edit_page(
 def _confirm(
     visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, values: Mapping[str, Any], *, delete: bool
 ) -> PageAnswer:
-    """What a write would change."""
+    """The page of a write's changes."""
     names = _written(model) if delete else list(values)
     before = values_of(visit, entity, names)
     after = [None if delete else plain(visit, values[name]) for name in names]
@@ -171,7 +171,7 @@ def _confirm(
 
 
 def _conflict(visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, *, delete: bool) -> PageAnswer:
-    """What was seen, what the item is now, and what was wanted."""
+    """The page of a conflict: the seen, the present and the wanted values."""
     names = _written(model)
     now = values_of(visit, entity, names)
     seen = seen_values(visit.form["seen_values"]) if "seen_values" in visit.form else None

@@ -21,27 +21,27 @@ from singletable.tables import Difference, differences
 
 
 class LiveView(Struct, frozen=True):
-    """How the live table differs from its declaration, and what would bring it there."""
+    """The differences of the live table from its declaration, and the steps that would bring it there."""
 
     is_missing: bool = False
     differences: tuple[Difference, ...] = ()
     steps: tuple[Step, ...] = ()
     left: tuple[str, ...] = ()
-    """What differs and stays, each with why."""
+    """The differences that stay, each with its reason."""
     unsupported: tuple[str, ...] = ()
     """Declared settings that the engine doesn't have."""
     refused: str = ""
-    """Why there is no plan."""
+    """The reason why a plan is not possible."""
 
 
 class ModelPage(View, frozen=True, kw_only=True):
-    """A table, as it is declared and as it is."""
+    """A table: its declaration and its live state."""
 
     table: TableView
     diagram: Diagram
     colours: dict[str, str]
     live: LiveView | None
-    """None for a visitor who may not read every class: steps name classes."""
+    """The live table; None for a visitor who may not read every class: steps name classes."""
     plan: str
     """The command that counts what each step takes."""
     static: str
@@ -49,7 +49,7 @@ class ModelPage(View, frozen=True, kw_only=True):
 
 
 class ClassPage(View, frozen=True, kw_only=True):
-    """A class, as it is declared."""
+    """A class: its declaration."""
 
     shown: ClassView
     colours: dict[str, str]
@@ -78,7 +78,7 @@ async def load_class(visit: Visit) -> ClassPage:
 
 
 def _view(visit: Visit) -> TableView:
-    """The table's declarations, as far as the visitor may read its classes."""
+    """The table's declarations, of the classes that the visitor may read."""
     kept: ModelView | None = visit.site.kept.get("model")
     if kept is None:
         kept = visit.site.kept["model"] = model_view(visit.site.tables, visit.site.title)

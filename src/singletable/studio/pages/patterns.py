@@ -68,7 +68,7 @@ class Patterns(View, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True):
-    """A request as it is sent."""
+    """A request."""
 
     operation: str
     place: str
@@ -233,7 +233,7 @@ def _notes(described: AccessPattern) -> tuple[str, ...]:
 
 
 def _is_whole_key(pattern: Pattern, arguments: Arguments) -> bool:
-    """Whether the arguments, as far as they are given, name one item."""
+    """Whether the given arguments name one item."""
     captured = pattern.captured
     if captured is not captured.model.key:
         return False
@@ -243,7 +243,7 @@ def _is_whole_key(pattern: Pattern, arguments: Arguments) -> bool:
 
 
 def _predicted(visit: Visit, type_name: str, items: int, consistent: bool) -> float | None:
-    """The read units of so many items of the mean size, by the sample that is kept; it reads none."""
+    """The read units of `items` items of the mean size, by the kept sample; it reads none."""
     sample: Sample | None = visit.site.kept.get(f"sample {visit.table.name}")
     shape = next((s for s in sample.shape.classes if s.type == type_name), None) if sample is not None else None
     if shape is None or not shape.items:
@@ -302,7 +302,7 @@ def _projected(asked: Any, query: Query[Any]) -> tuple[Any, Query[Any]]:
 
 
 def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) -> Sequence[Explained]:
-    """What is sent, with what is covered; and with the limit, which is not part of the query."""
+    """The requests, with covered values; and with the limit, which is not part of the query."""
     made = [
         each if limit is None else altered(each, body={**each.body, "Limit": limit}) for each in flows.explain(asked)
     ]

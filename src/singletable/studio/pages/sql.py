@@ -34,11 +34,11 @@ class SqlPage(View, frozen=True, kw_only=True):
     asked: Asked | None = None
     missing: Literal["", "extra", "export", "readable export"] = ""
     what: str = ""
-    """What is missing, in words."""
+    """The missing part, in words."""
     hint: str = ""
     place: str = ""
     age: str = ""
-    """How old the export is."""
+    """The age of the export."""
     as_exported: bool = False
     commands: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()

@@ -59,7 +59,7 @@ class ConsumerCard(View, frozen=True, kw_only=True):
 
 
 class WorkView(View, frozen=True, kw_only=True):
-    """What a table's consumers and tasks do."""
+    """The work of a table's consumers and tasks."""
 
     table: str
     consumers: tuple[ConsumerCard, ...]
@@ -92,7 +92,7 @@ class LetterView(View, frozen=True, kw_only=True):
     can_retry: bool
     writes: bool
     failed: str = ""
-    """What its handlers raised when it was retried here."""
+    """The error of its handlers when it was retried here."""
 
 
 class TaskView(View, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class OrderView(View, frozen=True, kw_only=True):
 
 # --- pages ------------------------------------------------------------------------------------------------------------
 async def load_work(visit: Visit) -> WorkView:
-    """For each consumer up to seven requests and two for each shard whose lag is measured; 16 for the tasks, and one
+    """Up to seven requests for each consumer, and two for each shard whose lag is measured; 16 for the tasks, and one
     for each queue."""
     visit.must_read_all()
     table, named = visit.table, visit.query.get("consumer", "")
@@ -201,12 +201,12 @@ async def change_task(visit: Visit) -> str:
 
 
 async def change_letter(visit: Visit) -> str | PageAnswer:
-    """Retry or drop a dead letter. A handler that fails again is told, and the dead letter stays."""
+    """Retry or drop a dead letter. If a handler fails again, its error is shown, and the dead letter stays."""
     consumer, do = _consumer_named(visit), _verb(_given(visit, "do"))
     made = changes_named(visit.table, consumer.name)
     if made is None:
         raise InvalidRequest(
-            "this program does not declare the consumer, and so has none of its handlers",
+            "this program does not declare the consumer, and so lacks its handlers",
             hint="Start the studio with the module that declares it.",
         )
     await visit.must_write(state_at(visit.table, consumer).dead_letter)
