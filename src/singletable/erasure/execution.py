@@ -17,8 +17,7 @@ from singletable.erasure.search import Found, Root, Search, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
 from singletable.foundation import Belonging, HasBelongings, Kept, Query, Subject, Table, belongings_of
-from singletable.migrations.apply_lease import release, take
-from singletable.migrations.leased_port import LeasedPort
+from singletable.migrations.flows import LeasedPort, release, take
 from singletable.schema import Whole
 
 Progress = Callable[[Erasing], object]

@@ -14,6 +14,8 @@ started it. `stream_upkeep` maintains the engine's streams, which the engine its
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from singletable_local import control
 from singletable_local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
 from singletable_local.data_copy import copy_data
@@ -23,6 +25,9 @@ from singletable_local.engine import Engine
 from singletable_local.stream_upkeep import maintain_streams
 from singletable_local.timeouts import EngineTimeouts
 from singletable_local.unix_endpoint import UnixEndpoint, is_healthy
+
+if TYPE_CHECKING:
+    from singletable_local import targets
 
 __all__ = [
     "EMBEDDED",
@@ -37,5 +42,6 @@ __all__ = [
     "find_engine",
     "is_healthy",
     "maintain_streams",
+    "targets",
     "wipe_deleted",
 ]
