@@ -99,7 +99,7 @@ def _names_in(value: Any) -> Sequence[tuple[str, str]]:
         return [(key.model.kind.__module__, entity_name(key.model.kind)), *inner]
     if isinstance(value, type):
         return [(value.__module__, entity_name(value))]
-    kind: type[Any] = type(value)
+    kind: type[Any] = value.__class__
     value_type = value_type_of(kind)
     is_named = value_type is not None and (value_type.choices or value_type.code)
     return [(kind.__module__, entity_name(kind))] if is_named else []

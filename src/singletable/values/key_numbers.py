@@ -11,7 +11,7 @@ from decimal import Decimal
 from singletable.errors import InvalidValue
 
 MAX_KEY_DIGITS = 26
-"""Of a whole number without a width, and of a Decimal before its point: there is a letter for each count."""
+"""The most digits of a number without a width, before its point: there is a letter for each count."""
 _NO_LEAD = "\ud800"
 """No stored text holds a lone surrogate."""
 _NINES = str.maketrans("0123456789", "9876543210")

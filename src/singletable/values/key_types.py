@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -304,6 +304,8 @@ class DecimalNumber(KeyType, frozen=True):
 class EnumText(KeyType, frozen=True):
     """An Enum by its `key_text()`, else its value."""
 
+    type: type[Enum]
+
     def paths(self, place: Place) -> Iterator[Steps]:
         yield from map(exactly, self.texts)
 
@@ -312,7 +314,7 @@ class EnumText(KeyType, frozen=True):
         return lambda value: texts[self.checked(name, value)]
 
     def read(self, text: str) -> Enum:
-        return next(member for member in cast("type[Enum]", self.type) if enum_text(member) == text)
+        return next(member for member in self.type if enum_text(member) == text)
 
     def patterns(self) -> tuple[tuple[str, str], ...]:
         return tuple((text, "") for text in self.texts)
@@ -320,7 +322,7 @@ class EnumText(KeyType, frozen=True):
     @property
     def texts(self) -> tuple[str, ...]:
         """The key texts of the members, in their order."""
-        return tuple(map(enum_text, cast("type[Enum]", self.type)))
+        return tuple(map(enum_text, self.type))
 
 
 class Verbatim:

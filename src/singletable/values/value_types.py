@@ -146,6 +146,10 @@ def _read_base64(text: str) -> bytes:
     return b64decode(text, validate=True)
 
 
+def _instant_shown(value: datetime) -> str:
+    return value.isoformat().replace("+00:00", "Z")
+
+
 def _read_typed_instant(text: str) -> datetime:
     value = datetime.fromisoformat(text)
     if value.tzinfo is None:
@@ -212,7 +216,7 @@ _ALL = (
         _read_typed_instant,
         datetime(2026, 1, 31, 9, 30, tzinfo=timezone.utc),
         "date-time",
-        shown=lambda value: value.isoformat().replace("+00:00", "Z"),
+        shown=_instant_shown,
         code="datetime.fromisoformat",
     ),
     _in_shape(
@@ -247,7 +251,7 @@ def value_type_of(kind: Any) -> ValueType | None:
     if issubclass(kind, Verbatim):
         plan = Scalar(Kind.REFERENCE, "S", str, kind.from_text, kind.to_text, "", reader=kind.from_text)
         return ValueType(kind, plan, VerbatimText(kind), kind.wanted, kind.from_words)
-    return VALUE_TYPES.get(kind)
+    return VALUE_TYPES.get(kind)  # pyright: ignore[reportUnknownArgumentType] of any class
 
 
 def _enum_type(kind: type[Enum]) -> ValueType:
