@@ -26,13 +26,12 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
     TransactionCancelled,
-    TransactionConflict,
     carried,
 )
 from singletable.expressions import words
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems, is_too_large
-from singletable.records.conditions import TRIES, is_there
+from singletable.records.conditions import is_there
 from singletable.records.first_use import ready
 from singletable.records.merge import merged
 from singletable.records.placement import placement_of
@@ -121,22 +120,19 @@ class Commit:
     """The writes whose items were looked for in their other places."""
 
     async def send(self) -> Mapping[int, Any]:
-        for _ in range(TRIES):
+        race = Race(self.port, "transaction", "another writer changed items of the transaction")
+        while True:
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
             except Cancelled as cancelled:
                 await self._after_refusal(plan, cancelled.reasons)
+                race.table = self.writes[0].model.table.name
+                await race.lost()
             else:
                 for write in self.writes:
                     write.done()
                 return self.known
-        raise TransactionConflict(
-            f"other writers changed items of the transaction between each of {TRIES} reads and writes",
-            table=self.writes[0].model.table.name,
-            operation="transaction",
-            hint="Try again later.",
-        )
 
     # --- the plan ----------------------------------------------------------------------------------------------------
     async def _plan(self) -> list[PlannedAction]:

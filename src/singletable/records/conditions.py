@@ -31,7 +31,6 @@ from singletable.errors import (
     NotFound,
     OutcomeUnknown,
     SingletableError,
-    TransactionConflict,
     VersionMoved,
 )
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
@@ -39,8 +38,8 @@ from singletable.operations import Guard, Item
 from singletable.schema import Model
 from singletable.values import Field
 
-TRIES = 20
-"""The number of times that a write is planned because an item changed after it was read."""
+CHANGED = "another writer changed the item"
+"""What wins where a write of one item loses, for `Race`."""
 
 
 def check_verb(model: Model[Any], verb: str) -> None:
@@ -215,15 +214,6 @@ def missing_path(key: Any, operation: str, parent: Parent, found: ConditionFaile
         operation=operation,
         hint=f"It has no {parent.shown}: set that as a whole first, as in attr(User.address).set(...). Nothing was "
         "written.",
-    )
-
-
-def contended(key: Any, operation: str) -> TransactionConflict:
-    return TransactionConflict(
-        f"other writers changed the item between each of {TRIES} reads and writes",
-        key=key,
-        operation=operation,
-        hint="Try again later, or write to this item less often.",
     )
 
 

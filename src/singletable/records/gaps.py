@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow import Consumed, Operation, Port, Request, Response, Traits, WrappedPort, patiently
+from singletable.flow import Consumed, Operation, Port, Race, Request, Response, Traits, WrappedPort, patiently
 from singletable.operations import Action, Cancelled, Item, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, items_at, type_in
+from singletable.records.conditions import CHANGED
 from singletable.records.copies import copies_of
 from singletable.records.copy_gaps import write_copies
 from singletable.records.findings import Finding
@@ -29,7 +30,6 @@ T = TypeVar("T")
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
 GUARD, TAKEN, COPY = "guard.missing", "guard.taken", "copy.behind"
 FILLED = frozenset({GUARD, COPY}) | _SETS
-_TRIES = 20
 
 
 class GapsFilled(Struct, frozen=True):
@@ -66,9 +66,8 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
     its repair takes. Every request may be repeated, so a table that is throttled is waited for."""
     table, left = checks.table, dict[Place, Finding]()
     written, again = set[Place](), list(items)
-    for _ in range(_TRIES):
-        if not again:
-            break
+    race = Race(port, "fill", CHANGED, table.name)
+    while again:
         by_place = {place_in(table, item): item for item in again}
         gaps = await patiently(port, partial(find_gaps, port, checks, again))
         gaps = [each for each in gaps if each.key in by_place and each.key not in left]
@@ -85,6 +84,8 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
         written |= outcomes.keys() - left.keys()
         seen_again = [place for place, outcome in outcomes.items() if outcome is False]
         again = list((await patiently(port, partial(items_at, port, table, seen_again))).values())
+        if not await race.goes_on():
+            break
     contended = {place_in(table, item) for item in again}
     return GapsFilled(len(written - contended), len(contended), tuple(left.values()))
 

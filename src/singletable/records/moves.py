@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, TooLarge
-from singletable.flow import Consumed, Port, Request, Response
+from singletable.flow import Consumed, Port, Race, Request, Response
 from singletable.operations import (
     RAW,
     Action,
@@ -31,7 +31,7 @@ from singletable.operations import (
     check_item,
     is_too_large,
 )
-from singletable.records.conditions import TRIES, contended, is_gone
+from singletable.records.conditions import CHANGED, is_gone
 from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
@@ -162,7 +162,8 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
     """
     model = key.model
     port.traits.check("transactions", NEEDED_BY)
-    for _ in range(TRIES):
+    race = Race(port, "move", CHANGED, key=key)
+    while True:
         stored = stored or await read_old(port, key)
         entity = None if stored is None else own(model.before, key, stored)
         if stored is None or entity is None or model.is_expired(entity, port.now()):
@@ -176,21 +177,22 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
         if outcome is Outcome.TWICE:
             return stored
         stored = None
-    raise contended(key, "move")
+        await race.lost()
 
 
 async def remove_old(port: Port, key: KeyOf[Any]) -> None:
     """Before an item is deleted under its key: move it there, or delete its twin under the old key."""
-    for _ in range(TRIES):
+    race = Race(port, "delete", CHANGED, key=key)
+    while True:
         twice = await settle(port, key)
         if twice is None:
             return
         try:
             await port.send(delete_if(key.model.old_key(key), as_read(key.model.before, twice)))
         except Refused:
-            continue
-        return
-    raise contended(key, "delete")
+            await race.lost()
+        else:
+            return
 
 
 def own(lies_in: Model[Any], key: KeyOf[Any], item: Item, unreadable: OnUnreadable = None) -> Any:

@@ -17,7 +17,7 @@ from singletable.errors import Conflict, SingletableError
 from singletable.flow import Port, Race, patiently
 from singletable.operations import Item, Refused
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
-from singletable.records.conditions import is_absent, is_schema, is_type
+from singletable.records.conditions import CHANGED, is_absent, is_schema, is_type
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
@@ -50,7 +50,7 @@ async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> 
     if finding.code not in items.repairs:
         return Repaired(finding, "kept")
     written = ""
-    race = Race(port, "repair", "another writer changed the item")
+    race = Race(port, "repair", CHANGED)
     while True:
         stored = (await items_at(port, items.table, [finding.key])).get(finding.key)
         again = None if stored is None else await items.find_again(port, stored, finding)

@@ -17,10 +17,10 @@ from singletable.errors import (
     TransactionCancelled,
 )
 from singletable.expressions import Condition, Update
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.operations import Item, Refused, applied
 from singletable.records.commit import commit
-from singletable.records.conditions import TRIES, contended, outcome_unknown
+from singletable.records.conditions import CHANGED, outcome_unknown
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
@@ -87,7 +87,8 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     key = model.key_of(entity)
     fresh = entity_after(model, entity, updates)
     prove_absence = False  # the create that follows finds out
-    for _ in range(TRIES):
+    race = Race(port, "upsert", CHANGED, key=key)
+    while True:
         try:
             return await send_alone(port, UpdateWrite(key, updates), exactly_once, prove_absence)
         except NotFound:
@@ -97,9 +98,9 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
                 if taken.of_another_type:
                     raise
                 prove_absence = True
+                await race.lost()
             else:
                 return fresh
-    raise contended(key, "upsert")
 
 
 async def delete(port: Port, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
@@ -133,7 +134,8 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
         return await transacted(port, write)
     moment = Moment(port.now(), port.token())
     current: Any = write.caller_copy
-    for _ in range(TRIES):
+    race = Race(port, write.verb, CHANGED, key=write.key)
+    while True:
         part = write.main(current, moment)
         if part is None:
             current = await read_current(port, write, moment.now)
@@ -149,6 +151,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
                 write.done()
                 return _settled(write, evidence.stored or {})
             current = await _after_refusal(port, write, part, current, evidence, moment)
+            await race.lost()
         except Applied as error:
             write.done()
             error.key = write.key
@@ -159,7 +162,6 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
         else:
             write.done()
             return answer
-    raise contended(write.key, write.verb)
 
 
 async def read_current(port: Port, write: Write, now: float) -> Any:

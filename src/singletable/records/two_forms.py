@@ -15,13 +15,12 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
-from singletable.flow import Port
+from singletable.flow import Port, Race
 from singletable.operations import Item, Refused, UpdateItem
 from singletable.records.conditions import (
-    TRIES,
+    CHANGED,
     both,
     carries,
-    contended,
     is_alive,
     is_count,
     is_there,
@@ -66,16 +65,16 @@ async def update_both_forms(port: Port, write: Write) -> Any:
     """
     model, write_id = write.model, port.token()
     _check(write)
-    for _ in range(TRIES):
+    race = Race(port, write.verb, CHANGED, key=write.key)
+    while True:
         stored: Item | None = await port.send(stored_read(write))
         if stored is None or not is_there(model, stored, port.now()):
             raise not_found(write.key, write.verb)
         stale = upgrade_if_needed(model, stored, model.version_of(stored))
         try:
-            if stale is not None:
-                await port.send(stale)
-                continue
-            return await port.send(_action(write, stored, write_id, port.now()))
+            if stale is None:
+                return await port.send(_action(write, stored, write_id, port.now()))
+            await port.send(stale)
         except Refused as error:
             now = error.stored or await port.send(stored_read(write))
             if carries(model, now, write_id):
@@ -83,7 +82,7 @@ async def update_both_forms(port: Port, write: Write) -> Any:
                 return model.load(now or {})
             if now is not None and is_same_item(now, stored):
                 raise refused(model, write.key, write.verb, write.where, write.expected, stored) from None
-    raise contended(write.key, write.verb)
+        await race.lost()
 
 
 def _check(write: Write) -> None:
