@@ -16,10 +16,13 @@ import pyarrow as pa
 import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, NotFound, Table, Unavailable
-from singletable.exchange import AsyncImports, BadRow, Exports, Imports
+from singletable.exchange import AsyncImports, BadRow, Exports, Imports, datasets_of
+from singletable.exchange.import_files import Row
+from singletable.exchange.row_items import item_of
 from singletable.flow import Rate
-from singletable.foundation import is_same_item
-from singletable.operations import UpdateItem
+from singletable.foundation import is_same_item, model_of
+from singletable.operations import UpdateItem, read_item
+from singletable.operations.answers import encode
 from singletable.values import to_attribute_value
 from tests.exchange.importing import check_all, write_rows
 from tests.exchange.people import NOW, Order, Person, fill, people, person
@@ -194,6 +197,35 @@ def test_columns_that_the_class_has_not_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest, match="columns that the class has not: colour"):
             Imports(db, people).run(path, into=Order)
         assert Imports(db, people).run(path, into=Order, ignore=["colour"]).written == 1
+
+
+def test_what_follows_an_ignored_or_empty_value_is_taken(tmp_path: Path) -> None:
+    lines = ['{"colour": "red", "number": 1, "buyer": "b"}', '{"size": null, "number": 2, "buyer": "c"}']
+    (tmp_path / "orders.jsonl").write_text("\n".join(lines))
+    with fresh() as db:
+        done = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, ignore=["colour"])
+        assert (done.written, done.bad) == (2, 0)
+        assert sorted((each.number, each.buyer) for each in db.scan(Order)) == [(1, "b"), (2, "c")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"weight": float("nan")}, "not finite"),
+        ({"name": "half \ud800"}, "lone surrogate"),
+        ({"free": "{"}, "JSONDecodeError"),
+        ({"salary": "much"}, "AttributeError"),
+    ],
+)
+def test_a_row_with_keys_that_makes_no_item_has_a_reason(cells: dict[str, Any], reason: str) -> None:
+    dataset = next(each for each in datasets_of(people) if each.entity == "Person").with_keys()
+    (row,) = dataset.batch([read_item(encode(model_of(Person).item(person(1))))]).to_pylist()
+    assert "pk" in item_of(dataset, Row(1, cells=row))
+    refused = item_of(dataset, Row(1, cells={**row, **cells}))
+    assert isinstance(refused, str)
+    assert refused.startswith("it makes no item: ")
+    assert reason in refused
+    assert "much" not in refused
 
 
 STRANGE = [

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from singletable import AsyncDatabase, Database, InvalidRequest
-from singletable.studio import loopback_studio, studio
+from singletable.studio import Studio, loopback_studio, studio
 from tests.studio.visitor import PORT, URL, Visitor, client_of, recording
 from tests.support.models import app
 
@@ -259,3 +259,40 @@ async def test_it_is_mounted_below_a_path(db: AsyncDatabase) -> None:
             "/admin/sample/app", data={"form_token": token}, headers={"origin": "https://x.org"}
         )
         assert foreign.status_code == 403
+
+
+async def test_a_mounted_studio_leaves_the_database_open(db: AsyncDatabase, visitor: Visitor) -> None:
+    """The application's server ends for the studio too. The studio of one person closes its database."""
+
+    def ada(request: Any) -> str:
+        return "ada"
+
+    await _served(studio(db, app, authenticate=ada, authorise=lambda user, kind, right: True))
+    assert (await db.describe_table(app)) is not None
+    await _served(visitor.studio)
+    with pytest.raises(InvalidRequest, match="closed"):
+        await db.describe_table(app)
+
+
+async def _served(served: Studio) -> None:
+    """A server's life, from its start to its end, without a request."""
+    steps = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+    told: list[str] = []
+
+    async def receive() -> Any:
+        return next(steps)
+
+    async def send(message: Any) -> None:
+        told.append(message["type"])
+
+    await served({"type": "lifespan", "state": {}}, receive, send)
+    assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@pytest.mark.parametrize("body", ["a=\u00e9".encode(), b"a=%ff", b"&".join(b"%d=" % n for n in range(20_001))])
+async def test_a_body_that_is_not_a_form_is_refused(visitor: Visitor, body: bytes) -> None:
+    headers = {"origin": URL, "content-type": "application/x-www-form-urlencoded"}
+    answer = await visitor.client.post("/sample/app", content=body, headers=headers)
+    assert answer.status_code == 400
+    assert "the form can&#39;t be read" in answer.text
+    assert visitor.sent == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from singletable.flow import Meter
@@ -67,3 +69,14 @@ async def test_throttles_are_counted_and_shown(visitor: Visitor) -> None:
 @pytest.mark.parametrize("path", ["/nowhere", "/nowhere.json"])
 async def test_a_page_that_is_not_there(visitor: Visitor, path: str) -> None:
     assert "no such page" in await visitor.page(path, 404)
+
+
+async def test_the_navigation_marks_the_section_of_the_page(visitor: Visitor) -> None:
+    def marked(html: str) -> list[str]:
+        return re.findall(r'aria-current="page">([^<]+)</a>', html)
+
+    assert marked(await visitor.page("/")) == ["Home"]
+    assert marked(await visitor.page("/patterns")) == ["Patterns"]
+    assert marked(await visitor.page("/patterns/app/User/by_email")) == ["Patterns"]
+    assert marked(await visitor.page("/model/app")) == ["Model"]
+    assert marked(await visitor.page("/no/such/page", 404)) == []

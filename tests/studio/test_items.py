@@ -341,6 +341,14 @@ async def test_the_next_page_says_once_what_a_write_took(shopkeeper: Visitor) ->
     assert "Done. It took" not in await shopkeeper.page(answer.headers["location"])
 
 
+async def test_what_a_write_took_is_kept_from_scripts_and_other_sites(shopkeeper: Visitor) -> None:
+    answer = await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", await form_of(shopkeeper, ORDER, note="new"))
+    after = await shopkeeper.client.get(answer.headers["location"])
+    for cookie in (answer.headers["set-cookie"], after.headers["set-cookie"]):
+        assert cookie.startswith("singletable_spent=")
+        assert all(part in cookie.lower() for part in ("httponly", "samesite=strict", "path=/"))
+
+
 async def test_what_a_write_took_is_for_its_page_alone(shopkeeper: Visitor) -> None:
     answer = await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", await form_of(shopkeeper, ORDER, note="new"))
     said, _, signed = answer.cookies["singletable_spent"].partition(".")
