@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +20,7 @@ from singletable.exchange.datasets import REST
 from singletable.foundation import is_same_item, model_of
 from singletable.operations import read_item
 from singletable.operations.answers import encode
-from tests.exchange.models import Order, order, shop
+from tests.exchange.models import Line, Order, order, shop
 
 ORDERS = next(dataset for dataset in datasets_of(shop) if dataset.entity == "Order")
 WITH_KEYS = ORDERS.with_keys()
@@ -122,6 +123,14 @@ def test_what_columns_do_not_give_back_is_in_rest() -> None:
     assert row["total"] is None
     rest = msgspec.json.decode(row[REST])
     assert rest == {"more": {"S": "x"}, "total": {"N": "0.1234567890123456789"}}
+
+
+def test_a_nested_value_with_all_its_parts_is_in_its_column() -> None:
+    whole = replace(order(1), first=Line("a", 1, Decimal("0.10"), "note", frozenset({"x"})))
+    item = read_item(encode(model_of(Order).item(whole)))
+    (row,), slow = rows_of(ORDERS, [item])
+    assert (slow, [row]) == (0, slow_rows(ORDERS, [item]))
+    assert (row["first"]["note"], row["first"]["tags"], row[REST]) == ("note", ["x"], None)
 
 
 def test_types() -> None:

@@ -205,6 +205,8 @@ def test_what_follows_an_ignored_or_empty_value_is_taken(tmp_path: Path) -> None
     with fresh() as db:
         done = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, ignore=["colour"])
         assert (done.written, done.bad) == (2, 0)
+        again = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, unknown="report", mode="replace")
+        assert (again.written, again.bad, again.unknown) == (2, 0, {"colour": 1})
         assert sorted((each.number, each.buyer) for each in db.scan(Order)) == [(1, "b"), (2, "c")]
 
 

@@ -38,6 +38,7 @@ def test_a_function_is_called_by_its_stream_queue_or_clock() -> None:
     aside = {"Fn::GetAtt": ["ManhuntOnChangeAside", "Arn"]}
     assert stream["DestinationConfig"] == {"OnFailure": {"Destination": aside}}
     assert stream["StartingPosition"] == "TRIM_HORIZON"
+    assert (stream["BisectBatchOnFunctionError"], stream["MaximumRetryAttempts"]) == (True, 10)
     held = resources["FunctionsPolicy"]["Properties"]["PolicyDocument"]["Statement"]
     assert [s["Action"] for s in held if s["Resource"] == aside] == [["sqs:SendMessage"]]
     assert resources["ManhuntTasksQueue"]["Properties"]["QueueName"] == "manhunt-tasks.fifo"

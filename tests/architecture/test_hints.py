@@ -1,0 +1,34 @@
+"""Errors say what to do next: how many are raised without a hint may fall, and never grow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from singletable import errors
+from tests.architecture.sources import ROOT
+
+MOST_WITHOUT = 235
+"""Their text alone says what to do, or nobody can do anything. Whoever adds a hint lowers it."""
+_KINDS = {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.SingletableError) and kind is not errors.SingletableError
+}
+
+
+def without_hint() -> Iterator[str]:
+    """Where an error is made that has no `hint`."""
+    for folder in ("src", "packages"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS:
+                    # **more may bring one.
+                    if not any(keyword.arg in ("hint", None) for keyword in node.keywords):
+                        yield f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_no_more_errors_are_without_a_hint() -> None:
+    found = list(without_hint())
+    assert found, "the test finds none at all"
+    assert len(found) <= MOST_WITHOUT, "give the new one a hint:\n" + "\n".join(found)
