@@ -281,16 +281,18 @@ def test_what_is_kept_is_nobody_elses(tmp_path: Path) -> None:
     lines = [{"number": n, "buyer": "b", name: "x"} for n, name in enumerate(names)]
     lines.append({"number": 7, "buyer": "b", "page": "x" * 409_600})
     lines.append({"number": 9, "buyer": "b", "note": "x"})
+    lines.append({"number": 8, "buyer": "b", "size": 10**200})
     (tmp_path / "orders.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
     with fresh() as db:
         db.create_table(people)
         db.create(Order(number=9, buyer="other"))
         done = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, unknown="keep", mode="if_absent")
-        assert (done.written, done.present, done.bad) == (1, 1, 7)
-        *taken, empty, long, large = (each.reason for each in done.bad_rows)
+        assert (done.written, done.present, done.bad) == (1, 1, 8)
+        *taken, empty, long, large, beyond = (each.reason for each in done.bad_rows)
         assert all("under that name" in reason for reason in taken)
         assert "has 1 to 65,535 bytes" in empty == long
         assert "DynamoDB allows 409600" in large
+        assert beyond.startswith("size: ")
         assert [item["pk"]["S"] for item in items_of(db).values()] == ["order#a3", "order#a9"]
         assert not any("note" in item for item in items_of(db).values())
 

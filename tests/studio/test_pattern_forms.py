@@ -54,6 +54,13 @@ async def test_ranges(aged: None, visitor: Visitor, how: str, value: str, to: st
     assert await found(visitor, USER, **query) == [f"{name}@example.org" for name in names.split()]
 
 
+async def test_the_form_keeps_what_was_asked(visitor: Visitor) -> None:
+    page = await visitor.json(f"{USER}.json?phone=123&age=10&age.how=between&age.to=20")
+    phone, age = ({name: field[name] for name in ("how", "value", "to")} for field in page["fields"])
+    assert phone == {"how": "exactly", "value": "123", "to": ""}
+    assert age == {"how": "between", "value": "10", "to": "20"}
+
+
 async def test_order_and_pages(aged: None, visitor: Visitor) -> None:
     first = await visitor.json(f"{USER}.json?phone=123&limit=2&order=newest")
     assert [row["values"][2] for row in first["results"][0]["rows"]] == [30, 20]

@@ -11,6 +11,7 @@ import pytest
 from tools.mutants.__main__ import all_mutants, areas, modules, modules_of, verdicts
 from tools.mutants.coverage_map import ROOT, chosen, in_order
 from tools.mutants.mutations import Mutant, is_valid, mutants_of
+from tools.mutants.trying import Failure, failure_of
 
 PATH = Path("src/x.py")
 
@@ -121,3 +122,20 @@ def test_an_area_has_modules_and_tests() -> None:
         assert [pattern for pattern in parts["modules"] if not list(ROOT.glob(pattern))] == []
         assert [test for test in parts["tests"] if not (ROOT / test).exists()] == []
         assert set(modules_of(area)) < set(modules_of("")) == set(modules())
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "failure"),
+    [
+        (
+            1,
+            "FAILED tests/a.py::test_x - assert 1 == 2\nERROR tests/b.py::test_y",
+            Failure("tests/a.py::test_x", False),
+        ),
+        (2, "ERROR tests/a.py - ImportError: no", Failure("", False)),
+        (1, "FAILED tests/a.py::test_x - Failed: Timeout >40.0s", Failure("tests/a.py::test_x", True)),
+        (None, "", Failure("", True)),
+    ],
+)
+def test_the_failure_of_a_run(code: int | None, output: str, failure: Failure) -> None:
+    assert failure_of(code, output) == failure
