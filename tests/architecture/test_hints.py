@@ -19,13 +19,14 @@ _KINDS = {
 
 def without_hint() -> Iterator[str]:
     """Where an error is made that has no `hint`."""
-    for folder in ("src", "packages"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS:
-                    # **more may bring one.
-                    if not any(keyword.arg in ("hint", None) for keyword in node.keywords):
-                        yield f"{path.relative_to(ROOT)}:{node.lineno}"
+    paths = sorted(path for folder in ("src", "packages") for path in (ROOT / folder).rglob("*.py"))
+    for path in paths:
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        for call in calls:
+            is_error = isinstance(call.func, ast.Name) and call.func.id in _KINDS
+            # **more may bring one.
+            if is_error and not any(keyword.arg in ("hint", None) for keyword in call.keywords):
+                yield f"{path.relative_to(ROOT)}:{call.lineno}"
 
 
 def test_no_more_errors_are_without_a_hint() -> None:

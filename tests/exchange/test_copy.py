@@ -13,7 +13,9 @@ import pytest
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Meter, Table, field, key_of
 from singletable.errors import NotConfigured
 from singletable.exchange import AsyncTableCopy, Copied, TableCopy
+from singletable.exchange.table_copy import OWN
 from singletable.flow import Rate
+from singletable.streams import Changes, ChangeWorker
 from tests.exchange.people import Letter, Order, Person, fill, order, people, person
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
@@ -294,3 +296,28 @@ def test_an_older_item_is_masked_in_its_present_form() -> None:
         guest = target.get(Guest.by_id("1"))
         assert guest is not None
         assert len(guest.last) == len("Lovelace")
+
+
+desk = Table("desk", stream="new_and_old")
+
+
+class Guest(Entity, table=desk, type="guest"):
+    name: str = field(personal=True)
+
+    @desk.key
+    @staticmethod
+    def by_name(name: str) -> Key:
+        """One guest."""
+        return f"guest#{name}", "guest"
+
+
+def test_the_work_of_the_source_stays_behind() -> None:
+    """Leases are of the workers of the source. They would hold up those of the target."""
+    with fresh() as source, fresh() as target:
+        changes = Changes(desk, leases="same")
+        changes.on(Guest).inserted(lambda change: None)
+        source.create(Guest(name="Ada"))
+        ChangeWorker(source, changes).drain()
+        copied = TableCopy(source, target, desk).run(mask_key=KEY)
+        assert copied.left_out == {f"_consumer: {OWN}": 1, f"_lease: {OWN}": 1}
+        assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["guest"]

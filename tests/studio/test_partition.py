@@ -10,6 +10,7 @@ import pytest
 from singletable import AsyncDatabase, Entity, Key, Table, field
 from tests.studio.test_pattern_forms import Person, people
 from tests.studio.visitor import Visitor, shown, visiting
+from tests.support.engines import fresh_async
 from tests.support.models import EPOCH, Note
 
 ADA = "/partition/app?pk=user%23ada%40example.org"
@@ -133,3 +134,8 @@ async def test_personal_parts_of_keys_are_covered(db: AsyncDatabase) -> None:
         assert "Ada Lovelace" in asked
         assert "owner%23Ada+Lovelace" in asked
         await visitor.page(cell["address"].replace("k=", "k=x"), 400)
+
+
+async def test_a_table_that_is_not_there_yet_has_no_partitions() -> None:
+    async with fresh_async() as db, visiting(db, town) as visitor:
+        assert (await visitor.json("/partition/town.json"))["some"] == []

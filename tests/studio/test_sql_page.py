@@ -108,6 +108,17 @@ async def test_hostile_values_are_text(asker: Visitor) -> None:
     assert len(page) < 100_000
 
 
+async def test_a_long_value_is_cut_and_a_nested_one_is_not_a_text(asker: Visitor) -> None:
+    nested = "[{'a': 1}, {'a': 2}]"
+    sql = f"SELECT repeat('x', 2000) AS short, repeat('x', 2001) AS long, {nested} AS nested, range(2000) AS many"
+    ((short, long, few, many),) = (await asker.json(asking(sql)))["asked"]["answer"]["rows"]
+    assert short == "x" * 2000
+    assert long == "x" * 2000 + "… (2,001 characters)"
+    assert few == [{"a": 1}, {"a": 2}]
+    assert many.startswith("[0")
+    assert many.endswith(" characters)")
+
+
 async def test_a_new_export_is_asked_at_once(asker: Visitor, db: AsyncDatabase, exports: Path) -> None:
     count = asking('SELECT count(*) FROM "user"')
     assert (await asker.json(count))["asked"]["answer"]["rows"] == [[3]]
