@@ -11,7 +11,7 @@ import pytest
 
 from singletable import ANY, Collection, Entity, Key, Table, collect, field
 from singletable.errors import DeclarationError
-from singletable.foundation import get_operation
+from singletable.foundation import get_operation, model_of
 from singletable.streams import Changes
 from singletable_deploy import (
     Deployment,
@@ -20,6 +20,7 @@ from singletable_deploy import (
     checks,
     creates,
     deletes,
+    deletes_nodes,
     exporter,
     handles,
     reads,
@@ -32,6 +33,7 @@ from singletable_deploy.cloudformation import template
 from singletable_deploy.key_patterns import covers, fewest
 from singletable_deploy.policy import MOST_CHARACTERS, size_of
 from singletable_deploy.verbs import Pattern
+from tests.graph import models as graph
 from tests.support.attempts import attempts_of, table_arn
 from tests.support.iam import Attempt, is_allowed
 from tests.support.templates import Json, statements_of
@@ -307,3 +309,21 @@ def test_a_long_policy_is_made_of_several_each_as_large_as_iam_takes() -> None:
     assert len(policies) > 1
     assert all(size_of(p["Properties"]["PolicyDocument"]["Statement"]) <= MOST_CHARACTERS for p in policies)
     assert len(statements_of(made, "It")) == len(resources)
+
+
+def test_a_role_that_deletes_nodes_reaches_the_node_itself() -> None:
+    role = Role("it", [deletes_nodes(graph.User)], {})
+    held = statements_of(template(Deployment("app", role.tables, [role])), "It")
+    node, other = (model_of(kind).key.templates[0].prefix({"id": "ada"}) for kind in (graph.User, graph.Account))
+
+    def may(action: str, partition: str) -> bool:
+        keys = {"dynamodb:LeadingKeys": (partition,)}
+        return is_allowed(held, Attempt(f"dynamodb:{action}", table_arn(graph.records.name), keys))
+
+    assert all(may(action, node) for action in ("GetItem", "UpdateItem", "DeleteItem"))
+    assert not may("DeleteItem", other)
+
+
+def test_a_pattern_that_a_layer_made_is_read() -> None:
+    held = Role("it", [reads(graph.User.by_id)], {})
+    assert [table.name for table in held.tables] == [graph.records.name]

@@ -11,6 +11,7 @@ import pytest
 
 from singletable import AsyncDatabase, Database, InvalidRequest, attr, key_of
 from singletable.erasure import AsyncErasure, Erasure, Receipt
+from singletable.erasure.journal import Journal, open_journal
 from singletable.errors import NotFound
 from singletable.foundation import erasures_of
 from singletable.migrations import ApplyRefused
@@ -293,3 +294,16 @@ def test_a_pattern_goes_past_what_cant_be_read(db: Database) -> None:
     plan = Erasure(db, shop).plan(Order.of_customer(order.customer))
     assert [(kept.kind, kept.count) for kept in plan.kept] == [("Order", 1)]
     assert plan.deleted["Order"] == WHOLE["Order"] - 1
+
+
+def test_the_journal_of_another_process_is_not_overwritten(db: Database) -> None:
+    """Where only the answer to a write was lost, the same write is repeated and the process goes on."""
+    mine = db.run(open_journal(db.port, shop, "Customer.by_email", "ada", "ann"))
+    db.run(mine.begin([]))
+    unaware, other = (Journal(db.port, shop, mine.record) for _ in range(2))
+    db.run(mine.begin([]))
+    db.run(unaware.begin([]))
+    assert unaware.record == mine.record
+    with pytest.raises(ApplyRefused, match="another process has gone on with this erasure"):
+        db.run(other.close())
+    assert db.all(erasures_of(shop).by_id()) == [mine.record]

@@ -149,3 +149,15 @@ def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path, m
     db.run(third.take(db.port))
     third.release()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_deleted_file_leaves_no_empty_folder(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    for path in ("a/b/one", "a/b/two", "a/three"):
+        store.write(path, b"x")
+    store.delete("a/b/one")
+    assert (tmp_path / "a/b/two").exists()
+    store.delete("a/b/two")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["three"]
+    store.delete("a/three")
+    assert list(tmp_path.iterdir()) == []

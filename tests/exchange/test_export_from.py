@@ -12,12 +12,12 @@ import pytest
 
 from singletable import Database, InvalidRequest
 from singletable.errors import Corrupt
-from singletable.exchange import Exports, read_manifest, store_at
+from singletable.exchange import AsyncExports, Exports, read_manifest, store_at
 from singletable.exchange import export as module
 from tests.exchange.models import Customer, order, shop
 from tests.exchange.table_export_layout import change, write_full, write_incremental
 from tests.exchange.test_export import rows_in
-from tests.support.engines import fresh
+from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items, put_raw
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -122,3 +122,12 @@ def test_an_export_of_another_table_is_refused(db: Database, tmp_path: Path) -> 
         Exports(db, shop).export_from([str(place)], tmp_path / "read")
     with pytest.raises(InvalidRequest, match="of one table"):
         Exports(db).export_from([str(place)], tmp_path / "read")
+
+
+async def test_the_awaiting_shell_reads_the_same(db: Database, tmp_path: Path) -> None:
+    place = write_full(tmp_path / "s3", shop.name, db.run(all_items(db.port, shop.name)), at=NOON)
+    Exports(db, shop).export_from([str(place)], tmp_path / "blocking")
+    async with fresh_async() as other:
+        done = await AsyncExports(other, shop).export_from([str(place)], tmp_path / "awaiting")
+    assert done.items == 71
+    assert rows_of(tmp_path / "awaiting") == rows_of(tmp_path / "blocking")

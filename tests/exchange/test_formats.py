@@ -16,7 +16,7 @@ import pytest
 
 from singletable import Database
 from singletable.exchange import Exports, Format
-from singletable.exchange.formats import csv_schema
+from singletable.exchange.formats import csv_schema, open_writer
 from tests.exchange.models import order, shop
 from tests.support.engines import fresh
 
@@ -83,3 +83,12 @@ def test_csv(db: Database, tmp_path: Path) -> None:
         assert row["due"] == plain(wanted["due"])
         assert msgspec.json.decode(row["tags"]) == wanted["tags"]
         assert msgspec.json.decode(row["counts"]) == wanted["counts"]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_values_that_repeat_take_little_space(tmp_path: Path, format: Format) -> None:
+    schema = pa.schema([("text", pa.string())])
+    writer = open_writer(format, tmp_path / "file", schema)
+    writer.write(pa.record_batch([pa.array([f"{n % 7} " * 200 for n in range(5000)])], schema=schema))
+    writer.close()
+    assert (tmp_path / "file").stat().st_size < 200_000  # of 2 MB

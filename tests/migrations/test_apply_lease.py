@@ -277,3 +277,12 @@ def test_who_lost_it_changes_no_setting(
         with pytest.raises(ApplyRefused, match="the lease was lost to bob"):
             db.run(CHANGES[change](port))
     assert [call for call in sent if call and not call.startswith(("Describe", "List"))] == []
+
+
+def test_a_long_pause_is_no_silence(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While an apply waits, as for an index, its lease is renewed as often as otherwise."""
+    held, pace = db.run(take(db.port, new, "ada")), Pace(db, monkeypatch)
+    port = LeasedPort(db.port, new, held)
+    db.run(port.sleep(4 * BEAT_SECONDS))
+    assert pace.now == 4 * BEAT_SECONDS
+    assert port.beats >= 4
