@@ -161,3 +161,15 @@ def test_a_deleted_file_leaves_no_empty_folder(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["three"]
     store.delete("a/three")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["", "run"])
+def test_drafts_are_deleted_where_they_are_asked_for(tmp_path: Path, folder: str) -> None:
+    store = DirectoryStore(tmp_path)
+    drafts = {"": store.draft("manifest.json"), "run": store.draft("run/orders/part-1")}
+    for draft in drafts.values():
+        draft.write_bytes(b"x")
+    store.delete_drafts(folder, 0.0)
+    assert all(draft.exists() for draft in drafts.values())
+    store.delete_drafts(folder, 1e12)
+    assert {name for name, draft in drafts.items() if not draft.exists()} == {folder}

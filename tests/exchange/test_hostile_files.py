@@ -14,6 +14,7 @@ import pytest
 from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
+from singletable.exchange.arrow_rows import _UNMEASURED, _bytes_of
 from singletable.exchange.datasets import datasets_of
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.import_files import Unknown, format_of, rows_of, rows_of_columns
@@ -271,3 +272,12 @@ def test_a_name_that_stands_twice_in_an_object_makes_its_row_bad(
     into, format = (Box, None) if name != "a.json" else (None, "dynamodb")
     done = Imports(db, boxes).run(tmp_path / name, into=into, format=format, dry_run=True)  # type: ignore[arg-type]
     assert (done.written, done.bad) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "size"),
+    [(pa.array([1, 2]), 3 * 16), (pa.array(["a", "bb"]), 4), (pa.array([[1], [2]]), 3 * _UNMEASURED)],
+)
+def test_values_that_are_written_once_count_each_time(values: Any, size: int) -> None:
+    """A dictionary of lists may hold large ones, which are not measured."""
+    assert _bytes_of(pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), values)) == size

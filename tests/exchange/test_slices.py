@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Key, Table, field
+from singletable import ANY, Database, Entity, Key, Table, copy_of, field
 from singletable.documents import Document, Documents, LocalBlobs
 from singletable.exchange import TableCopy
 from singletable.reports import open_live
@@ -134,3 +134,51 @@ def test_a_document_takes_its_parent_along(tmp_path: Path) -> None:
         for row in listed:
             assert target.get(Organisation.by_id(row.parent)) is not None
             assert documents.head(row.document_id).name
+
+
+houses = Table("houses", indexes=["gsi1"])
+
+
+class Flat(Entity, table=houses, type="flat"):
+    house: str
+    number: int
+    name: str = ""
+    revision: int = field(version=True, default=0)
+
+    @houses.key
+    @staticmethod
+    def of_house(house: str, number: int = ANY) -> Key:
+        """The flats of a house."""
+        return f"house#{house}", f"flat#{number}"
+
+
+class Notice(Entity, table=houses, type="notice"):
+    """It repeats a flat's name, which it names by two attributes; one that is for all names none."""
+
+    id: int
+    house: str | None = None
+    number: int | None = None
+    name: str = copy_of(Flat.name, default="")
+
+    @houses.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        """One notice."""
+        return f"notice#{id}", "notice"
+
+    @houses.index("gsi1")
+    @staticmethod
+    def of_flat(house: str, number: int, id: int = ANY) -> Key:
+        """The notices of a flat."""
+        return f"house#{house}#{number}", f"{id}"
+
+
+def test_a_reference_of_which_a_part_is_missing_is_none() -> None:
+    with fresh() as source, fresh() as target:
+        source.create_table(houses)
+        source.create(Flat(house="h", number=1, name="Ada"))
+        for id, (house, number) in enumerate([("h", 1), (None, 1), ("h", None), (None, None)]):
+            source.create(Notice(id=id, house=house, number=number, name="Ada" if house and number else ""))
+        TableCopy(source, target, houses).run(sample=0.999, seed=1, keep_personal=True)
+        assert sorted(each.id for each in target.scan(Notice)) == [0, 1, 2, 3]
+        assert [each.name for each in target.scan(Flat)] == ["Ada"]

@@ -8,7 +8,9 @@ import shlex
 
 import pytest
 
-from singletable import AsyncDatabase, Entity, Key, Table, field
+from singletable import ANY, AsyncDatabase, Entity, Key, Table, field
+from singletable.records import Explained
+from singletable.studio.calls import _aws, _boto3
 from tests.studio.visitor import Visitor, shown, visiting
 from tests.support.models import User
 
@@ -124,6 +126,15 @@ async def test_calls_to_copy(visitor: Visitor) -> None:
     ast.parse(calls["boto3"])
 
 
+@pytest.mark.parametrize(
+    ("region", "cli", "client"), [("eu-west-1", " --region eu-west-1 ", ', region_name="eu-west-1"'), ("", " ", "")]
+)
+def test_a_call_names_the_region_where_there_is_one(region: str, cli: str, client: str) -> None:
+    request = Explained("Query", "shop", None, {"TableName": "shop"}, "")
+    assert f"aws dynamodb query{cli}--cli-input-json" in _aws(request, region)
+    assert f'boto3.client("dynamodb"{client})'.replace('"', "'") in _boto3(request, region).replace('"', "'")
+
+
 async def test_a_prediction_needs_a_sample(visitor: Visitor) -> None:
     assert (await visitor.json(f"{USER}.json"))["predicted"] is None
     await visitor.json("/.json")
@@ -159,3 +170,29 @@ async def test_a_sealed_value_of_another_pattern_is_refused(db: AsyncDatabase, v
         answer = await other.send(path, {"form_token": await other.token(path), "email": "ada@example.org"})
         sealed = answer.headers["location"].partition("sealed.email=")[2].partition("&")[0]
         await visitor.page(f"{USER}?sealed.phone={sealed}", 400)
+
+
+registry = Table("registry")
+
+
+class Visit(Entity, table=registry, type="visit"):
+    name: str = field(personal=True)
+    number: int
+
+    @registry.key
+    @staticmethod
+    def of_name(name: str, number: int = ANY) -> Key:
+        """The visits of a person."""
+        return f"person#{name}", f"visit#{number}"
+
+
+@pytest.mark.parametrize(("how", "numbers"), [("", [2]), ("at-least", [2, 3, 4]), ("between", [2, 3])])
+async def test_a_form_that_is_sent_keeps_its_range(db: AsyncDatabase, how: str, numbers: list[int]) -> None:
+    for number in range(5):
+        await db.put(Visit(name="Ada", number=number))
+    path, form = "/patterns/registry/Visit/of_name", {"name": "Ada", "number": "2", "number.to": "3"}
+    async with visiting(db, registry) as visitor:
+        form |= {"form_token": await visitor.token(path)} | ({"number.how": how} if how else {})
+        address = (await visitor.send(path, form)).headers["location"]
+        page = await visitor.json(address.replace("?", ".json?"))
+        assert [row["values"][1] for row in page["results"][0]["rows"]] == numbers
