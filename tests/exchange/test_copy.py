@@ -301,23 +301,23 @@ def test_an_older_item_is_masked_in_its_present_form() -> None:
 desk = Table("desk", stream="new_and_old")
 
 
-class Guest(Entity, table=desk, type="guest"):
+class Caller(Entity, table=desk, type="caller"):
     name: str = field(personal=True)
 
     @desk.key
     @staticmethod
     def by_name(name: str) -> Key:
-        """One guest."""
-        return f"guest#{name}", "guest"
+        """One caller."""
+        return f"caller#{name}", "caller"
 
 
 def test_the_work_of_the_source_stays_behind() -> None:
     """Leases are of the workers of the source. They would hold up those of the target."""
     with fresh() as source, fresh() as target:
         changes = Changes(desk, leases="same")
-        changes.on(Guest).inserted(lambda change: None)
-        source.create(Guest(name="Ada"))
+        changes.on(Caller).inserted(lambda change: None)
+        source.create(Caller(name="Ada"))
         ChangeWorker(source, changes).drain()
         copied = TableCopy(source, target, desk).run(mask_key=KEY)
         assert copied.left_out == {f"_consumer: {OWN}": 1, f"_lease: {OWN}": 1}
-        assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["guest"]
+        assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["caller"]
