@@ -191,7 +191,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("Order_of_user", {**ADA, "page_limit": 101}, "page_limit is a whole number from 1 to 100"),
     ("Order_of_user", {**ADA, "page_after": "forged"}, "[mistake.cursor]"),
     ("Order_by_state", {"state": "LOST"}, "it is one of OPEN, PAID"),
-    ("User_create", {**ADA, "name": "Eve"}, "there is no tool 'User_create'; there are "),
+    ("User_create", {**ADA, "name": "Eve"}, "unknown tool 'User_create'; the tools are "),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What a role may do, before it is a policy: actions on a resource, and which partitions they reach.
+"""The rights of a role, before they are a policy: actions on a resource, and the partitions that they reach.
 
 A `Grant` is what the verbs return (`creates(Order)`), and what a role is made of: it makes its accesses when the role's
 own values are known.
@@ -14,10 +14,10 @@ from singletable.foundation import Captured, Model, Table
 from singletable_deploy.key_patterns import key_patterns
 
 Where = Mapping[str, str]
-"""What values in keys look like, by the parameter's name, as patterns of IAM."""
+"""The patterns of IAM for values in keys, by the parameter's name."""
 Kind = Literal["table", "index", "stream", "exports", "key", "queue", "aside", "bucket", "objects"]
-"""`exports` are those that DynamoDB makes of a table to S3; `aside` is the queue of what a stream's function could not
-handle, by the function's name; `key` encrypts a table, and no deployment has it."""
+"""`exports` are DynamoDB's own exports of a table to S3; `aside` is the queue of changes that a stream's function could
+not handle, by the function's name; `key` encrypts a table, and no deployment has it."""
 
 
 @dataclass(frozen=True, order=True)
@@ -50,7 +50,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Grant:
-    """What a verb allows. `shown` says it as the declaration does: `creates(Order)`."""
+    """The rights of a verb. `shown` has the form of the declaration: `creates(Order)`."""
 
     shown: str
     tables: tuple[Table, ...]

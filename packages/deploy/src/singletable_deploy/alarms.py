@@ -25,13 +25,13 @@ class Metric:
     namespace: str
     name: str
     dimensions: Mapping[str, str]
-    """By name; the value of a queue's or a function's is a name of the deployment's own."""
+    """The dimensions by name; the value of a queue's or a function's is a name of the deployment's own."""
     statistic: str = "Sum"
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """It is raised while the sum of its metrics is over `threshold` in each of `periods` minutes."""
+    """An alarm. It is raised while the sum of its metrics exceeds `threshold` in each of `periods` minutes."""
 
     name: str
     says: str

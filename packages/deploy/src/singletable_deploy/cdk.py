@@ -15,7 +15,7 @@ from singletable_deploy.deployment import Deployment
 BEGINS, ENDS = 'TEMPLATE = r"""', '"""  # end of the template'
 _APP = '''"""The resources of {name}, for `cdk synth`.
 
-Written by `singletable deploy --format cdk`: write it anew, don't edit it.
+Written by `singletable deploy --format cdk`: rewrite it, don't edit it.
 """
 
 import tempfile

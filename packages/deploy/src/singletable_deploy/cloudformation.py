@@ -20,7 +20,7 @@ Json = dict[str, Any]
 RUNTIME = "python3.13"
 LOGS = "arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 TOPIC = "Alarms"
-"""What is told of alarms: people and programs subscribe to it."""
+"""The topic that gets the alarms: people and programs subscribe to it."""
 RETAINED = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 """A table or a bucket stays when it is taken out of the template."""
 
@@ -44,7 +44,7 @@ def parameters(deployment: Deployment) -> Json:
 
 
 def together(*parts: Iterator[Json], taken: Container[str] = ()) -> Json:
-    """Resources by their names, of which none takes another's place, or a parameter's."""
+    """Resources by their names. Two may not have the same name, nor may a resource and a parameter."""
     made: Json = {}
     for name, resource in (each for several in parts for part in several for each in part.items()):
         if name in made or name in taken:
@@ -94,7 +94,7 @@ def function_properties(function: Function) -> Json:
 
 
 def outputs(deployment: Deployment) -> Json:
-    """What programs and other stacks are told."""
+    """The outputs for programs and other stacks."""
     made: Json = {
         logical(table.name, "TableName"): {"Value": {"Ref": logical(table.name, "Table")}}
         for table in deployment.tables
@@ -243,13 +243,13 @@ def _source(function: Function) -> Json:
 
 
 def rate_of(every: timedelta) -> str:
-    """How often, as a schedule says it."""
+    """The rate expression of a schedule."""
     minutes = every // timedelta(minutes=1)
     return f"rate({minutes} minute{'s' if minutes > 1 else ''})"
 
 
 def mapping_properties(function: Function) -> Json:
-    """How a stream or a queue calls a function: what fails is reported item by item, the rest of a batch is done."""
+    """The mapping of a stream or a queue to a function: it reports failed items, the rest of a batch is done."""
     made: Json = {"BatchSize": function.batch, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
     if isinstance(function.on, MessageQueue):
         return {"EventSourceArn": arn_of(logical(function.on.name, "Queue")), **made, "BatchSize": 10}

@@ -21,14 +21,14 @@ from singletable_deploy.formats import FORMATS, template_of, template_text
     type=click.Choice(list(FORMATS)),
     default="cloudformation",
     show_default=True,
-    help="What the template is for.",
+    help="The format of the template.",
 )
 @click.option(
     "--diff",
     "old",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="OLD",
-    help="Print what policies would newly allow beside those of OLD, a template of the same format.",
+    help="Print the rights that the policies would add to those of OLD, a template of the same format.",
 )
 @options_anywhere("json")
 @click.pass_context

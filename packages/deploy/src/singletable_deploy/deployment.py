@@ -1,4 +1,4 @@
-"""What an application needs of an account: tables, roles, functions, queues, a bucket. One value, which makes nothing.
+"""The resources that an application needs: tables, roles, functions, queues, a bucket. One value, which makes nothing.
 
 deployment = Deployment("shop", tables=[shop], roles=[web, worker], functions=[Function("changes", ..., on=changes)])
 
@@ -24,9 +24,9 @@ from singletable_deploy.role import Role
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _KEY_CALLS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*")
-"""What DynamoDB asks of a table's encryption key in the name of who reads and writes the table."""
+"""DynamoDB's calls of a table's encryption key in the name of a reader or writer of the table."""
 _OWNERS = {"index": "table", "stream": "table", "exports": "table", "objects": "bucket"}
-"""What a part belongs to."""
+"""The owner of a part."""
 Setting = str | MessageQueue | BlobBucket
 """The value of an environment variable: a text, a queue's URL, or a bucket's name."""
 
@@ -57,7 +57,7 @@ class Function:
         if self.role.service != "lambda":
             raise DeclarationError(
                 f"function {self.name} has the role {self.role.name}, which Lambda can't take",
-                hint='Say Role(..., service="lambda").',
+                hint='Declare Role(..., service="lambda").',
             )
         if isinstance(self.on, MessageQueue) and self.on.handling_seconds < self.seconds:
             raise DeclarationError(
@@ -71,7 +71,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Deployment:
-    """An application as it is deployed. `functions` bring their roles and queues with them.
+    """A deployed application. `functions` bring their roles and queues with them.
 
     Raises DeclarationError for two whose names differ in punctuation alone, as a template would merge them, and for a
     role that needs what the deployment doesn't have.
@@ -105,12 +105,12 @@ class Deployment:
 
     @cached_property
     def all_queues(self) -> tuple[MessageQueue, ...]:
-        """The queues, and those that functions read or are told of."""
+        """The queues, and the ones that functions read or get as settings."""
         return tuple(dict.fromkeys((*self.queues, *(q for q in self._told if isinstance(q, MessageQueue)))))
 
     @cached_property
     def all_buckets(self) -> tuple[BlobBucket, ...]:
-        """The buckets, and those that functions are told of."""
+        """The buckets, and the ones that functions get as settings."""
         return tuple(dict.fromkeys((*self.buckets, *(b for b in self._told if isinstance(b, BlobBucket)))))
 
     @property
@@ -123,7 +123,7 @@ class Deployment:
         return [each for function in self.functions for each in (function.on, *function.settings.values())]
 
     def accesses_of(self, role: Role) -> tuple[Access, ...]:
-        """What a role declares, what the functions that take it need of their streams and queues, and the keys of
+        """The accesses that a role declares, those of its functions to their streams and queues, and the keys of
         encrypted tables."""
         found = list(role.accesses)
         for function in self.functions:
@@ -156,7 +156,7 @@ def _owner(resource: Resource) -> str:
 
 
 def _of_its_key(table: Table, accesses: Sequence[Access]) -> Iterator[Access]:
-    """What a role asks of a table's encryption key, by way of DynamoDB, where it reaches the table."""
+    """The access of a role to a table's encryption key, by way of DynamoDB, if it reaches the table."""
     of_it = [access for access in accesses if access.resource.name == table.name and _owner(access.resource) == "table"]
     reached = {action for access in of_it for action in access.actions}
     if reached and (key := table.definition.encryption_key) is not None:

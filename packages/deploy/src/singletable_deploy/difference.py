@@ -1,4 +1,4 @@
-"""What the policies of a deployment would newly allow, beside those of a template that was written before."""
+"""The rights that a deployment's policies would add to those of an older template."""
 
 from __future__ import annotations
 

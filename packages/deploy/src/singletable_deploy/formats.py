@@ -14,7 +14,7 @@ from singletable_deploy.deployment import Deployment
 
 
 class Format(Struct, frozen=True):
-    """How a format is written, and read again for the rights in it."""
+    """A format: its writer, and the reader of the rights in it."""
 
     write: Callable[[Deployment], str]
     read: Callable[[str], Any]
@@ -43,5 +43,5 @@ def template_of(text: str, format: str) -> Any:
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        raise InvalidRequest(f"there is no format {name!r}", hint=f"Say one of {', '.join(FORMATS)}.")
+        raise InvalidRequest(f"unknown format {name!r}", hint=f"Pass one of {', '.join(FORMATS)}.")
     return FORMATS[name]

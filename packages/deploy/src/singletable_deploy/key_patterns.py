@@ -14,7 +14,7 @@ from singletable.foundation import KeyPart, Slot, Template
 
 ANY_KEY = "*"
 MOST_PATTERNS = 24
-"""Of one template. Beyond it, the values of an enum are not told apart."""
+"""The most patterns of one template. Beyond it, the values of an enum share one pattern."""
 
 
 def key_patterns(template: Template, where: Mapping[str, str], shown: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def fewest(patterns: set[str]) -> tuple[str, ...]:
 
 
 def literal(text: str) -> str:
-    """A text in a pattern: `*`, `?` and `$` are written so that IAM takes them as they are."""
+    """A text in a pattern: `*`, `?` and `$` are escaped so that IAM takes them literally."""
     return "".join(f"${{{c}}}" if c in "*?$" else c for c in text)
 
 

@@ -76,7 +76,7 @@ def handles(changes: Changes) -> Grant:
 
 
 def stream_reads(table: Table) -> Access:
-    """What it takes to read a table's stream."""
+    """The access that reads a table's stream."""
     return Access(Resource("stream", table.name), frozenset(_STREAM))
 
 
@@ -170,7 +170,7 @@ def collects_garbage(kind: type[Document], *, blobs: BlobBucket | None = None) -
 
 
 def syncs(kind: type[Document]) -> Grant:
-    """What `Sync` keeps of clients and their groups; the documents themselves are `edits(...)`."""
+    """The rights on `Sync`'s items of clients and their groups; the documents themselves are `edits(...)`."""
     table = document_model(kind).table
 
     def accesses(where: Where) -> Iterator[Access]:

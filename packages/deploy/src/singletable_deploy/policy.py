@@ -20,7 +20,7 @@ from singletable_deploy.role import Role
 
 VERSION: Final = "2012-10-17"
 MOST_CHARACTERS: Final = 6144
-"""Of one managed policy, white space not counted."""
+"""The limit of one managed policy, without white space."""
 SERVICES: Mapping[Kind, str] = {
     "table": "dynamodb",
     "index": "dynamodb",
@@ -50,7 +50,7 @@ class Statement:
 
     @property
     def condition(self) -> dict[str, Any]:
-        """Its `Condition`; {} for none. A key that a request doesn't have is no leave: `Null` refuses it."""
+        """Its `Condition`; {} for none. Without the key in a request, access is denied: `Null` refuses it."""
         if self.resource.kind == "key":
             return _VIA_DYNAMODB
         held: dict[str, dict[str, Any]] = {}
@@ -109,7 +109,7 @@ def size_of(statements: Sequence[Json]) -> int:
 
 
 def trust_of(service: str) -> Json:
-    """Who takes a role."""
+    """The service that takes a role."""
     principal = {"Service": f"{service}.amazonaws.com"}
     statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
     return {"Version": VERSION, "Statement": [statement]}

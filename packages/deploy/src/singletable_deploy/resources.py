@@ -1,4 +1,4 @@
-"""What a deployment has besides tables: queues of SQS and buckets of S3."""
+"""Resources of a deployment other than tables: queues of SQS and buckets of S3."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def refuse_collisions(deployment: str, kind: str, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class MessageQueue:
-    """A queue of SQS, with a queue beside it for messages that fail `tries` times."""
+    """A queue of SQS, with a second queue for messages that fail `tries` times."""
 
     name: str
     is_fifo: bool = False
     tries: int = 5
     handling_seconds: int = 300
-    """How long a message is hidden from others while it is handled."""
+    """The time that a message is hidden from others while it is handled."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

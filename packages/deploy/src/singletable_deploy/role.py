@@ -47,7 +47,7 @@ class Role:
 
     @cached_property
     def grants(self) -> tuple[Grant, ...]:
-        """What it may, pattern by pattern and verb by verb."""
+        """The rights of the role, pattern by pattern and verb by verb."""
         return tuple(each if isinstance(each, Grant) else reads(each) for each in self.may)
 
     @cached_property

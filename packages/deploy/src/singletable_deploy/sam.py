@@ -1,4 +1,4 @@
-"""A deployment as a template of the Serverless Application Model: functions are built from the code beside it."""
+"""A deployment as a template of the Serverless Application Model: functions are built from the code next to it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _TAKES_GUARDS = ("PutItem", "DeleteItem", "ConditionCheckItem")
 _SET_UP = ("CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "UpdateContinuousBackups")
 _MOVED_TO = ("PutItem", "ConditionCheckItem", PROOF)
 _MOVED_FROM = ("DeleteItem", "ConditionCheckItem", PROOF)
-"""What a write sends under the key of a class and under the one that it was: it moves the item."""
+"""The requests of a write under the present and the former key of a class: it moves the item."""
 _SCHEMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "creates": (("PutItem", PROOF), ("PutItem",)),
     "puts": (("PutItem", PROOF), _TAKES_GUARDS),
@@ -51,7 +51,7 @@ _SCHEMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "deletes": (("DeleteItem", PROOF), ("DeleteItem", "ConditionCheckItem")),
     "checks": (("ConditionCheckItem", PROOF), ()),
 }
-"""What each verb sends for the item, and for the guards of its unique values."""
+"""The requests of each verb for the item, and for the guards of its unique values."""
 
 
 def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
@@ -121,7 +121,7 @@ def scans(table: Table) -> Grant:
 
 
 def sets_up(*tables: Table) -> Grant:
-    """`db.create_table`: create tables that are missing, look at those that are there."""
+    """`db.create_table`: create missing tables, look at existing ones."""
 
     def accesses(where: Where) -> Iterator[Access]:
         for table in tables:
@@ -161,7 +161,7 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
 
 
 def _actions(model: Model[Any], captured: Captured, is_whole: bool) -> Iterable[str]:
-    """By what a pattern is read: its own key names one item; left open, or in an index, it names a range."""
+    """The actions that read a pattern: its own key names one item; left open, or in an index, it names a range."""
     if is_whole or captured.index is not None or captured is not model.key:
         return ("Query",)
     is_open = any(p.default is ANY for p in captured.parameters.values())
@@ -169,7 +169,7 @@ def _actions(model: Model[Any], captured: Captured, is_whole: bool) -> Iterable[
 
 
 def _attributes(model: Model[Any], captured: Captured, only: Sequence[Any]) -> tuple[str, ...]:
-    """The stored names that such a read asks for: the attributes, and the key, type, version and expiry beside them."""
+    """The stored names that such a read asks for: the attributes, and also the key, type, version and expiry."""
     names = list(map(_attribute_name, only))
     if unknown := [name for name in names if name not in model.by_name]:
         raise DeclarationError(f"{model.kind.__name__} has no attribute {unknown[0]!r}", table=model.table.name)

@@ -22,19 +22,19 @@ from singletable_mcp.tools import AgentTool, Limits
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (
-    "Each tool is one access pattern of a DynamoDB table. There is no other way to read: no scan, no filter. Read the "
+    "Each tool is one access pattern of a DynamoDB table. Other reads are impossible: no scan, no filter. Read the "
     f"resource {MODEL_URI} first: it has the classes, their attributes and how patterns are keyed. Every answer says "
     "what it cost."
 )
 
 
 _READ_UNITS, _WRITE_UNITS = 128.0, 1_000.0
-"""That a call may take: for a page of 1 MB; for an item of 400 KB in a transaction, with its indexes."""
+"""The most units of a call: a page of 1 MB; an item of 400 KB in a transaction, with its indexes."""
 
 
 class Budget:
-    """The units of all calls. What a call may take is reserved before it, and settled after it. One call may pass the
-    limit, by what is left at its begin: it begins when no other is under way."""
+    """The units of all calls. A call's most units are reserved before it, and settled after it. One call may exceed the
+    limit, if anything is left at its begin: it begins when no other is under way."""
 
     def __init__(self, most_units: float) -> None:
         self.most_units = most_units
@@ -43,12 +43,12 @@ class Budget:
 
     @asynccontextmanager
     async def spend(self, units: float) -> AsyncGenerator[Meter]:
-        """Counts a call of up to so many units, also one that fails. UsageError where nothing is left."""
+        """Count a call of up to `units`, also one that fails. Raises UsageError if nothing is left."""
         while self._reserved and self.used < self.most_units < self.used + self._reserved + units:
             await self._settled.wait()
         if self.used >= self.most_units:
             raise click.UsageError(
-                f"the budget of {self.most_units:g} units is used up: start the server anew, or with --most-units."
+                f"the budget of {self.most_units:g} units is used up: restart the server, or pass --most-units."
             )
         self._reserved += units
         meter = Meter()
@@ -57,13 +57,13 @@ class Budget:
                 yield meter
         finally:
             self._reserved -= units
-            self.used += max(meter.read_units + meter.write_units, meter.requests / 2)  # a refused write tells no units
+            self.used += max(meter.read_units + meter.write_units, meter.requests / 2)  # a refused write has none
             self._settled.set()
             self._settled = anyio.Event()
 
 
 def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
-    """Serves until standard input ends. UsageError for two tools of one name, of which an agent would reach one."""
+    """Serve until standard input ends. Raises UsageError for two tools of one name: an agent would reach only one."""
     names = [tool.name for tool in tools]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise click.UsageError(f"two tools would be named {twice}: rename a class or a pattern, or say MODULE:TABLE.")
@@ -88,7 +88,7 @@ def server_of(
     async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         tool = by_name.get(asked.name)
         if tool is None:
-            return _refused(f"there is no tool {asked.name!r}; there are {', '.join(by_name)}")
+            return _refused(f"unknown tool {asked.name!r}; the tools are {', '.join(by_name)}")
         found: dict[str, Any] = {}
         try:
             async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
@@ -127,7 +127,7 @@ def server_of(
 
 
 def model_of_table(table: Table) -> dict[str, Any]:
-    """What a table holds: its classes with their attributes, and the access patterns."""
+    """The model of a table: its classes with their attributes, and the access patterns."""
     entities = [
         {
             "name": entity_name(model.kind),

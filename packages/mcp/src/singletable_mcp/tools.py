@@ -24,14 +24,14 @@ _FEW: Final = 25
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call, and all calls together, may read."""
+    """The limits of one call, and of all calls together."""
 
     most_items: int
     """The most items of a page."""
     most_units: float
     """Read and write units of all calls, until the server ends."""
     personal: bool = False
-    """Whether the values of personal attributes are told."""
+    """Whether the values of personal attributes are shown."""
     bound: Mapping[str, str] = field(default_factory=dict[str, str])
     """Arguments that every tool has, by name, as texts: tools without them are not offered."""
 
@@ -61,7 +61,7 @@ def read_tools(tables: Sequence[Table], limits: Limits) -> list[AgentTool]:
 
 
 def bindings_of(tables: Sequence[Table], words: Sequence[str]) -> dict[str, str]:
-    """Arguments by name, from words such as `tenant=acme`. UsageError for one that no access pattern takes as it is."""
+    """Arguments by name, from words such as `tenant=acme`. UsageError for one that no access pattern takes."""
     slots = [(name, slot) for table in tables for p in patterns_of(table) for name, slot in p.slots.items()]
     bound: dict[str, str] = {}
     for word in words:
@@ -97,7 +97,7 @@ def _tool(pattern: Pattern, told: AccessPattern, limits: Limits) -> AgentTool:
 
 
 def _options(told: AccessPattern, limits: Limits) -> dict[str, Any]:
-    """What a page takes besides. A collection is read as a whole."""
+    """The further arguments of a page. A collection is read as a whole."""
     if told.kind == "collection":
         return {}
     few = min(_FEW, limits.most_items)

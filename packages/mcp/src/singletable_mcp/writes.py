@@ -23,7 +23,7 @@ VERBS = ("create", "update", "delete")
 
 
 def write_tools(tables: Sequence[Table], limits: Limits, named: Sequence[str]) -> list[AgentTool]:
-    """For each class and verb that is named, as in `Order` or `Order.update`, a tool such as `Order_update`.
+    """The tools of the named classes and verbs: `Order_update` for `Order` or `Order.update`.
 
     UsageError for a name of nothing, and for what a layer refuses or does not take what is bound.
     """
@@ -45,7 +45,7 @@ def write_tools(tables: Sequence[Table], limits: Limits, named: Sequence[str]) -
 
 
 def _offered(tables: Sequence[Table], limits: Limits) -> tuple[dict[str, AgentTool], dict[str, str]]:
-    """By `Order.update`: the tool, or why there is none."""
+    """The tool by `Order.update`, or the reason why it is missing."""
     offered: dict[str, AgentTool] = {}
     problems: dict[str, str] = {}
     for table in tables:
@@ -130,7 +130,7 @@ def _one_key(model: Model[Any], key: Pattern, limits: Limits) -> dict[str, Any]:
     schema = schema_of(key, limits.bound)
     properties = {n: one["anyOf"][0] if "anyOf" in one else one for n, one in schema["properties"].items()}
     if counted := _counted(model):
-        said = f"{counted} as it was read: an item that was written since is left as it is"
+        said = f"{counted} when it was read: an item that was written since is left unchanged"
         properties[_EXPECTED] = {"type": "integer", "minimum": 0, "description": said}
     return {**schema, "properties": properties, "required": list(properties)}
 
@@ -162,7 +162,7 @@ def _as_declared(types: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str
 
 
 def _scalar(name: str, type: Any, value: Any) -> Any:
-    """A text, number or truth by its text; another value as it is."""
+    """A text, number or truth by its text; another value unchanged."""
     plain = next((each for each in (*get_args(type), type) if each in (str, int, float, Decimal, bool)), None)
     if plain is None or isinstance(value, (dict, list)):
         return cast("Any", value)
