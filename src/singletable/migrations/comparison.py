@@ -72,7 +72,7 @@ def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
                 "their keys",
                 reason="changed key",
                 table=declared.table,
-                hint="Declare the key as it was, or what it was, as in @table.key(was=...): then its items are moved.",
+                hint="Declare the former key, or name it, as in @table.key(was=...): then its items are moved.",
             )
 
 

@@ -46,9 +46,9 @@ async def apply(
 
 
 def _left(plan: Plan | None, found: Plan) -> list[Step]:
-    """The steps that are left of a plan, with what it says that they take; without one, all that were found.
+    """The remaining steps of a plan, with its estimates; without a plan, all that were found.
 
-    ApplyRefused if there are others: they may be fewer, as after a kill, but for those that a plan may lack.
+    Raises ApplyRefused for other steps: they may be fewer, as after a kill, or ones that a plan may lack.
     """
     if plan is None:
         return list(found.steps)
@@ -66,7 +66,7 @@ def _left(plan: Plan | None, found: Plan) -> list[Step]:
 
 
 class ApplyRun:
-    """One apply that has work. What it is killed in, the next outline finds to be left."""
+    """One apply that has work. If it is killed in a step, the next outline finds that step again."""
 
     def __init__(
         self, port: Port, table: Table, by: str, rate: Rate | None, segments: int | None, progress: Progress | None

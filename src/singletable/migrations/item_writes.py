@@ -32,7 +32,7 @@ class ItemWrite(ABC):
     @property
     @abstractmethod
     def key(self) -> Key:
-        """The key of the item as it was read."""
+        """The key of the item that was read."""
 
     @abstractmethod
     def attempt(self) -> Attempt: ...

@@ -86,10 +86,10 @@ class Migrations:
         return self.db.run(flow)
 
     def repair(self, findings: Sequence[Finding], *, rate: Rate | None = None, dry_run: bool = False) -> list[Repaired]:
-        """Mend those findings of `db.check(table)` that have a safe repair; what became of each, in their order.
+        """Mend the findings of `db.check(table)` that have a safe repair; returns the outcome of each, in their order.
 
-        Each is looked at again, written under the condition that all it was decided from is as it was read, and looked
-        at again: no concurrent write is lost. Stale index keys, guards that are missing or of nobody, copies that are
+        Each is checked again, written under the condition that all it was decided from is unchanged, and checked
+        again: no concurrent write is lost. Stale index keys, guards that are missing or of nobody, copies that are
         behind, edge sets that disagree with their edges, and edges without a node can be mended; the rest is `kept`.
         `dry_run` says what would be written. An index key takes one write; the others a transaction of two items, or of
         the node and each edge that its set disagrees about. Two reads more for each. Throttled as `fill`.

@@ -7,7 +7,7 @@ Each process has an attribute of the item, which it raises every two seconds whi
 The answer shows who else is there, and each takes an equal share of the bound. A number is the sign of a lease
 (`flow.leases`): a process whose number did not change for ten seconds is dead, and its share is the others'. A process
 that did not raise its own number for eight seconds takes no more from its share. There is no fence, as a share has no
-owner after another: a process that is late begins anew, under another name.
+owner after another: a process that is late begins again, under another name.
 
 One that comes takes nothing until each of the others has raised its number once, and so has seen it: all shares
 together are never more than the bound.
@@ -104,7 +104,7 @@ class SharedRate(Rate):
         self.settle("UpdateItem", Consumed(), Consumed(write_units=1.0))
 
     async def _raise_number(self, port: Port, dead: dict[str, str]) -> Item:
-        """Raise this process's number, and remove those of dead ones if they are as they were. The item after it."""
+        """Raise this process's number, and remove dead processes' unchanged ones. Returns the new item."""
         definition, model = self.table.definition, self._model
         changes = [
             AttributeChange(self._member, {"N": str(self._tenure.beats)}),

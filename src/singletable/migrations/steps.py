@@ -72,14 +72,14 @@ class Estimate(Struct, frozen=True):
 
 
 class Prediction(Struct, frozen=True):
-    """What a step takes; None for a step that is needless. `left` is what stays, each with why."""
+    """The cost of a step; None for a needless one. `left` has the parts that stay, each with its reason."""
 
     takes: Estimate | None
     left: tuple[str, ...] = ()
 
 
 class Planning(Struct, frozen=True):
-    """What a step may ask to predict what it takes."""
+    """The facts from which a step predicts its cost."""
 
     port: Port
     table: Table
@@ -93,7 +93,7 @@ class Planning(Struct, frozen=True):
 
 @dataclass(eq=False)
 class Applying:
-    """What a step works with, and what it finds."""
+    """The tools of a step, and its findings."""
 
     port: Port
     """Under the lease."""
@@ -104,7 +104,7 @@ class Applying:
     rate: Rate | None
     segments: int | None
     tell: Callable[..., None]
-    """Tells how far the step is: `said`, `done`, `total`."""
+    """Reports the progress of the step: `said`, `done`, `total`."""
     unreadable: tuple[Any, ...] = ()
     unknown: int = 0
 
@@ -116,19 +116,19 @@ class Step(Struct, frozen=True, tag_field="kind"):
     what: str
     """The work of the step, as a sentence."""
     online: bool = True
-    """Whether every access pattern goes on as it was meanwhile."""
+    """Whether every access pattern works unchanged meanwhile."""
     takes: Estimate = Estimate()
     notes: tuple[str, ...] = ()
-    """What programs notice, and what else is to be known."""
+    """The effects on programs, and further notes."""
 
     is_optional: ClassVar[bool] = False
-    """Whether a plan may lack it, as it was found to be needless."""
+    """Whether a plan may lack it because it was needless then."""
     makes_table: ClassVar[bool] = False
     """Whether it makes the table, and so is done before there can be a lease."""
 
     @property
     def kind(self) -> str:
-        """What it is: `add index`."""
+        """The kind of the step: `add index`."""
         return str(self.__struct_config__.tag)
 
     @property
@@ -142,11 +142,11 @@ class Step(Struct, frozen=True, tag_field="kind"):
         yield from ()
 
     def describe(self) -> tuple[str, ...]:
-        """What it does, and what programs notice, as sentences."""
+        """The work of the step, and its effects on programs, as sentences."""
         return self.what, *self.notes
 
     async def predict(self, planning: Planning) -> Prediction:
-        """What it takes, without time and money."""
+        """The cost of the step, without time and money."""
         return Prediction(Estimate(requests=1))
 
     async def run(self, applying: Applying) -> None:
@@ -154,7 +154,7 @@ class Step(Struct, frozen=True, tag_field="kind"):
         raise NotImplementedError(self.name)
 
     def undo(self, before: Table) -> Step | None:
-        """The step that takes it back; None where nothing does. It is run by the declaration that was before."""
+        """The step that takes it back; None if nothing does. It is run by the former declaration."""
         return None
 
 

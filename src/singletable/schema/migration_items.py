@@ -89,7 +89,7 @@ class ModelRecord(_OwnItem):
     by: str
     """Who brought it there, as they called themselves."""
     fence: int
-    """Of the apply that wrote it."""
+    """The fence of the apply that wrote it."""
 
 
 class ApplyLease(_OwnItem):
@@ -119,7 +119,7 @@ class ErasureRecord(_OwnItem):
     ended_at: datetime | None = None
     salt: bytes | None = None
     digest: bytes | None = None
-    """Of the subject's key, with the salt: how a second call knows what to go on with. None once it has ended."""
+    """The digest of the subject's key and the salt: a second call finds its record by it. None once it has ended."""
     writes: int = 0
     """Raised by each write of the record, on condition of the count before."""
     runs: int = 0

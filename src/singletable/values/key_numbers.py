@@ -62,7 +62,7 @@ def read_decimal(text: str) -> Decimal:
 def number_leads(width: int) -> tuple[str, ...]:
     """The text before the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter.
 
-    The last is for the longest negative number, which has a sign besides its digits.
+    The last is for the longest negative number, which has a sign in addition to its digits.
     """
     counts = range(max(width, MAX_KEY_DIGITS) + 1)
     leads = ["0" * (width - digits) if width else count_letter(digits) for digits in counts]

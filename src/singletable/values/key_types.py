@@ -174,7 +174,7 @@ class EscapedText(KeyType, frozen=True):
 
 
 class RestText(EscapedText, frozen=True):
-    """A str that ends its key, after literals only, and stands as it is: `{id:rest}`."""
+    """A str that ends its key, after literals only, and stands unchanged: `{id:rest}`."""
 
     is_rest: ClassVar[bool] = True
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Kind(Enum):
-    """What a value is, apart from its Python type."""
+    """The kind of a value, apart from its Python type."""
 
     TEXT = "text"
     FLAG = "flag"
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 
 class PerKind(Struct, Generic[T], frozen=True, kw_only=True):
-    """What a module above knows of each kind."""
+    """One value for each kind, of a module above."""
 
     text: T
     flag: T

@@ -113,7 +113,7 @@ class ValueType(Struct, frozen=True, eq=False):
 
     @property
     def hint(self) -> str:
-        """What an empty field shows: an example, where there is a sample to take it from."""
+        """The text of an empty field: an example, if a sample is known."""
         return self.wanted if self.sample is None else self.wanted.rpartition(", as in ")[2]
 
     def typed(self, text: str) -> Any:

@@ -66,7 +66,7 @@ class AddIndex(Step, frozen=True, tag="add index"):
 
 
 class DropIndex(Step, frozen=True, tag="drop index"):
-    """What was never declared stays. An index is dropped before others are made only where there are too many."""
+    """The removal of an index. An undeclared one stays. It goes before others are made only if there are too many."""
 
     @classmethod
     def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:

@@ -42,8 +42,7 @@ class SetSetting(Step, frozen=True, tag="set"):
         await maintain_stream(applying.bare, applying.table)
 
     def undo(self, before: Table) -> Step | None:
-        """A stream, or a time of expiry, ends; Another setting that was never
-        declared stays as it is."""
+        """A stream, or a time of expiry, ends. Another setting that was never declared is left unchanged."""
         if self.subject in ("stream", "TTL"):
             return UnsetSetting(self.subject, f"as before: {self.what}")
         is_declared = self.subject in wanted_settings(before.definition)
@@ -90,7 +89,7 @@ async def _looked_at(applying: Applying) -> tuple[Mapping[str, Any], str]:
 
 
 def wanted_settings(definition: TableDefinition) -> dict[Setting, str]:
-    """What each declared setting is to be."""
+    """The wanted value of each declared setting."""
     settings = definition.settings
     declared: dict[Setting, str | None] = {
         "tags": _tags(settings.tags) if settings.tags else None,
@@ -106,7 +105,7 @@ def wanted_settings(definition: TableDefinition) -> dict[Setting, str]:
 
 
 def _live(compared: Compared) -> dict[Setting, str | None]:
-    """What each setting is; None where the engine has none."""
+    """The live value of each setting; None if the engine lacks it."""
     definition, live, known = compared.table.definition, compared.live.settings, compared.live.description
     tags, key = definition.settings.tags, definition.encryption_key
     if not definition.is_encrypted_by(live.encryption_key):
