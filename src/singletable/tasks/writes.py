@@ -6,6 +6,11 @@
     finish     under the claim's fence: the item goes, or the next task of the same key takes its place
 
 All but a schedule and a cancel are conditional on the fence, so a worker that lost its claim can't change anything.
+
+A claim is a lease by deadline, not by beats (`flow.leases`): its end is the stored `wake`, the order of the index of
+due tasks. So one query of that index finds a new task, a later try and the task of a dead worker alike, and a worker
+need not watch each claim for the length of a lease. The price is a comparison of clocks: a worker whose clock is ahead
+may claim a task early, and then the fence, not the clock, decides whose writes count.
 """
 
 from __future__ import annotations
