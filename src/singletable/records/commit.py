@@ -94,7 +94,7 @@ async def commit(
     if not writes:
         return {}
     port.traits.check("transactions", needed_by)
-    for table in dict.fromkeys(write.model.table for write in writes):
+    for table in dict.fromkeys([write.model.table for write in writes]):
         await ready(port, table)
     for write in writes:
         if (check := placement_of(write.model).check_in_transaction) is not None:
