@@ -1,7 +1,7 @@
 """Extensions: the parts that layers, and other distributions, add to the library's tools, by entry points.
 
-A tool owns a group: its name, the type of its entries, and the library's own entries. Those of other distributions are
-found in their metadata:
+A tool owns a group: its name, the type of its entries, and the library's own entries, from `singletable.entry_points`.
+Those of other distributions are found in their metadata:
 
     [project.entry-points."singletable.commands"]
     audit = "shop_audit.commands:audit"
@@ -13,10 +13,13 @@ found in their metadata:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from functools import lru_cache
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from singletable.errors import NotConfigured
 
@@ -24,60 +27,83 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class Entry:
+    """One entry point. Without a distribution, it is the library's own."""
+
+    group: str
+    name: str
+    value: str
+    distribution: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        owner = f"{self.distribution} {self.version}" if self.distribution else "singletable"
+        return f"the entry point {self.name} = {self.value!r} of {owner} ({self.group})"
+
+    @property
+    def module(self) -> str:
+        return self.value.partition(":")[0].strip()
+
+    @property
+    def attribute(self) -> str:
+        return self.value.partition(":")[2].strip()
+
+    def load(self) -> Any:
+        return attrgetter(self.attribute)(import_module(self.module))
+
+
+@dataclass(frozen=True)
 class ExtensionGroup(Generic[T]):
-    """A group of entry points that a tool loads. `own` has the library's entries: names, each with MODULE:ATTRIBUTE."""
+    """A group of entry points that a tool loads."""
 
     name: str
     kind: type[T]
     own: Mapping[str, str]
 
-    def entries(self) -> Mapping[str, EntryPoint]:
+    def entries(self) -> Mapping[str, Entry]:
         """Every entry by its name. Raises NotConfigured if two have the same name."""
-        entries = {name: self._own(name) for name in self.own}
-        for entry in entry_points(group=self.name):
+        entries = {name: Entry(self.name, name, value) for name, value in self.own.items()}
+        for entry in _installed(self.name, tuple(sys.path)):
             other = entries.setdefault(entry.name, entry)
             if other is not entry:
                 raise NotConfigured(
-                    f"{self._told(entry)} has the name of {self._told(other)}",
-                    hint=f"Uninstall {_distribution(entry)}, or give its entry point another name.",
+                    f"{entry} has the name of {other}",
+                    hint=f"Uninstall {entry.distribution}, or give its entry point another name.",
                 )
         return entries
 
-    def entry(self, name: str) -> EntryPoint | None:
+    def entry(self, name: str) -> Entry | None:
         """The entry of a name; None if it is missing."""
-        return self._own(name) if name in self.own else self.entries().get(name)
+        return Entry(self.name, name, self.own[name]) if name in self.own else self.entries().get(name)
 
-    def load(self, entry: EntryPoint) -> T:
+    def load(self, entry: Entry) -> T:
         """Load an entry. Raises NotConfigured if another distribution's can't be imported, or has another type."""
         try:
             value = entry.load()
         except Exception as error:
-            if entry.dist is None:
+            if not entry.distribution:
                 raise
-            raise self._refused(entry, f"can't be loaded: {type(error).__name__}: {error}") from error
+            raise _refused(entry, f"can't be loaded: {type(error).__name__}: {error}") from error
         if not isinstance(value, self.kind):
             expected = f"{self.kind.__module__}.{self.kind.__qualname__}"
-            raise self._refused(entry, f"is a {type(value).__name__}, not a {expected}")
+            raise _refused(entry, f"is a {type(value).__name__}, not a {expected}")
         return value
 
     def all(self) -> list[T]:
         """Load every entry: the library's own, then the others by their names."""
         return [self.load(entry) for entry in self.entries().values()]
 
-    def _own(self, name: str) -> EntryPoint:
-        return EntryPoint(name, self.own[name], self.name)
 
-    def _refused(self, entry: EntryPoint, problem: str) -> NotConfigured:
-        distribution = _distribution(entry)
-        hint = (
-            f"Update {distribution} or install what it needs; or uninstall it: python -m pip uninstall {distribution}."
-        )
-        return NotConfigured(f"{self._told(entry)} {problem}", hint=hint)
-
-    def _told(self, entry: EntryPoint) -> str:
-        version = f" {entry.dist.version}" if entry.dist is not None else ""
-        return f"the entry point {entry.name} = {entry.value!r} of {_distribution(entry)}{version} ({self.name})"
+@lru_cache(maxsize=32)
+def _installed(group: str, path: tuple[str, ...]) -> tuple[Entry, ...]:
+    """The entries of other distributions on a path, by their names. `importlib.metadata` is imported here, as most
+    programs don't need it."""
+    found: Any = import_module("importlib.metadata").entry_points(group=group)
+    entries = [Entry(group, each.name, each.value, each.dist.name, each.dist.version) for each in found]
+    return tuple(sorted(entries, key=lambda entry: entry.name))
 
 
-def _distribution(entry: EntryPoint) -> str:
-    return "singletable" if entry.dist is None else entry.dist.name
+def _refused(entry: Entry, problem: str) -> NotConfigured:
+    name = entry.distribution
+    hint = f"Update {name} or install what it needs; or uninstall it: python -m pip uninstall {name}."
+    return NotConfigured(f"{entry} {problem}", hint=hint)

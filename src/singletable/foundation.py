@@ -101,15 +101,6 @@ from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type
 from singletable.schema.key_relations import named_in_keys
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Slot, Template
 from singletable.schema.key_text import Part as KeyPart
-from singletable.schema.migration_items import (
-    apply_lease_of,
-    erasures_of,
-    fill_parts_of,
-    migration_models,
-    record_of,
-    shared_rates_of,
-    transfers_of,
-)
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query
 from singletable.schema.personal import COVERED, covered_body, covered_place, personal_names
@@ -123,7 +114,8 @@ from singletable.schema.references import (
     target_of,
 )
 from singletable.schema.system_items import KeyParts, system_index, system_key
-from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, RECORD_TYPE, IndexDecorator, Table, plain
+from singletable.schema.table import GUARD_TYPE, TOOLS_PARTITION, IndexDecorator, Table, plain
+from singletable.schema.tool_items import ToolItem, tool_class, tool_classes, tool_key, tool_model
 from singletable.schema.type_texts import type_text
 from singletable.values import TOP, Verbatim
 
@@ -134,9 +126,8 @@ __all__ = [
     "GUARD_TYPE",
     "MAX_PARTITION_BYTES",
     "MAX_SORT_BYTES",
-    "MIGRATION_TYPES",
     "MOST_SEGMENTS",
-    "RECORD_TYPE",
+    "TOOLS_PARTITION",
     "TOP",
     "UNREAD",
     "AccessPattern",
@@ -192,6 +183,7 @@ __all__ = [
     "Table",
     "Template",
     "Together",
+    "ToolItem",
     "Transaction",
     "TryMove",
     "TryWrite",
@@ -204,7 +196,6 @@ __all__ = [
     "after",
     "all_segments",
     "applied",
-    "apply_lease_of",
     "as_read",
     "attribute_docs",
     "belongings_of",
@@ -230,9 +221,7 @@ __all__ = [
     "empty",
     "entity_at",
     "entity_name",
-    "erasures_of",
     "field",
-    "fill_parts_of",
     "finding_in",
     "flows",
     "get",
@@ -252,7 +241,6 @@ __all__ = [
     "key_from",
     "load_or_tell",
     "maintain_stream",
-    "migration_models",
     "model_for",
     "model_of",
     "models_of",
@@ -275,19 +263,20 @@ __all__ = [
     "read_page",
     "readable",
     "ready",
-    "record_of",
     "references_of",
     "refresh_keys",
     "row_query",
     "sample_segments",
     "scan_pages",
     "send_alone",
-    "shared_rates_of",
     "subject_of",
     "system_index",
     "system_key",
     "target_of",
-    "transfers_of",
+    "tool_class",
+    "tool_classes",
+    "tool_key",
+    "tool_model",
     "type_in",
     "type_in_key",
     "type_text",

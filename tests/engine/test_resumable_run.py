@@ -8,6 +8,7 @@ import pytest
 from msgspec import Struct
 
 from singletable import Database, Entity, Key, Table
+from singletable.exchange.items import Transfer
 from singletable.exchange.transfers import open_record
 from singletable.flow.patience import patiently
 from singletable.foundation import (
@@ -18,7 +19,6 @@ from singletable.foundation import (
     all_segments,
     put_items,
     scan_pages,
-    transfers_of,
     type_in,
 )
 from singletable.operations import Item
@@ -117,8 +117,8 @@ def test_a_kill_loses_the_round_that_was_not_kept_and_no_other(db: Database, mon
 def test_what_it_kept_goes_at_its_end(db: Database) -> None:
     stored: list[int] = []
     run = CopyNotes(db)
-    db.run(run.run(lambda _: stored.append(len(list(db.scan(transfers_of(target)))))))
-    assert (set(stored), list(db.scan(transfers_of(target)))) == ({1}, [])
+    db.run(run.run(lambda _: stored.append(len(list(db.scan(Transfer.of(target)))))))
+    assert (set(stored), list(db.scan(Transfer.of(target)))) == ({1}, [])
 
 
 def test_progress_is_told_after_each_round_when_the_state_is_kept(db: Database) -> None:
@@ -149,7 +149,7 @@ def test_progress_is_told_after_each_round_when_the_state_is_kept(db: Database) 
 def test_a_run_that_keeps_nothing_begins_anew(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     kills = killed_at_every_request(db, monkeypatch, lambda _: db.run(CopyNotes(db, is_kept=False).run()))
     assert (kills > 3, notes(db)) == (True, COUNT)
-    assert list(db.scan(transfers_of(target))) == []
+    assert list(db.scan(Transfer.of(target))) == []
 
 
 def test_segments_advance_in_turn_and_leave_when_they_are_over() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from singletable import AsyncDatabase, Database, InvalidRequest, attr, key_of
 from singletable.erasure import AsyncErasure, Erasure, Receipt
+from singletable.erasure.items import ErasureRecord
 from singletable.erasure.journal import Journal, open_journal
 from singletable.errors import NotFound
-from singletable.foundation import erasures_of
 from singletable.migrations import ApplyRefused
 from singletable.migrations.apply_lease import beat, take
 from singletable.schema import model_of
@@ -98,7 +98,7 @@ def without_random(value: object) -> str:
 def is_erased(db: Database, remaining: Any) -> None:
     assert items_of(db) == remaining
     assert db.check(shop) == []
-    (record,) = db.all(erasures_of(shop).by_id())
+    (record,) = db.all(ErasureRecord.of(shop).by_id())
     assert (record.salt, record.digest, record.doing, record.ended_at is not None) == (None, None, {}, True)
     own = [item for item in db.run(all_items(db.port, "shop")) if item["pk"]["S"] == "_migration"]
     assert own
@@ -187,7 +187,7 @@ def _again(db: Database) -> Receipt | None:
     try:
         return Erasure(db, shop).apply(ADA)
     except NotFound:
-        (record,) = db.all(erasures_of(shop).by_id())
+        (record,) = db.all(ErasureRecord.of(shop).by_id())
         assert (record.deleted, record.cleared) == (WHOLE, CLEARED)  # it had ended
         return None
 
@@ -255,7 +255,7 @@ def test_nothing_is_refused_and_leaves_no_record(db: Database) -> None:
     for verb in (Erasure(db, shop).plan, Erasure(db, shop).apply):
         with pytest.raises(NotFound, match=r"nothing belongs to what Customer\.by_email names"):
             verb(Customer.by_email("nobody@example.org"))
-    assert db.all(erasures_of(shop).by_id()) == []
+    assert db.all(ErasureRecord.of(shop).by_id()) == []
 
 
 def test_an_erasure_under_way_is_not_disturbed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,4 +306,4 @@ def test_the_journal_of_another_process_is_not_overwritten(db: Database) -> None
     assert unaware.record == mine.record
     with pytest.raises(ApplyRefused, match="another process has gone on with this erasure"):
         db.run(other.close())
-    assert db.all(erasures_of(shop).by_id()) == [mine.record]
+    assert db.all(ErasureRecord.of(shop).by_id()) == [mine.record]

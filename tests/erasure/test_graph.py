@@ -9,8 +9,8 @@ import pytest
 
 from singletable import Database, key_of
 from singletable.erasure import Erasure
+from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
-from singletable.foundation import erasures_of
 from singletable.graph import Graph
 from tests.erasure.killing import is_killed
 from tests.erasure.test_erasure import with_sorted_sets
@@ -132,7 +132,7 @@ def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch
                     Erasure(db, records).apply(subject)
                 except NotFound:
                     assert at > 20  # it had ended
-            record = next(r for r in db.all(erasures_of(records).by_id()) if r.pattern == "User.by_id")
+            record = next(r for r in db.all(ErasureRecord.of(records).by_id()) if r.pattern == "User.by_id")
             assert record.deleted == {"GoalMembership": LINKED, "Subscriber": 1, "Note": 1, "User": 1}, at
             assert items_of(db) == remaining, at
             assert db.check(records) == []

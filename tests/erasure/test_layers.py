@@ -13,8 +13,8 @@ import pytest
 from singletable import Database, Entity, Key, Table, field
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
 from singletable.erasure import Erasure
+from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
-from singletable.foundation import erasures_of
 from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.sync.belongings import SyncBelongings
 from singletable.sync.client_groups import declare_items, group_keys
@@ -205,7 +205,7 @@ def test_a_document_that_is_half_deleted_is_found_again(
         before_each(db, patched, kill)
         with pytest.raises(Killed):
             erasure(db, documents).apply(ADA)
-    (record,) = db.all(erasures_of(app).by_id())
+    (record,) = db.all(ErasureRecord.of(app).by_id())
     assert set(record.again) == {"Project#ada-one", "Project#ada-two"}
     assert erasure(db, documents).plan(ADA).deleted != expected, "no list has it any more"
     puts = 0
@@ -225,7 +225,7 @@ def test_a_document_that_is_half_deleted_is_found_again(
         Pace(db, patched)
         receipt = erasure(db, documents).apply(ADA)
     assert (receipt.deleted, receipt.runs) == (expected, 3)
-    (record,) = db.all(erasures_of(app).by_id())
+    (record,) = db.all(ErasureRecord.of(app).by_id())
     assert record.again == []
     assert "ada drew" not in contents(tmp_path)
     assert db.check(app, documents, tasks) == []

@@ -9,8 +9,9 @@ import pytest
 
 from singletable import Database, Entity, Key, Table, connect
 from singletable.erasure import Erasure
-from singletable.foundation import fill_parts_of, model_for
+from singletable.foundation import model_for
 from singletable.migrations import Backups, Migrations
+from singletable.migrations.items import FillPart
 from tests.support.emulators import MOTO
 from tests.support.engines import fresh
 from tests.support.raw import put_raw
@@ -56,7 +57,7 @@ def test_work_that_has_not_ended_is_named() -> None:
     with fresh() as db:
         db.create_table(ledger)
         db.create(Account(email="ada@example.org"))
-        parts = fill_parts_of(ledger)
+        parts = FillPart.of(ledger)
         part = parts(
             declaration="d", segment=0, segments=1, position={"pk": "account#ada@example.org", "sk": "account"}
         )

@@ -7,9 +7,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from singletable import Database, Entity, Key, Table, field
-from singletable.foundation import fill_parts_of, model_for
+from singletable.erasure.items import ErasureRecord
+from singletable.exchange.items import Transfer
+from singletable.foundation import model_for
+from singletable.migrations.items import ApplyLease, FillPart, SharedBudget
 from singletable.operations import PutItem
-from singletable.schema.migration_items import apply_lease_of, erasures_of, shared_rates_of, transfers_of
 from singletable.schema.table import GUARD_TYPE
 
 MANY = 301
@@ -59,25 +61,25 @@ def _guards(db: Database) -> None:
 
 
 def _fills(db: Database) -> None:
-    put(db, [fill_parts_of(app)(declaration=f"{n:016}", segment=0, segments=1) for n in range(MANY)])
+    put(db, [FillPart.of(app)(declaration=f"{n:016}", segment=0, segments=1) for n in range(MANY)])
 
 
 def _leases(db: Database) -> None:
     """There is one of a table's applies."""
-    put(db, [apply_lease_of(app)(fence=1)])
+    put(db, [ApplyLease.of(app)(fence=1)])
 
 
 def _erasures(db: Database) -> None:
-    kind = erasures_of(app)
+    kind = ErasureRecord.of(app)
     put(db, [kind(erasure=f"{n}", pattern="User.by_id", started_at=PAST, ended_at=PAST) for n in range(MANY)])
 
 
 def _rates(db: Database) -> None:
-    put(db, [shared_rates_of(app)(name=f"nightly {n}") for n in range(MANY)])
+    put(db, [SharedBudget.of(app)(name=f"nightly {n}") for n in range(MANY)])
 
 
 def _transfers(db: Database) -> None:
-    put(db, [transfers_of(app)(transfer=f"{n}", state="{}", token="t") for n in range(MANY)])
+    put(db, [Transfer.of(app)(transfer=f"{n}", state="{}", token="t") for n in range(MANY)])
 
 
 def _raw(type_name: str) -> Callable[[Database], None]:
@@ -92,7 +94,7 @@ def _raw(type_name: str) -> Callable[[Database], None]:
 
 FIRST: dict[str, Callable[[Database], None]] = {
     GUARD_TYPE: _guards,
-    "_migration": _fills,
+    "_fill": _fills,
     "_apply": _leases,
     "_erasure": _erasures,
     "_rate": _rates,

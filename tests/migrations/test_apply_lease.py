@@ -10,9 +10,9 @@ import pytest
 
 from singletable import Database, Table
 from singletable.flow.port import Port
-from singletable.foundation import apply_lease_of, record_of
 from singletable.migrations import ApplyRefused, Migrations
 from singletable.migrations.apply_lease import BEAT_SECONDS, LEASE_SECONDS, beat, take
+from singletable.migrations.items import ApplyLease, ModelRecord
 from singletable.migrations.leased_port import LeasedPort
 from singletable.operations import PutItem
 from singletable.tables import Provisioned, TableSettings, describe
@@ -86,7 +86,7 @@ def test_a_dead_apply_is_taken_over(db: Database, other: Database, monkeypatch: 
     outcome = Migrations(other, new).apply(by="bob")
     assert LEASE_SECONDS <= pace.now <= LEASE_SECONDS + 3
     assert [done.step.name for done in outcome.done] == ["add index gsi1", "fill people", "record people"]
-    assert (stored(db, record_of(new)).by, stored(db, record_of(new)).fence) == ("bob", 3)
+    assert (stored(db, ModelRecord.of(new)).by, stored(db, ModelRecord.of(new)).fence) == ("bob", 3)
 
 
 @pytest.mark.parametrize("after", range(1, 12))
@@ -110,7 +110,7 @@ def test_an_apply_that_was_taken_over_writes_nothing_more(
         before_each(db, patched, stand_still)
         assert _how_it_ends(db) in ("lease lost", "nothing to do")
     assert left <= 0
-    assert stored(db, record_of(new)).by == "bob"
+    assert stored(db, ModelRecord.of(new)).by == "bob"
     is_filled(other, expected)
 
 
@@ -135,7 +135,7 @@ def test_what_it_sends_all_the_same_changes_nothing(
         before_each(db, patched, stand_still)
         assert _how_it_ends(db) == "lease lost"
     assert stood
-    assert stored(db, record_of(new)).by == "bob"
+    assert stored(db, ModelRecord.of(new)).by == "bob"
     is_filled(other, expected)
 
 
@@ -155,7 +155,7 @@ def _how_it_ends(db: Database) -> str:
 def test_a_released_lease_is_free(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace(db, monkeypatch)
     Migrations(db, new).apply(by="ada")
-    lease = stored(db, apply_lease_of(new))
+    lease = stored(db, ApplyLease.of(new))
     assert (lease.owner, lease.by, lease.doing, lease.fence) == ("", "ada", "", 2)
     assert pace.now == 0
 
@@ -173,7 +173,7 @@ def test_an_error_releases_it(db: Database, monkeypatch: pytest.MonkeyPatch) -> 
         before_each(db, patched, fail)
         with pytest.raises(ValueError, match="a full disk"):
             Migrations(db, new).apply()
-    assert stored(db, apply_lease_of(new)).owner == ""
+    assert stored(db, ApplyLease.of(new)).owner == ""
 
 
 def test_an_index_that_was_begun_is_not_begun_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_a_beat_right_before_it_is_taken_keeps_it(
         before_each(other, patched, wake)
         with pytest.raises(ApplyRefused, match=r"ada changes the table .* it is at: fill people"):
             Migrations(other, new).apply(by="bob")
-    lease = stored(db, apply_lease_of(new))
+    lease = stored(db, ApplyLease.of(new))
     assert (lease.owner, lease.by, lease.beats, beats) == (held.owner, "ada", 1, 1)
     assert LEASE_SECONDS <= pace.now <= LEASE_SECONDS + 3
     db.run(beat(db.port, new, held, beats + 1, "fill people"))
@@ -237,7 +237,7 @@ def test_beats_that_change_at_the_last_moment_keep_it(
     with pytest.raises(ApplyRefused, match="ada changes the table"):
         Migrations(other, new).apply(by="bob")
     assert pace.now >= LEASE_SECONDS
-    assert stored(db, apply_lease_of(new)).owner == held.owner
+    assert stored(db, ApplyLease.of(new)).owner == held.owner
 
 
 EVERYTHING = Table(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from singletable import Database, Unavailable
-from singletable.foundation import fill_parts_of, record_of
 from singletable.migrations import Migrations
 from singletable.migrations.fill import PAGE
+from singletable.migrations.items import FillPart, ModelRecord
 from singletable.operations import GetItem, PutItem, UpdateItem
 from singletable.tables import Index
 from tests.migrations.several_pages import COUNT, declared, first, in_town, put_stale
@@ -58,7 +58,7 @@ def test_every_item_is_filled_after_a_fill_of_another_declaration(
     second = DECLARATIONS[change]()
     table = second.__model__.table
     filled = Migrations(db, table).fill(segments=1)
-    parts = list(db.scan(fill_parts_of(table)))
+    parts = list(db.scan(FillPart.of(table)))
     assert (filled.seen - COUNT in (0, 1), filled.contended, parts) == (True, 0, [])
     assert db.check(table) == []
     assert Migrations(db, table).fill().written == 0
@@ -140,6 +140,6 @@ def test_an_apply_says_that_it_is_not_done(db: Database, other: Database, monkey
         before_each(db, patched, hurried(other, 7))
         with pytest.raises(Unavailable, match="1 items changed between each read and write"):
             Migrations(db, table).apply()
-    assert db.get(record_of(table).only()) is None
+    assert db.get(ModelRecord.of(table).only()) is None
     assert [done.step.name for done in Migrations(db, table).apply().done] == ["fill users", "record users"]
     assert db.check(table) == []

@@ -13,8 +13,8 @@ from singletable import AsyncDatabase, Database, InvalidRequest, attr
 from singletable.errors import Corrupt, Throttled
 from singletable.flow import Rate
 from singletable.migrations import AsyncMigrations, Filled, Migrations
+from singletable.migrations.items import FillPart
 from singletable.operations import PutItem, Query
-from singletable.schema.migration_items import fill_parts_of
 from singletable.tables.admin import add_index
 from tests.migrations.models import OldPerson, OldPlace, Person, Place, new, old, written
 from tests.support.engines import again, fresh
@@ -67,7 +67,7 @@ def test_every_item_is_brought_to_its_declaration(db: Database) -> None:
     assert meter.by_operation["UpdateItem"].requests == 120
     assert meter.by_operation["PutItem"].requests == 4  # where each segment is
     is_filled(db, sorted(expected, key=lambda p: p.id))
-    assert list(db.scan(fill_parts_of(new))) == []
+    assert list(db.scan(FillPart.of(new))) == []
 
 
 async def test_in_both_shells() -> None:
@@ -187,7 +187,7 @@ def test_two_fills_at_once_do_no_harm(db: Database, monkeypatch: pytest.MonkeyPa
             Migrations(db, new).fill(segments=3)
     assert left < 0
     is_filled(db, expected)
-    assert list(db.scan(fill_parts_of(new))) == []
+    assert list(db.scan(FillPart.of(new))) == []
 
 
 def test_what_two_fills_left_is_not_mixed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_what_two_fills_left_is_not_mixed(db: Database, monkeypatch: pytest.Monk
 
     def parts() -> list[Any]:
         found = db.run(all_items(db.port, "people"))
-        return [item for item in found if item["_type"]["S"] == "_migration"]
+        return [item for item in found if item["_type"]["S"] == "_fill"]
 
     for segments in (2, 4):
         with suppress(Killed):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table
-from singletable.foundation import apply_lease_of, record_of
 from singletable.migrations import ApplyRefused, Migrations, PlanRefused
+from singletable.migrations.items import ApplyLease, ModelRecord
 from singletable.migrations.model_document import document_of
 from singletable.operations import PutItem
 from tests.migrations.outdated import (
@@ -63,17 +63,17 @@ def test_a_plan_of_a_table_that_has_changed_is_refused(
             happens(console)
         else:
             before_each(db, patched, at)
-        record = db.get(record_of(after).only())
+        record = db.get(ModelRecord.of(after).only())
         with pytest.raises(ApplyRefused) as refused, db.meter() as meter:
             Migrations(db, after).apply(plan)
         assert (meter.write_units == 0) is (when == "before the apply")
     assert (refused.value.reason, step in refused.value.what) == ("table changed", True)
     assert not {"UpdateTable", "UpdateTimeToLive", "TagResource"} & {*sent}
-    lease = db.get(apply_lease_of(after).only())
+    lease = db.get(ApplyLease.of(after).only())
     assert lease is not None
     assert lease.owner == ""
     if change != "another program applied":
-        assert db.get(record_of(after).only()) == record
+        assert db.get(ModelRecord.of(after).only()) == record
     again_planned = Migrations(db, after).plan()
     assert [done.step.name for done in Migrations(db, after).apply(again_planned).done] == names(again_planned)
     assert db.diff_table(after) == []

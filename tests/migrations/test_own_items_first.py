@@ -8,10 +8,11 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table, field
 from singletable.exchange import TableCopy
-from singletable.foundation import delete_if, record_of
+from singletable.foundation import delete_if
 from singletable.migrations import Migrations, PlanRefused
+from singletable.migrations.items import ModelRecord
 from singletable.operations import PutItem
-from singletable.schema.table import MIGRATION_TYPES
+from singletable.schema.tool_items import ITEMS
 from tests.migrations.own_items import FIRST, MANY, OldUser, User, app, old_users, put
 from tests.migrations.watching import killed_at_every_request
 from tests.support.engines import fresh
@@ -29,7 +30,7 @@ def db() -> Iterator[Database]:
 
 
 def test_every_kind_of_the_librarys_own_is_here() -> None:
-    assert MIGRATION_TYPES - {"_model"} <= FIRST.keys()
+    assert ITEMS.own.keys() - {"_model"} <= FIRST.keys()
 
 
 @by_kind
@@ -108,13 +109,13 @@ def test_an_apply_that_adds_a_unique_attribute_is_killed_at_every_request(
     put(db, list(old_users(120)))
     kills = killed_at_every_request(db, monkeypatch, lambda n: Migrations(db, app).apply())
     assert kills > 10
-    assert db.get(record_of(app).only()) is not None
+    assert db.get(ModelRecord.of(app).only()) is not None
     assert db.check(app) == []
     assert len(list(db.scan(OldUser))) == 120
     assert Migrations(db, app).apply().done == ()
 
 
-@pytest.mark.parametrize("kind", sorted(MIGRATION_TYPES - {"_model", "_apply"}))
+@pytest.mark.parametrize("kind", sorted(ITEMS.own.keys() - {"_model", "_apply"}))
 def test_a_copy_finds_the_items_behind_them(db: Database, kind: str) -> None:
     """It would put its own over them."""
     with fresh() as source:

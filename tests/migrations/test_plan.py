@@ -9,7 +9,6 @@ import pytest
 
 from singletable import ANY, AsyncDatabase, Database, Entity, InvalidRequest, Key, Table
 from singletable.flow import Meter, Rate
-from singletable.foundation import record_of
 from singletable.migrations import (
     ApplyRefused,
     AsyncMigrations,
@@ -21,6 +20,7 @@ from singletable.migrations import (
     PlanRefused,
     prices_of,
 )
+from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of, read_document
 from singletable.tables import Index, Provisioned, TableSettings
 from tests.migrations.models import OldPerson, Place, new, old, written
@@ -73,7 +73,7 @@ def test_a_new_index_and_a_raised_version(db: Database) -> None:
     outcome = Migrations(db, new).apply(plan, by="ada", progress=told.append)
     assert names(outcome) == names(plan)
     assert {(doing.number, doing.of) for doing in told} == {(1, 3), (2, 3), (3, 3)}
-    record: Any = db.get(record_of(new).only())
+    record: Any = db.get(ModelRecord.of(new).only())
     assert (record.by, record.fence, read_document(record.model)) == ("ada", 2, document_of(new))
     assert changes_nothing(db, new)
     is_filled(db, expected)
@@ -220,7 +220,7 @@ async def test_in_both_shells() -> None:
 def test_what_was_never_declared_stays(db: Database) -> None:
     """An index that no record has, and the items of another program, are told of and left."""
     Migrations(db, new).apply()
-    db.delete(record_of(new).only())
+    db.delete(ModelRecord.of(new).only())
     db.run(put_raw(db.port, Place, {"pk": {"S": "z"}, "sk": {"S": "z"}, "_type": {"S": "unheard"}}))
     plan = Migrations(db, other_index).plan()
     assert names(plan) == ["add index gsi2", "fill people", "record people"]
@@ -279,7 +279,7 @@ def test_the_table_of_another_model(db: Database) -> None:
         with pytest.raises(PlanRefused, match="was brought to a model with the types person, place") as refused:
             attempt()
         assert refused.value.reason == "foreign table"
-    db.delete(record_of(old).only())
+    db.delete(ModelRecord.of(old).only())
     with db.meter() as meter:
         for attempt in (Migrations(db, stranger).plan, Migrations(db, stranger).apply):
             with pytest.raises(PlanRefused, match="has items of the types person, place"):

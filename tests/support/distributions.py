@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,3 +17,9 @@ def distribution(folder: Path, name: str, version: str, entries: Mapping[str, Ma
     )
     (place / "entry_points.txt").write_text("\n".join(groups))
     return place
+
+
+def unbuilt(folder: Path, source: Path) -> Path:
+    """The metadata of a distribution that has been written and not built, from its `pyproject.toml`."""
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    return distribution(folder, project["name"], project["version"], project["entry-points"])

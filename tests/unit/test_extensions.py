@@ -97,4 +97,4 @@ def test_the_own_entry_is_found_where_another_took_its_name(folder: Path) -> Non
     installed(folder, "fifths", half="fifths:FIFTH")
     entry = GROUP.entry("half")
     assert entry is not None
-    assert entry.dist is None
+    assert entry.distribution == ""

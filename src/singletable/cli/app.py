@@ -6,44 +6,17 @@ import ast
 from contextlib import suppress
 from importlib.abc import InspectLoader, Loader
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint
 from typing import Any, NoReturn
 
 import click
 
-from singletable import __version__
+from singletable import __version__, entry_points
 from singletable.cli import output
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
 from singletable.errors import SingletableError
-from singletable.extensions import ExtensionGroup
+from singletable.extensions import Entry, ExtensionGroup
 
-COMMANDS = ExtensionGroup(
-    "singletable.commands",
-    click.Command,
-    {
-        "apply": "singletable.cli.apply:apply",
-        "backup": "singletable.cli.backup:backup",
-        "check": "singletable.cli.check_command:check",
-        "copy": "singletable.cli.copy:copy_command",
-        "demo": "singletable.cli.demo:demo",
-        "erase": "singletable.cli.erase:erase",
-        "explain": "singletable.cli.pattern_commands:explain",
-        "export": "singletable.cli.export:export",
-        "fill": "singletable.cli.fill:fill",
-        "get": "singletable.cli.pattern_commands:get",
-        "import": "singletable.cli.import_command:import_command",
-        "patterns": "singletable.cli.patterns:patterns",
-        "plan": "singletable.cli.plan:plan",
-        "query": "singletable.cli.pattern_commands:query",
-        "sql": "singletable.cli.sql:sql",
-        "stats": "singletable.cli.stats:stats",
-        "stream": "singletable.cli.stream:stream",
-        "studio": "singletable.cli.studio:studio",
-        "table": "singletable.cli.table:table",
-    },
-)
-
-
+COMMANDS = ExtensionGroup("singletable.commands", click.Command, entry_points.COMMANDS)
 _OF_EXTRAS = ("deploy", "local", "mcp")
 """Commands of distributions that come with the extra of that name."""
 
@@ -81,7 +54,7 @@ class Program(click.Group):
             formatter.write_dl([(name, _summary(entry, width)) for name, entry in entries.items()])
 
 
-def _summary(entry: EntryPoint, width: int) -> str:
+def _summary(entry: Entry, width: int) -> str:
     """The first sentence of a command's help; why there is none where the command can't be loaded."""
     try:
         text = _docstring(entry)
@@ -91,14 +64,14 @@ def _summary(entry: EntryPoint, width: int) -> str:
     return command.get_short_help_str(width)
 
 
-def _docstring(entry: EntryPoint) -> str | None:
+def _docstring(entry: Entry) -> str | None:
     """The docstring of an entry's function, from the source of its module: to import 22 modules would import every
     layer. None if the source has none."""
     with suppress(ImportError, SyntaxError):
         loader = _loader_of(entry.module)
         source = loader.get_source(entry.module) if isinstance(loader, InspectLoader) else None
         for node in ast.parse(source or "").body:
-            if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
+            if isinstance(node, ast.FunctionDef) and node.name == entry.attribute:
                 return ast.get_docstring(node)
     return None
 

@@ -32,6 +32,7 @@ class Session:
 
     @property
     def target(self) -> str:
+        """What names the database: --db, the environment variable, or the default."""
         return self.named or os.environ.get(DB_VARIABLE) or DEFAULT_DB
 
     @property
@@ -41,9 +42,11 @@ class Session:
         return Path(name) if kind == "local" and name else None
 
     def connect(self) -> Database:
+        """The database, which may be created."""
         return connect(self.target)
 
     def connect_to_read(self) -> Database:
+        """The database; NotConfigured where its data file is missing."""
         self.check_readable()
         return self.connect()
 
@@ -68,6 +71,7 @@ class Session:
 
 
 def session_of(ctx: click.Context) -> Session:
+    """The run of the program that a command belongs to."""
     session: Session = ctx.ensure_object(Session)
     return session
 

@@ -15,9 +15,10 @@ from hashlib import blake2b, scrypt
 from hmac import compare_digest
 from typing import Any, Final
 
+from singletable.erasure.items import ErasureRecord
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow import Port, instant
-from singletable.foundation import Belonging, Table, erasures_of, flows, model_for, put_if
+from singletable.foundation import Belonging, Table, flows, model_for, put_if
 from singletable.migrations import ApplyRefused
 from singletable.operations import Refused
 
@@ -102,7 +103,7 @@ async def open_journal(port: Port, table: Table, pattern: str, text: str, by: st
 
     A query of the table's records of erasures, which are small and few.
     """
-    kind = erasures_of(table)
+    kind = ErasureRecord.of(table)
     for record in await flows.read_all(port, kind.by_id().consistent()):
         if record.digest is not None and compare_digest(record.digest, _digest_of(text, record.salt)):
             return Journal(port, table, record)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured, NotSupported, Unavailable
 from singletable.flow import Port
-from singletable.foundation import Belonging, Kept, Table, fill_parts_of, flows, transfers_of
+from singletable.foundation import Belonging, Kept, Table, flows, personal_names, tool_classes
 from singletable.tables import list_backups, recovery
 
 STREAM_HOURS: Final = 24
@@ -122,10 +122,8 @@ async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remainin
 
 async def _unfinished(port: Port, table: Table) -> list[Remaining]:
     """The work on the table that was ended and may go on: it keeps the last key that it read."""
-    parts: Any = fill_parts_of(table)
-    transfers: Any = transfers_of(table)
-    for query in (parts.by_segment(), transfers.by_id()):
-        if await flows.read_all(port, query.consistent()):
+    for kind in tool_classes():
+        if personal_names(kind.of(table)) and await flows.read_all(port, kind.all_of(table).consistent()):
             said = "They hold the keys of their progress: end them by the same command, or begin them again."
             return [Remaining("fills, copies and imports that have not ended", said)]
     return []

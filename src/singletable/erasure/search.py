@@ -21,7 +21,6 @@ from singletable.errors import Corrupt, InvalidRequest, InvalidValue, Singletabl
 from singletable.flow import Port
 from singletable.foundation import (
     GUARD_TYPE,
-    MIGRATION_TYPES,
     Belonging,
     Captured,
     Kept,
@@ -47,6 +46,7 @@ from singletable.foundation import (
     ready,
     references_of,
     scan_pages,
+    tool_class,
     usual_segments,
 )
 from singletable.operations import Item
@@ -195,7 +195,7 @@ class Search:
         type_name = str(item.get(self.table.definition.type_attribute, {}).get("S", ""))
         model = self.table.model_of_type(type_name)
         if model is None:
-            if type_name != GUARD_TYPE and type_name not in MIGRATION_TYPES:
+            if type_name != GUARD_TYPE and tool_class(type_name) is None:
                 self._keep(type_name or "(no type)", "no class of this program has the type")
             return None
         for layer in self.layers:

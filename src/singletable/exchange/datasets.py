@@ -35,8 +35,9 @@ from singletable.foundation import (
     class_doc,
     entity_name,
     is_same_item,
-    migration_models,
+    model_of,
     models_of,
+    tool_classes,
 )
 from singletable.operations import Item, encode, read_item
 from singletable.values import Codec, Field, Scalar
@@ -269,7 +270,7 @@ def snake(name: str) -> str:
 def _models(table: Table) -> list[Model[Any]]:
     moving = {model.type for model in table.models}
     leaving = [model for model in table.leaving if model.type not in moving]
-    return [*models_of(table), *leaving, *migration_models(table).values()]
+    return [*models_of(table), *leaving, *(model_of(kind.of(table)) for kind in tool_classes())]
 
 
 def _dataset(table: Table, model: Model[Any]) -> Dataset:

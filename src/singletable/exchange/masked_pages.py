@@ -15,10 +15,9 @@ import msgspec
 from singletable.exchange.datasets import unknown_row
 from singletable.exchange.masked_items import ItemMask
 from singletable.exchange.masks import Mask
-from singletable.foundation import COVERED, GUARD_TYPE, MIGRATION_TYPES, Table, type_in
+from singletable.foundation import COVERED, GUARD_TYPE, Table, tool_class, type_in
 from singletable.operations import Item, encode, read_item
 
-_LEFT_OUT: Final = frozenset({GUARD_TYPE, *MIGRATION_TYPES})
 _NO_CLASS: Final = "no class of this program has the type, so what in it is personal is not known"
 _UNREADABLE: Final = "its class can't read it, so what in it is personal is not known"
 
@@ -35,7 +34,8 @@ class PageMask:
         unknown: list[dict[str, Any]] = []
         for raw in items:
             item = read_item(raw)
-            if type_in(self._table, item) in _LEFT_OUT:
+            type_name = type_in(self._table, item)
+            if type_name == GUARD_TYPE or tool_class(type_name) is not None:
                 continue
             masked = self._items.item(item)
             if masked is None:

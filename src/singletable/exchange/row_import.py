@@ -44,12 +44,11 @@ from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import open_record
 from singletable.flow import FAN_OUT, Port, patiently
 from singletable.foundation import (
-    MIGRATION_TYPES,
-    RECORD_TYPE,
     ResumableRun,
     Table,
     model_for,
     ready,
+    tool_class,
     type_in,
 )
 from singletable.graph import Edge
@@ -207,7 +206,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
                 outcomes.append(f"the table {name} was not given")
             elif not has_key(table, item):
                 outcomes.append(f"it has no key of the table: the texts {' and '.join(table.definition.key)}")
-            elif type_in(table, item) in MIGRATION_TYPES - {RECORD_TYPE}:
+            elif (tool := tool_class(type_in(table, item))) is not None and not tool.goes_along:
                 outcomes.append(PRESENT)
             else:
                 by_table.setdefault(name, []).append(item)

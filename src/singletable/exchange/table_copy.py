@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled, Unavailable
+from singletable.exchange.items import Transfer
 from singletable.exchange.masked_items import ItemMask, guards_of, has_personal
 from singletable.exchange.masks import Mask
 from singletable.exchange.private_state import private_store
@@ -31,8 +32,6 @@ from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow import Port, patiently
 from singletable.foundation import (
     GUARD_TYPE,
-    MIGRATION_TYPES,
-    RECORD_TYPE,
     ResumableRun,
     ScanSegment,
     Table,
@@ -45,7 +44,7 @@ from singletable.foundation import (
     ready,
     sample_segments,
     scan_pages,
-    transfers_of,
+    tool_class,
     type_in,
     usual_segments,
 )
@@ -211,8 +210,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         """The items to copy, unchanged."""
         for item in items:
             type_name = type_in(self.table, item)
-            if type_name in MIGRATION_TYPES:
-                if type_name == RECORD_TYPE and self.options.sample is None:
+            if (tool := tool_class(type_name)) is not None:
+                if tool.goes_along and self.options.sample is None:
                     yield item
                 continue
             why = None if self.is_as_read else self._why_not(type_name)
@@ -261,7 +260,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 
     async def _refuse_same(self, record: TransferRecord[CopyState]) -> None:
         """A table is not copied into itself: the source would have the record that the target was just given."""
-        kind: Any = transfers_of(self.table)
+        kind: Any = Transfer.of(self.table)
         there = await flows.get(self.source, kind.by_id(record.record.transfer).consistent())
         if there is not None and there.token == record.record.token:
             if not record.was_begun:
@@ -298,7 +297,7 @@ async def has_items(port: Port, table: Table) -> bool:
     after, limit = None, 10
     while True:
         page = await port.send(Scan(table.name, Selection(limit=limit, after=after, consistent=True), RAW))
-        if any(type_in(table, item) not in MIGRATION_TYPES for item in page.items):
+        if any(tool_class(type_in(table, item)) is None for item in page.items):
             return True
         if page.after is None:
             return False

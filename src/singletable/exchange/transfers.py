@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
+from singletable.exchange.items import Transfer
 from singletable.exchange.stores import Store
 from singletable.flow import Port, patiently
-from singletable.foundation import Table, delete_if, flows, model_for, transfers_of
+from singletable.foundation import Table, delete_if, flows, model_for
 from singletable.operations import PutItem
 
 S = TypeVar("S", bound=Struct)
@@ -66,7 +67,7 @@ async def open_record(
 
     InvalidRequest if it was begun by another user, or elsewhere: only there is the secret known.
     """
-    kind: Any = transfers_of(table)
+    kind: Any = Transfer.of(table)
     digest = sha256(msgspec.json.encode(what)).hexdigest()[:24]
     stored = await flows.get(port, kind.by_id(digest).consistent())
     if stored is None:

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, acquire, instant
-from singletable.foundation import Table, apply_lease_of, check_if, model_for, model_of, put_if, record_of, update_if
+from singletable.foundation import Table, check_if, model_for, model_of, put_if, update_if
+from singletable.migrations.items import ApplyLease, ModelRecord
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import ApplyRefused
 from singletable.operations import RAW, Cancelled, CheckItem, GetItem, PutItem, Refused, TransactWriteItems
@@ -35,12 +36,12 @@ class Held(Struct, frozen=True):
 
 async def read_lease(port: Port, table: Table) -> Any:
     """The stored lease; None before the first apply. One consistent read."""
-    return await _read(port, apply_lease_of(table))
+    return await _read(port, ApplyLease.of(table))
 
 
 async def read_record(port: Port, table: Table) -> Any:
     """The stored record of the model; None before the first apply. One consistent read."""
-    return await _read(port, record_of(table))
+    return await _read(port, ModelRecord.of(table))
 
 
 async def take(port: Port, table: Table, by: str) -> Held:
@@ -57,7 +58,7 @@ async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> 
     """Show that the owner lives, and what it does. ApplyRefused if the lease was lost. One write."""
     changes = _change("beats", {"N": str(beats)}), _change("doing", {"S": doing})
     try:
-        await port.send(update_if(apply_lease_of(table).only(), changes, _is_held(held)))
+        await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
     except Refused:
         raise await _lost(port, table) from None
 
@@ -66,7 +67,7 @@ async def release(port: Port, table: Table, held: Held) -> None:
     """Leave the table to others; nothing where the lease was lost. One write."""
     changes = _change("owner", {"S": ""}), _change("doing", {"S": ""})
     try:
-        await port.send(update_if(apply_lease_of(table).only(), changes, _is_held(held)))
+        await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
     except Refused:
         return
 
@@ -85,11 +86,11 @@ async def write_record(port: Port, table: Table, held: Held, document: ModelDocu
 
 def record_writes(table: Table, held: Held, document: ModelDocument, by: str, now: float) -> tuple[CheckItem, PutItem]:
     """The check of the lease, and the record."""
-    kind = record_of(table)
+    kind = ModelRecord.of(table)
     at = instant(int(now))
     record = kind(model=document.text, brought_at=at, by=by, fence=held.fence)
     item = model_for(record).item(record)
-    return check_if(apply_lease_of(table).only(), _is_held(held)), put_if(kind.only(), item, None)
+    return check_if(ApplyLease.of(table).only(), _is_held(held)), put_if(kind.only(), item, None)
 
 
 async def _read(port: Port, kind: Any) -> Any:
@@ -114,7 +115,7 @@ class _Candidate:
 
     async def try_take(self, port: Port, seen: Any) -> bool:
         """After a lost answer the refused repetition is examined."""
-        kind = apply_lease_of(self._table)
+        kind = ApplyLease.of(self._table)
         self.held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
         since = instant(int(port.now()))
         lease = kind(fence=self.held.fence, owner=self.held.owner, by=self._by, since=since)

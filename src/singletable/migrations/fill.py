@@ -28,7 +28,6 @@ from singletable.foundation import (
     check_segments,
     covered_place,
     delete_if,
-    fill_parts_of,
     flows,
     is_same_item,
     items_at,
@@ -41,6 +40,7 @@ from singletable.foundation import (
     usual_segments,
 )
 from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
+from singletable.migrations.items import FillPart
 from singletable.migrations.needed import Unknown, declaration_of, needed
 from singletable.operations import RAW, GetItem, Item, Key, PutItem
 
@@ -114,7 +114,7 @@ class FillParts:
 
     def __init__(self, port: Port, table: Table) -> None:
         self.port, self.table = port, table
-        self.kind: Any = fill_parts_of(table)
+        self.kind: Any = FillPart.of(table)
 
     async def read(self) -> list[Any]:
         """Read the stored parts, including useless ones of other declarations."""

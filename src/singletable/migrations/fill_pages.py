@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.foundation import Table, fill_parts_of, model_for, place_in
+from singletable.foundation import Table, model_for, place_in
 from singletable.migrations.item_writes import ItemMove, ItemWrite
+from singletable.migrations.items import FillPart
 from singletable.migrations.needed import Need
 from singletable.operations import Item
 from singletable.tables import READ_BYTES, size_units
@@ -29,7 +30,7 @@ class _Count:
     """The cost of pages: of reading them, and of writing the segment's progress after each."""
 
     def __init__(self, table: Table, segment: int, segments: int) -> None:
-        kind: Any = fill_parts_of(table)
+        kind: Any = FillPart.of(table)
         self._names = table.definition.key
         self._part, self._part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
         self.pages, self.read_units, self.part_units = 0, 0.0, 0.0

@@ -9,7 +9,6 @@ from msgspec import Struct
 from singletable.errors import SingletableError
 from singletable.foundation import (
     GUARD_TYPE,
-    MIGRATION_TYPES,
     Finding,
     Model,
     Table,
@@ -19,6 +18,7 @@ from singletable.foundation import (
     move_of,
     place_in,
     refresh_keys,
+    tool_class,
     type_in,
     upgrade,
     upgrade_if_needed,
@@ -54,7 +54,8 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
     type_name = type_in(table, item)
     model = table.model_here(type_name)
     if model is None:
-        return None if type_name == GUARD_TYPE or type_name in MIGRATION_TYPES else Unknown(type_name)
+        is_own = type_name == GUARD_TYPE or tool_class(type_name) is not None
+        return None if is_own else Unknown(type_name)
     try:
         version = model.version_of(item)
         if model.load(item) is None:  # it is being deleted

@@ -25,7 +25,6 @@ from singletable.foundation import (
     Table,
     advanced,
     all_segments,
-    fill_parts_of,
     flows,
     model_for,
     page_scan,
@@ -34,6 +33,7 @@ from singletable.foundation import (
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
 from singletable.migrations.item_writes import ItemWrite, left_after
+from singletable.migrations.items import FillPart
 from singletable.migrations.needed import Need, Unknown, needed
 from singletable.migrations.rehearsal import Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Item, Scan
@@ -195,7 +195,7 @@ def _with_parts(counted: FillCount, table: Table, segments: int, units: float | 
         return replace(whole, write_units=whole.write_units + units)
     # the fill's pages are full ones, of fewer segments than the sample's
     whole = replace(whole, pages=max(segments, ceil((whole.seen + whole.again) / fill.PAGE) + segments // 2))
-    kind: Any = fill_parts_of(table)
+    kind: Any = FillPart.of(table)
     part = kind(declaration="0" * 16, segment=segments, segments=segments, position={"pk": "0" * 40}, seen=whole.seen)
     each = size_units(model_for(part).item(part))
     return replace(whole, write_units=whole.write_units + each * (whole.pages + segments))

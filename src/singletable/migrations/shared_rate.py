@@ -21,7 +21,8 @@ from typing import Any, Final
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Consumed, Observations, Port, Rate, Tenure
-from singletable.foundation import Model, Table, model_of, ready, shared_rates_of, update_if
+from singletable.foundation import Model, Table, model_of, ready, update_if
+from singletable.migrations.items import SharedBudget
 from singletable.operations import RAW, Item, Refused
 
 BEAT_SECONDS: Final = 2.0
@@ -47,7 +48,7 @@ class SharedRate(Rate):
         if not name:
             raise InvalidRequest("a shared rate has a name, the same in all processes", table=table.name)
         self.table, self.name = table, name
-        kind: Any = shared_rates_of(table)
+        kind: Any = SharedBudget.of(table)
         self._model: Model[Any] = model_of(kind)
         self._key = kind.by_name(name)
         self._is_beating = False

@@ -38,8 +38,8 @@ from singletable.schema import (
     Table,
     guard_key,
     guards_of,
-    migration_models,
     model_of,
+    tool_model,
 )
 from singletable.tables import describe_indexes, smaller_indexes
 
@@ -226,7 +226,7 @@ def _same(table: Table, key: Key, item: Item) -> bool:
 def _model(table: Table, type_name: str) -> Model[Any] | None:
     if type_name == GUARD_TYPE:
         return model_of(guards_of(table))
-    return migration_models(table).get(type_name) or table.model_here(type_name)
+    return table.model_here(type_name) or tool_model(table, type_name)
 
 
 def _is_guard(table: Table, item: Item) -> bool:

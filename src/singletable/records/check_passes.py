@@ -136,6 +136,7 @@ class LayerChecks(Struct, frozen=True):
     """The checks that are not possible here, in words."""
 
     def checks(self) -> LayerChecks:
+        """Themselves, as `db.check` takes a layer."""
         return self
 
 

@@ -39,9 +39,9 @@ from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
 from singletable.schema.type_filter import needs_type_filter
 
 if TYPE_CHECKING:
-    from singletable.schema.migration_items import migration_models
     from singletable.schema.notebook import items_html
     from singletable.schema.references import Reference
+    from singletable.schema.tool_items import tool_model
 
 __all__ = [
     "ANY",
@@ -80,20 +80,20 @@ __all__ = [
     "guards_of",
     "items_html",
     "key_of",
-    "migration_models",
     "model_for",
     "model_of",
     "naming",
     "needs_type_filter",
     "not_one_item",
     "starting_with",
+    "tool_model",
     "within",
 ]
 
 # What a check, an erasure and a notebook need.
 __getattr__ = late_names(
     __name__,
-    migration_items="migration_models",
     notebook="items_html",
     references="Reference",
+    tool_items="tool_model",
 )

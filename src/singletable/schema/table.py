@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
+from singletable import entry_points
 from singletable.errors import DeclarationError
 from singletable.schema.key_text import Part, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
@@ -21,14 +23,8 @@ P = ParamSpec("P")
 
 GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
-MIGRATION_TYPE = "_migration"
-"""The type of the parts of a fill, and the whole partition key of all that migrations keep."""
-RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE = "_model", "_apply", "_erasure", "_rate"
-"""The types of the record of a table's model, of the lease of its applies, of the records of erasures, and of the rates
-that processes share."""
-TRANSFER_TYPE = "_transfer"
-"""The type of the records of copies and imports that are under way."""
-MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE, TRANSFER_TYPE})
+TOOLS_PARTITION = "_migration"
+"""The partition key of what tools keep in a table: see `tool_items`."""
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """The attributes with the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -183,6 +179,12 @@ class Table:
     def _take_in(self, model: Model[Any]) -> None:
         """Refuse what others have taken. A class whose items expire gives the table the attribute for that."""
         self._refuse_reserved(model)
+        self.refuse_taken(model)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+
+    def refuse_taken(self, model: Model[Any]) -> None:
+        """Refuse a class whose type or keys another one of the table has."""
         for other in (*self.models, *self.leaving):
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
                 continue  # the same class, declared again: a reload, a notebook's cell
@@ -194,24 +196,9 @@ class Table:
                 )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)
-        if "expires" in model.roles.values():
-            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
 
     def _refuse_reserved(self, model: Model[Any]) -> None:
-        rest = Part("", Slot.of("rest", str, "rest"))
-        guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
-        migrations = Template((Part(MIGRATION_TYPE),))
-        words = "fill", "apply", "erasure", "rate", "transfer"
-        fills, applies, erasures, rates, transfers = (Template((Part(word), rest), self.separator) for word in words)
-        for type_name, keys, what in (
-            (GUARD_TYPE, guards, "a guard of unique values"),
-            (MIGRATION_TYPE, (migrations, fills), "what migrations keep"),
-            (RECORD_TYPE, (migrations, applies), "what migrations keep"),
-            (APPLY_TYPE, (migrations, applies), "what migrations keep"),
-            (ERASURE_TYPE, (migrations, erasures), "what erasures keep"),
-            (RATE_TYPE, (migrations, rates), "what migrations keep"),
-            (TRANSFER_TYPE, (migrations, transfers), "what copies and imports keep"),
-        ):
+        for type_name, keys, what in _reserved(self.separator):
             if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(
                     f"{model.kind.__name__} could have the key or the type of {what}, {type_name!r}",
@@ -259,6 +246,21 @@ class Table:
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """Finish or delete items of the table's layer in `db.sweep_table(table)`. Returns their number; 0 here."""
         return 0
+
+
+@cache
+def _reserved(separator: str) -> tuple[tuple[str, tuple[Template, Template], str], ...]:
+    """The types and keys that no other class may have, each with what it is."""
+    rest = Part("", Slot.of("rest", str, "rest"))
+    guards = Template((Part(GUARD_TYPE), rest), separator), _GUARD_SORT
+    tools = Template((Part(TOOLS_PARTITION),))
+    return (
+        (GUARD_TYPE, guards, "a guard of unique values"),
+        *(
+            (type_name, (tools, Template((Part(type_name[1:]), rest), separator)), "what tools keep in a table")
+            for type_name in entry_points.ITEMS
+        ),
+    )
 
 
 def _forms(model: Model[Any]) -> tuple[Captured, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from singletable.foundation import Table, fill_parts_of, model_of
+from singletable.foundation import TOOLS_PARTITION, Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from singletable_deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
-from singletable_deploy.layer_verbs import handles, held_at, runs
+from singletable_deploy.layer_verbs import handles, runs
 from singletable_deploy.role import Role
 from singletable_deploy.verbs import Pattern
 
@@ -39,8 +39,7 @@ def migrates(*tables: Table) -> Grant:
             yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in (*table.sources, *table.targets):
                 yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
-            own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
-            yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (own,))
+            yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
 

@@ -1,0 +1,64 @@
+"""The library's own entry points: what another distribution writes into its metadata, for a tree that has none.
+
+Each line registers one thing of a layer: its name, and MODULE:ATTRIBUTE. `singletable.extensions` loads one when a tool
+asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+COMMANDS: Mapping[str, str] = {
+    "apply": "singletable.cli.apply:apply",
+    "backup": "singletable.cli.backup:backup",
+    "check": "singletable.cli.check_command:check",
+    "copy": "singletable.cli.copy:copy_command",
+    "demo": "singletable.cli.demo:demo",
+    "erase": "singletable.cli.erase:erase",
+    "explain": "singletable.cli.pattern_commands:explain",
+    "export": "singletable.cli.export:export",
+    "fill": "singletable.cli.fill:fill",
+    "get": "singletable.cli.pattern_commands:get",
+    "import": "singletable.cli.import_command:import_command",
+    "patterns": "singletable.cli.patterns:patterns",
+    "plan": "singletable.cli.plan:plan",
+    "query": "singletable.cli.pattern_commands:query",
+    "sql": "singletable.cli.sql:sql",
+    "stats": "singletable.cli.stats:stats",
+    "stream": "singletable.cli.stream:stream",
+    "studio": "singletable.cli.studio:studio",
+    "table": "singletable.cli.table:table",
+}
+"""Commands of the program: click's."""
+
+ITEMS: Mapping[str, str] = {
+    "_apply": "singletable.migrations.items:ApplyLease",
+    "_erasure": "singletable.erasure.items:ErasureRecord",
+    "_fill": "singletable.migrations.items:FillPart",
+    "_model": "singletable.migrations.items:ModelRecord",
+    "_rate": "singletable.migrations.items:SharedBudget",
+    "_transfer": "singletable.exchange.items:Transfer",
+}
+"""Items that tools keep in a table that they work on, by their stored type: subclasses of `ToolItem`."""
+
+LAYERS: Mapping[str, str] = {
+    "streams": "singletable.streams.layer:LAYER",
+    "tasks": "singletable.tasks.layer:LAYER",
+    "documents": "singletable.documents.layer:LAYER",
+    "sync": "singletable.sync.layer:LAYER",
+}
+"""What layers add to a check and an erasure: `TableLayer`s, in the order in which a check reads them."""
+
+STUDIO: Mapping[str, str] = {
+    "documents": "singletable.studio.pages.documents:SECTION",
+    "graph": "singletable.studio.pages.graph:SECTION",
+    "home": "singletable.studio.pages.home:SECTION",
+    "item": "singletable.studio.pages.item:SECTION",
+    "item_edit": "singletable.studio.pages.item_edit:SECTION",
+    "model": "singletable.studio.pages.model:SECTION",
+    "partition": "singletable.studio.pages.partition:SECTION",
+    "patterns": "singletable.studio.pages.patterns:SECTION",
+    "sql": "singletable.studio.pages.sql:SECTION",
+    "work": "singletable.studio.pages.work:SECTION",
+}
+"""Pages of the studio: `Section`s."""

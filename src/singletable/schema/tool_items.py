@@ -1,0 +1,122 @@
+"""Items that tools keep in a table that they work on: how far they have come, who is at work, what was done.
+
+    pk  _migration      sk  <word>#...      _type "_<word>"
+
+A tool declares a class of them, whose key begins with its word, and registers it under its type in the group
+`singletable.items`. Each table has its own form of the class:
+
+    class Transfer(ToolItem, word="transfer"):
+        transfer: str
+
+        @tool_key
+        @staticmethod
+        def by_id(transfer: str = ANY) -> tuple[str, ...]:
+            return (f"{transfer}",)
+
+    Transfer.of(table).by_id("7f3a")
+
+No query of another class returns such an item: a table refuses every other class with such a key or type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from types import new_class
+from typing import Any, ClassVar
+
+from singletable import entry_points
+from singletable.extensions import ExtensionGroup
+from singletable.schema.entities import Entity, Special
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import Query
+from singletable.schema.system_items import KeyParts, system_key
+from singletable.schema.table import TOOLS_PARTITION, Table, plain
+
+ITEMS = ExtensionGroup("singletable.items", type, entry_points.ITEMS)
+
+
+class ToolKey:
+    """The key of a tool's items, in each table: what `tool_key` makes of a function."""
+
+    def __init__(self, function: Callable[..., tuple[str, ...]]) -> None:
+        self.function = plain(function)
+        self.name = self.function.__name__
+
+    def after(self, word: str) -> Callable[..., KeyParts]:
+        """The key function of the items of a word."""
+
+        @wraps(self.function)
+        def parts(*args: Any, **kwargs: Any) -> KeyParts:
+            return (TOOLS_PARTITION,), (word, *self.function(*args, **kwargs))
+
+        return parts
+
+
+def tool_key(function: Callable[..., tuple[str, ...]]) -> ToolKey:
+    """The key of a tool's items: above `@staticmethod`, on a function that returns the parts after the word. Each
+    parameter has ANY as its default."""
+    return ToolKey(function)
+
+
+class ToolItem(Entity):
+    """An item that a tool keeps in a table, outside of an application's catalogue."""
+
+    word: ClassVar[str]
+    goes_along: ClassVar[bool] = False
+    """Whether a copy or an export of the table takes the item along. Others belong to work on that one table."""
+
+    def __init_subclass__(cls, *, word: str = "", goes_along: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if word:
+            cls.word, cls.goes_along = word, goes_along
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+    @classmethod
+    def of(cls, table: Table) -> type[Any]:
+        """The class of a table's items."""
+        return _in_table(cls, table)
+
+    @classmethod
+    def all_of(cls, table: Table) -> Query[Any]:
+        """A query of all such items of a table."""
+        query: Query[Any] = getattr(cls.of(table), _key_of(cls).name)()
+        return query
+
+
+def tool_class(type_name: str) -> type[ToolItem] | None:
+    """The class of a stored type; None for a type of no tool."""
+    entry = ITEMS.entry(type_name) if type_name.startswith("_") else None
+    return None if entry is None else ITEMS.load(entry)
+
+
+def tool_classes() -> list[type[ToolItem]]:
+    """The classes of every tool's items."""
+    return ITEMS.all()
+
+
+def tool_model(table: Table, type_name: str) -> Model[Any] | None:
+    """The model of a type's items in a table; None for a type of no tool."""
+    kind = tool_class(type_name)
+    return None if kind is None else model_of(kind.of(table))
+
+
+@cache
+def _in_table(kind: type[ToolItem], table: Table) -> type[Any]:
+    key = _key_of(kind)
+    body = {
+        key.name: system_key(table)(staticmethod(key.after(kind.word))),
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+    }
+    options = {"table": table, "type": f"_{kind.word}"}
+    made = new_class(f"Table{kind.__name__}", (kind,), options, lambda namespace: namespace.update(body))
+    table.refuse_taken(model_of(made))  # the types of other distributions are not known when a class is declared
+    return made
+
+
+def _key_of(kind: type[ToolItem]) -> ToolKey:
+    return next(value for base in kind.__mro__ for value in vars(base).values() if isinstance(value, ToolKey))

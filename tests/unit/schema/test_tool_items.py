@@ -1,0 +1,110 @@
+"""What tools keep in a table: keys and types that no other class may have, for each tool that is registered."""
+
+from __future__ import annotations
+
+import pytest
+
+from singletable import ANY, Entity, Key, Table
+from singletable.errors import DeclarationError
+from singletable.exchange.items import Transfer
+from singletable.migrations.items import FillPart, ModelRecord
+from singletable.schema.models import model_of
+from singletable.schema.tool_items import ITEMS, ToolItem, tool_class, tool_classes, tool_key, tool_model
+
+
+@pytest.mark.parametrize("separator", ["#", "/", "-"])
+def test_a_part_and_its_key(separator: str) -> None:
+    kind = FillPart.of(Table("kept", separator=separator))
+    part = kind(declaration="d1", segment=3, segments=4)
+    assert model_of(kind).place_of(part) == ("_migration", separator.join(("fill", "d1", "a3")))
+    moved = part.moved({"pk": {"S": "a"}, "sk": {"S": "b"}}, 100, 7)
+    assert (moved.after, moved.seen, moved.written, moved.is_over) == (
+        {"pk": {"S": "a"}, "sk": {"S": "b"}},
+        100,
+        7,
+        False,
+    )
+    over = moved.moved(None, 5, 0)
+    assert (over.after, over.seen, over.written, over.is_over) == (None, 105, 7, True)
+
+
+def test_each_type_is_that_of_its_class() -> None:
+    table = Table("kept")
+    assert {f"_{kind.word}": kind for kind in tool_classes()} == {name: tool_class(name) for name in ITEMS.own}
+    for name in ITEMS.own:
+        model = tool_model(table, name)
+        assert model is not None
+        assert (model.type, model.is_system) == (name, True)
+        assert model.key.shown.startswith("Table")
+    assert table.models == ()
+    assert (tool_class("_other"), tool_class("fill"), tool_model(table, "_other")) == (None, None, None)
+
+
+def test_each_table_has_one_class_of_an_item() -> None:
+    table, other = Table("kept"), Table("kept")
+    assert Transfer.of(table) is Transfer.of(table)
+    assert Transfer.of(table) is not Transfer.of(other)
+    assert [kind for kind in tool_classes() if kind.goes_along] == [ModelRecord]
+
+
+@pytest.mark.parametrize("type_name", ITEMS.own)
+def test_no_other_class_has_its_keys_or_its_type(type_name: str) -> None:
+    taken = Table("taken")
+    with pytest.raises(DeclarationError, match=f"could have .* of what tools keep in a table, {type_name!r}"):
+
+        class Same(Entity, table=taken, type="same"):
+            id: str
+
+            @taken.key
+            @staticmethod
+            def by_id(id: str) -> Key:
+                return "_migration", f"{type_name[1:]}#{id}"
+
+    with pytest.raises(DeclarationError, match=f"could have .* of what tools keep in a table, {type_name!r}"):
+
+        class Named(Entity, table=taken, type=type_name):
+            id: str
+
+            @taken.key
+            @staticmethod
+            def by_id(id: str) -> Key:
+                return f"x#{id}", "x"
+
+
+def test_other_sort_keys_of_the_partition_are_free() -> None:
+    allowed = Table("allowed")
+
+    class Beside(Entity, table=allowed, type="beside"):
+        id: str
+
+        @allowed.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return "_migration", f"note#{id}"
+
+
+class Audit(ToolItem, word="audit"):
+    """An item of another distribution: no table knows its type when a class is declared."""
+
+    by: str
+
+    @tool_key
+    @staticmethod
+    def by_auditor(by: str = ANY) -> tuple[str, ...]:
+        return (f"{by}",)
+
+
+def test_an_item_of_another_distribution_refuses_a_table_that_has_its_keys() -> None:
+    taken = Table("taken")
+
+    class Same(Entity, table=taken, type="same"):
+        id: str
+
+        @taken.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return "_migration", f"audit#{id}"
+
+    with pytest.raises(DeclarationError, match="TableAudit and Same could have the same key"):
+        Audit.of(taken)
+    assert model_of(Audit.of(Table("free"))).type == "_audit"
