@@ -129,7 +129,7 @@ class CheckedTables:
 def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[list[Pass], list[str]]:
     """The passes over all tables, and the omitted checks, in words."""
     from singletable.documents import LocalBlobs
-    from singletable.table_layers import checks_of
+    from singletable.layers import checks_of
 
     blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
     passes: list[Pass] = []

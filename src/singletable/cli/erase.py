@@ -19,7 +19,7 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
 from singletable.flow import Rate
-from singletable.table_layers import belongings_of
+from singletable.layers import belongings_of
 
 
 @click.command()

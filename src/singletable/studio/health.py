@@ -10,9 +10,9 @@ from msgspec import Struct
 from singletable.errors import NotConfigured
 from singletable.flow import instant
 from singletable.foundation import Finding, LayerChecks, Table, flows
+from singletable.layers import checks_of
 from singletable.studio.samples import MOST_SAMPLED, Sample, sample_of
 from singletable.studio.site import Site
-from singletable.table_layers import checks_of
 
 MOST_FINDINGS = 50
 _SEEDS = 2**32

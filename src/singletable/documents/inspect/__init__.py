@@ -4,10 +4,7 @@ Each function that reads is a flow over a port; its docstring says what it costs
 documents of each, `versions` a document at a version, `history` its versions, tags and branches, `inbox` what waits.
 """
 
-from singletable.documents.belongings import DocumentBelongings
-from singletable.documents.blobs import NoBlobs
 from singletable.documents.canonical_json import canonical
-from singletable.documents.check import document_checks
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import context_of
 from singletable.documents.document import CollectionModel, DocumentModel, document_model, documents_of
@@ -35,20 +32,17 @@ __all__ = [
     "CollectionModel",
     "Content",
     "Contents",
-    "DocumentBelongings",
     "DocumentClass",
     "DocumentInfo",
     "DocumentModel",
     "DocumentsInfo",
     "HistoryInfo",
     "InboxInfo",
-    "NoBlobs",
     "Row",
     "Rows",
     "canonical",
     "context_of",
     "contexts_of",
-    "document_checks",
     "document_class",
     "document_model",
     "documents_of",

@@ -1,0 +1,25 @@
+"""Documents as a layer of their table: each class of them is checked and erased with its own store of contents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from singletable.documents.belongings import DocumentBelongings
+from singletable.documents.blobs import NoBlobs
+from singletable.documents.check import document_checks
+from singletable.documents.context import Context, context_of
+from singletable.documents.document import document_model, documents_of
+from singletable.foundation import Table
+from singletable.layers import TableLayer, ToolSettings
+
+
+def _contexts(table: Table, settings: ToolSettings) -> Iterator[Context[Any]]:
+    for kind in documents_of(table):
+        yield context_of(kind, document_model(kind).blobs or settings.blobs or NoBlobs(), settings.seal)
+
+
+LAYER = TableLayer(
+    checks=lambda table, settings: map(document_checks, _contexts(table, settings)),
+    belongings=lambda table, settings: map(DocumentBelongings, _contexts(table, settings)),
+)

@@ -1,0 +1,52 @@
+"""Layers: what each adds to the tools that work on whole tables, such as the check of a table and an erasure from it.
+
+A layer registers a `TableLayer` in the group `singletable.layers`. It finds what a program declared for a table by
+itself: what is not imported is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from singletable import entry_points
+from singletable.extensions import ExtensionGroup
+from singletable.foundation import CursorSeal, HasBelongings, LayerChecks, Table
+
+
+class ToolSettings(Struct, frozen=True):
+    """What a tool was given for layers to work with."""
+
+    seal: CursorSeal
+    blobs: Any = None
+    """The store of those documents whose class has none."""
+
+
+def _nothing(table: Table, settings: ToolSettings) -> Iterable[Any]:
+    return ()
+
+
+class TableLayer(Struct, frozen=True):
+    """What a layer adds to the tools of a table: functions of the table. Each adds nothing by default."""
+
+    checks: Callable[[Table, ToolSettings], Iterable[LayerChecks]] = _nothing
+    """What a check looks for besides records, with the findings that it reports."""
+    belongings: Callable[[Table, ToolSettings], Iterable[HasBelongings]] = _nothing
+    """What an erasure finds and deletes besides records."""
+
+
+LAYERS = ExtensionGroup("singletable.layers", TableLayer, entry_points.LAYERS)
+
+
+def checks_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[LayerChecks]:
+    """What the layers of a table add to its check."""
+    settings = ToolSettings(seal, blobs)
+    return [checks for layer in LAYERS.all() for checks in layer.checks(table, settings)]
+
+
+def belongings_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[HasBelongings]:
+    """What the layers of a table add to an erasure from it."""
+    settings = ToolSettings(seal, blobs)
+    return [belongings for layer in LAYERS.all() for belongings in layer.belongings(table, settings)]

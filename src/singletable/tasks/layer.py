@@ -1,0 +1,18 @@
+"""Tasks as a layer of their table."""
+
+from __future__ import annotations
+
+from singletable.foundation import Table
+from singletable.layers import TableLayer
+from singletable.tasks.tasks import Tasks, tasks_of
+
+
+def _declared(table: Table) -> list[Tasks]:
+    tasks = tasks_of(table)
+    return [] if tasks is None else [tasks]
+
+
+LAYER = TableLayer(
+    checks=lambda table, settings: [tasks.checks() for tasks in _declared(table)],
+    belongings=lambda table, settings: _declared(table),
+)
