@@ -97,14 +97,18 @@ class Port(Protocol):
     """The verbs of a flow. A `send_all` of up to 16 operations is one round trip, of up to 32 two, and so on."""
 
     @property
-    def traits(self) -> Traits: ...
+    def traits(self) -> Traits:
+        """What the engine can do."""
+        ...
 
     @property
     def ready(self) -> ReadyTables:
         """The names of the tables that this port has created or found."""
         ...
 
-    async def send(self, operation: Operation[T]) -> T: ...
+    async def send(self, operation: Operation[T]) -> T:
+        """The value of one operation."""
+        ...
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         """The values in the order of the operations, up to 16 requests at a time.
@@ -123,7 +127,9 @@ class Port(Protocol):
         implies."""
         ...
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float) -> None:
+        """Wait for so many seconds."""
+        ...
 
     def now(self) -> float:
         """The wall clock, in seconds since 1970; it may be set at any time. It decides expiry and dates what is stored.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -82,6 +82,7 @@ class Studio:
         self._signer = Signer(secret or secrets.token_urlsafe(32))
         self._seal = CursorSeal([self._signer.text("seal")])
         self._templates = environment()
+        self._pages = pages()
         self._app = Guard(self._routed(close), gate)
 
     def __repr__(self) -> str:
@@ -91,12 +92,11 @@ class Studio:
         await self._app(scope, receive, send)
 
     def _routed(self, close: bool) -> Starlette:
-        static = StaticFiles(directory=Path(__file__).with_name("static"))
-        routes: list[BaseRoute] = [Mount("/static", static)]
-        for page in pages():
+        routes = _static_files(self._pages)
+        for page in self._pages:
             routes.append(Route(f"{page.path}.json", self._page(page, as_json=True), methods=["GET"]))
         routes += [Route(action.path, self._action(action), methods=["POST"]) for action in actions()]
-        routes += [Route(page.path, self._page(page, as_json=False), methods=["GET"]) for page in pages()]
+        routes += [Route(page.path, self._page(page, as_json=False), methods=["GET"]) for page in self._pages]
         routes += [Route(feed.path, self._feed(feed), methods=["GET"]) for feed in feeds()]
 
         @asynccontextmanager
@@ -231,7 +231,7 @@ class Studio:
         style: str = "",
         spent: Cost | None = None,
     ) -> Response:
-        chrome = await chrome_of(visit, pages(), page)
+        chrome = await chrome_of(visit, self._pages, page)
         names = {
             "view": view,
             "visit": visit,
@@ -285,6 +285,15 @@ class Studio:
 
 def _confirmed(visit: Visit) -> str:
     return f"singletable_confirmed_{visit.table.name}"
+
+
+def _static_files(shown: Sequence[Page]) -> list[BaseRoute]:
+    """The studio's styles and scripts, and those of the packages that pages name."""
+    names = (name for page in shown for name in (page.style, page.script))
+    packages = {name.partition("/")[0] for name in names if "/" in name}
+    own = Mount("/static", StaticFiles(directory=Path(__file__).with_name("static")))
+    mounts = (Mount(f"/static/{package}", StaticFiles(packages=[(package, "static")])) for package in packages)
+    return [*mounts, own]
 
 
 async def _form_of(request: Request) -> dict[str, str]:

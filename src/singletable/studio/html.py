@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from typing import Any, cast
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from singletable.studio.json import encoded
@@ -19,7 +20,7 @@ from singletable.studio.text import finalized
 def environment() -> Environment:
     """The templates of every studio of this process: each is compiled once. A name that a view lacks is an error."""
     made = Environment(
-        loader=PackageLoader("singletable.studio"),
+        loader=ChoiceLoader([PackageLoader("singletable.studio"), FunctionLoader(_template_of_package)]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalized,
@@ -39,6 +40,13 @@ def environment() -> Environment:
     names: dict[str, Any] = made.globals
     names["parts"] = made.get_template("_parts.html").module
     return made
+
+
+def _template_of_package(name: str) -> str | None:
+    """The text of PACKAGE/FILE, from the templates of another package."""
+    package, _, file = name.partition("/")
+    place = files(package).joinpath("templates", file)
+    return place.read_text(encoding="utf-8") if file and place.is_file() else None
 
 
 def exact(value: str) -> Markup:

@@ -1,6 +1,6 @@
-"""The exports of a module of `studio.pages`: pages, actions and feeds. `PAGES`, `ACTIONS`, `FEEDS`.
+"""Sections of the studio: pages, actions and feeds. Each is an entry point in the group `singletable.studio`.
 
-    PAGES = (Page("/work/{table}", "work.html", load_work, nav="Work", order=60),)
+    SECTION = Section(pages=(Page("/work/{table}", "work.html", load_work, nav="Work", order=60),))
 
 `load` awaits what the page shows and returns its view: HTML at the path, JSON at the path and `.json`. A path that is
 about one table has `{table}` in it: `visit.table`.
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
+from singletable.foundation import Model
+from singletable.studio.addresses import Place
 from singletable.studio.site import Site
-from singletable.studio.view import View
+from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
 
 
@@ -26,6 +29,7 @@ class Page:
 
     path: str
     template: str
+    """A file of the studio's templates; `PACKAGE/FILE` for one in another package's folder `templates`."""
     load: Callable[[Visit], Awaitable[View]]
     nav: str = ""
     """The word in the navigation; empty for a page that is only linked from others."""
@@ -33,9 +37,9 @@ class Page:
     shown: Callable[[Site], bool] = _always
     """Whether the navigation has it: `lambda site: any(isinstance(t, GraphTable) for t in site.tables)`."""
     style: str = ""
-    """A file of `static` in addition to `studio.css`."""
+    """A file of `static` in addition to `studio.css`; `PACKAGE/FILE` for one in another package's folder `static`."""
     script: str = ""
-    """A module of `static` in addition to `studio.js`."""
+    """A module of `static` in addition to `studio.js`, or of another package, as a style."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,18 @@ class Feed:
 
     path: str
     events: Callable[[Visit], AsyncIterator[View]]
+
+
+def _no_link(visit: Visit, model: Model[Any], place: Place) -> Crumb | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Section:
+    """The pages about one subject, with what their forms do and what they follow."""
+
+    pages: tuple[Page, ...] = ()
+    actions: tuple[Action, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    item_link: Callable[[Visit, Model[Any], Place], Crumb | None] = _no_link
+    """The link from an item's page to a page of this section; None for an item that has none here."""

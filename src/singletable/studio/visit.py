@@ -47,6 +47,7 @@ class Visit:
 
     @property
     def db(self) -> AsyncDatabase:
+        """The database of the studio."""
         return self.site.db
 
     @property
@@ -79,6 +80,7 @@ class Visit:
         return self.reads is None or (kind is not None and kind in self.reads)
 
     def may_read_type(self, table: Table, type_name: str) -> bool:
+        """Whether the user may read the class of a stored type."""
         model = model_of_type(table, type_name)
         return self.may_read(model.kind if model is not None and not model.is_system else None)
 

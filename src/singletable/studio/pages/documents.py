@@ -18,8 +18,10 @@ from singletable.documents.inspect import (
     DocumentsInfo,
     HistoryInfo,
     InboxInfo,
+    Row,
     contexts_of,
     document_class,
+    document_model,
     documents_of,
     inspect_blobs,
     inspect_collection,
@@ -29,10 +31,11 @@ from singletable.documents.inspect import (
     inspect_inbox,
 )
 from singletable.errors import InvalidRequest, NotFound
-from singletable.studio.addresses import segment
-from singletable.studio.page import Action, Page, PageAnswer
+from singletable.foundation import Model
+from singletable.studio.addresses import Place, segment
+from singletable.studio.page import Action, Page, PageAnswer, Section
 from singletable.studio.site import Site
-from singletable.studio.view import View
+from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit, whole_number
 
 _LARGEST = 10**12 - 1
@@ -272,13 +275,27 @@ def _has_documents(site: Site) -> bool:
 
 _ONE = "/documents/{table}/{kind}"
 _STYLE = "layers.css"
-PAGES = (
-    Page("/documents/{table}", "documents.html", load_documents, "Documents", 50, _has_documents, _STYLE),
-    Page(_ONE, "document.html", load_document, style=_STYLE, script="versions.js"),
-    Page(f"{_ONE}/history", "document_history.html", load_history, style=_STYLE),
-    Page(f"{_ONE}/inbox", "document_inbox.html", load_inbox, style=_STYLE),
-    Page(f"{_ONE}/contents", "document_contents.html", load_blobs, style=_STYLE),
-    Page(f"{_ONE}/collection", "document_collection.html", load_collection, style=_STYLE),
-    Page(f"{_ONE}/restore", "restore.html", load_restore, style=_STYLE),
+
+
+def _item_link(visit: Visit, model: Model[Any], place: Place) -> Crumb | None:
+    table, kind = model.table, model.kind
+    if not issubclass(kind, Row):
+        return None
+    owner = next(each for each in documents_of(table) if document_model(each).rows is kind.__rows__)
+    document_id = model.key_values(model.key_at(place))["document_id"]
+    return Crumb("As a document", visit.links.document(table.name, owner.__name__, document_id))
+
+
+SECTION = Section(
+    item_link=_item_link,
+    pages=(
+        Page("/documents/{table}", "documents.html", load_documents, "Documents", 50, _has_documents, _STYLE),
+        Page(_ONE, "document.html", load_document, style=_STYLE, script="versions.js"),
+        Page(f"{_ONE}/history", "document_history.html", load_history, style=_STYLE),
+        Page(f"{_ONE}/inbox", "document_inbox.html", load_inbox, style=_STYLE),
+        Page(f"{_ONE}/contents", "document_contents.html", load_blobs, style=_STYLE),
+        Page(f"{_ONE}/collection", "document_collection.html", load_collection, style=_STYLE),
+        Page(f"{_ONE}/restore", "restore.html", load_restore, style=_STYLE),
+    ),
+    actions=(Action(f"{_ONE}/restore", restore),),
 )
-ACTIONS = (Action(f"{_ONE}/restore", restore),)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from singletable.errors import NotFound
-from singletable.foundation import Table
+from singletable.foundation import Model, Table
+from singletable.graph import Edge, Node
 from singletable.graph.inspect import (
     GraphInfo,
     NodeInfo,
@@ -18,9 +20,10 @@ from singletable.graph.inspect import (
     kind_at,
     node_kinds,
 )
-from singletable.studio.page import Page
+from singletable.studio.addresses import Place
+from singletable.studio.page import Page, Section
 from singletable.studio.site import Site, colour_of
-from singletable.studio.view import View
+from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
 
 _INCOMING = "from-"
@@ -83,15 +86,23 @@ def _has_graph(site: Site) -> bool:
     return bool(graphs_of(site.tables))
 
 
-PAGES = (
-    Page(
-        "/graph/{table}",
-        "graph.html",
-        load_graph,
-        nav="Graph",
-        order=40,
-        shown=_has_graph,
-        style="layers.css",
-        script="graph.js",
+def _item_link(visit: Visit, model: Model[Any], place: Place) -> Crumb | None:
+    is_here = issubclass(model.kind, (Node, Edge))
+    return Crumb("In the graph", visit.links.node(model.table.name, place[0])) if is_here else None
+
+
+SECTION = Section(
+    item_link=_item_link,
+    pages=(
+        Page(
+            "/graph/{table}",
+            "graph.html",
+            load_graph,
+            nav="Graph",
+            order=40,
+            shown=_has_graph,
+            style="layers.css",
+            script="graph.js",
+        ),
     ),
 )

@@ -17,7 +17,7 @@ from singletable.foundation import (
 )
 from singletable.reports import ClassShape
 from singletable.studio.health import check_health, health_of
-from singletable.studio.page import Action, Page
+from singletable.studio.page import Action, Page, Section
 from singletable.studio.samples import Sample, sample_of
 from singletable.studio.site import colour_of
 from singletable.studio.view import Cost, View
@@ -244,8 +244,10 @@ def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
     return tuple(rows)
 
 
-PAGES = (Page("/", "home.html", load_home, nav="Home", order=0),)
-ACTIONS = (
-    Action("/sample/{table}", read_sample, writes=False),
-    Action("/check/{table}", check, writes=False),
+SECTION = Section(
+    pages=(Page("/", "home.html", load_home, nav="Home", order=0),),
+    actions=(
+        Action("/sample/{table}", read_sample, writes=False),
+        Action("/check/{table}", check, writes=False),
+    ),
 )

@@ -28,9 +28,9 @@ from singletable.operations import Item
 from singletable.studio.edits import shown_type
 from singletable.studio.item_changes import Changes, changes_of
 from singletable.studio.items import KeyCell, attributes_of, is_covered, is_told, shown_item
-from singletable.studio.layer_links import layer_link
 from singletable.studio.one_item import below, read_item, why_fixed
-from singletable.studio.page import Page
+from singletable.studio.page import Page, Section
+from singletable.studio.pages import item_link
 from singletable.studio.site import model_of_type
 from singletable.studio.text import escaped
 from singletable.studio.view import Crumb, View
@@ -130,7 +130,7 @@ def _shown(
     address = visit.item_address(table, shown.type, place)
     return ItemPage(
         title=f"{shown.kind} {' / '.join(visit.shown_place(table, shown.type, place))}",
-        layer=layer_link(visit, table, model, place),
+        layer=item_link(visit, model, place),
         table=table.name,
         kind=shown.kind,
         type=shown.type,
@@ -246,4 +246,6 @@ def _expiry(attribute: str | None, item: Item) -> datetime | None:
         return None
 
 
-PAGES = (Page("/item/{table}", "item.html", load_item, style="items.css"),)
+SECTION = Section(
+    pages=(Page("/item/{table}", "item.html", load_item, style="items.css"),),
+)

@@ -28,7 +28,7 @@ from singletable.studio.edits import (
 )
 from singletable.studio.items import KeyCell, shown_item
 from singletable.studio.one_item import below, read_item, why_fixed
-from singletable.studio.page import Action, Page, PageAnswer
+from singletable.studio.page import Action, Page, PageAnswer, Section
 from singletable.studio.rows import plain, values_of
 from singletable.studio.site import model_of_type
 from singletable.studio.view import View
@@ -222,5 +222,7 @@ def _written(model: Model[Any]) -> list[str]:
     return [each.name for each in model.fields if each.is_written]
 
 
-PAGES = (Page("/item/{table}/edit", "item_edit.html", load_edit, style="items.css"),)
-ACTIONS = (Action("/item/{table}/edit", edit), Action("/item/{table}/delete", delete))
+SECTION = Section(
+    pages=(Page("/item/{table}/edit", "item_edit.html", load_edit, style="items.css"),),
+    actions=(Action("/item/{table}/edit", edit), Action("/item/{table}/delete", delete)),
+)

@@ -14,7 +14,7 @@ from singletable.studio.model import ClassView, Diagram, ModelView, TableView, d
 from singletable.studio.model.declarations import own_models
 from singletable.studio.model.diagram import colours_of
 from singletable.studio.model.visibility import readable
-from singletable.studio.page import Page
+from singletable.studio.page import Page, Section
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 from singletable.tables import Difference, differences
@@ -100,7 +100,9 @@ async def _live(visit: Visit, table: Table) -> LiveView:
     return LiveView(live is None, found, plan.steps, plan.left, plan.unsupported)
 
 
-PAGES = (
-    Page("/model/{table}", "model.html", load_model, nav="Model", order=80, style="model.css"),
-    Page("/model/{table}/{entity}", "model_class.html", load_class, style="model.css"),
+SECTION = Section(
+    pages=(
+        Page("/model/{table}", "model.html", load_model, nav="Model", order=80, style="model.css"),
+        Page("/model/{table}/{entity}", "model_class.html", load_class, style="model.css"),
+    ),
 )

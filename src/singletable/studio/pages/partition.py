@@ -10,7 +10,7 @@ from singletable.errors import InvalidRequest
 from singletable.foundation import COVERED, Table, ready, type_in
 from singletable.operations import RAW, Item, Key, Query, Selection
 from singletable.studio.items import Part, ShownItem, key_parts, shown_item
-from singletable.studio.page import Page
+from singletable.studio.page import Page, Section
 from singletable.studio.partition_list import (
     ClassCount,
     DeclaredPartition,
@@ -177,4 +177,6 @@ def _binding(table: Table, index: str, text: str) -> tuple[str, ...]:
     return ("studio partition", table.name, index, text)
 
 
-PAGES = (Page("/partition/{table}", "partition.html", load_partition, nav="Partition", order=20, style="items.css"),)
+SECTION = Section(
+    pages=(Page("/partition/{table}", "partition.html", load_partition, nav="Partition", order=20, style="items.css"),),
+)

@@ -19,7 +19,7 @@ from singletable.records import Explained
 from singletable.schema import Collection, Whole
 from singletable.studio.addresses import segment
 from singletable.studio.calls import Asked, Call, calls_of
-from singletable.studio.page import Action, Page
+from singletable.studio.page import Action, Page, Section
 from singletable.studio.pattern_forms import Arguments, Field, address_query, arguments_of, is_personal
 from singletable.studio.rows import Rows, rows_of
 from singletable.studio.samples import Sample
@@ -332,8 +332,16 @@ def _parts(visit: Visit, kind: type[Collection], found: Any) -> tuple[Rows, ...]
     return tuple(made)
 
 
-PAGES = (
-    Page("/patterns", "patterns.html", load_patterns, nav="Patterns", order=10, style="patterns.css"),
-    Page("/patterns/{table}/{entity}/{name}", "pattern.html", load_pattern, style="patterns.css", script="patterns.js"),
+SECTION = Section(
+    pages=(
+        Page("/patterns", "patterns.html", load_patterns, nav="Patterns", order=10, style="patterns.css"),
+        Page(
+            "/patterns/{table}/{entity}/{name}",
+            "pattern.html",
+            load_pattern,
+            style="patterns.css",
+            script="patterns.js",
+        ),
+    ),
+    actions=(Action("/patterns/{table}/{entity}/{name}", open_pattern, writes=False),),
 )
-ACTIONS = (Action("/patterns/{table}/{entity}/{name}", open_pattern, writes=False),)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
 from singletable.flow import instant
 from singletable.reports.inspect import quoted, text
-from singletable.studio.page import Page
+from singletable.studio.page import Page, Section
 from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desks
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
@@ -91,4 +91,6 @@ def _age(complete_at: datetime, now: datetime) -> str:
     return "less than a minute"
 
 
-PAGES = (Page("/sql", "sql.html", load_sql, nav="SQL", order=90, style="sql.css"),)
+SECTION = Section(
+    pages=(Page("/sql", "sql.html", load_sql, nav="SQL", order=90, style="sql.css"),),
+)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableError
 from singletable.failure_text import error_text
 from singletable.flow import Meter
-from singletable.foundation import COVERED, Table
+from singletable.foundation import COVERED, Model, Table
 from singletable.queues.inspect import QueueInfo, inspect_queues
 from singletable.streams import AsyncChangeWorker
 from singletable.streams.inspect import (
@@ -27,12 +27,13 @@ from singletable.streams.inspect import (
     read_letter,
     state_at,
 )
+from singletable.studio.addresses import Place
 from singletable.studio.html import environment, render
-from singletable.studio.page import Action, Feed, Page, PageAnswer
+from singletable.studio.page import Action, Feed, Page, PageAnswer, Section
 from singletable.studio.site import Site
-from singletable.studio.view import Cost, View
+from singletable.studio.view import Cost, Crumb, View
 from singletable.studio.visit import Visit
-from singletable.tasks import AsyncTaskWorker, Tasks
+from singletable.tasks import AsyncTaskWorker, PlainTask, Tasks
 from singletable.tasks.inspect import (
     OrderInfo,
     TaskInfo,
@@ -311,11 +312,23 @@ def _has_work(site: Site) -> bool:
 
 
 _ONE, _STYLE = "/work/{table}", "layers.css"
-PAGES = (
-    Page(_ONE, "work.html", load_work, "Work", 60, _has_work, _STYLE, "work.js"),
-    Page(f"{_ONE}/letter", "letter.html", load_letter, style=_STYLE),
-    Page(f"{_ONE}/task", "task.html", load_task, style=_STYLE),
-    Page(f"{_ONE}/order", "order.html", load_order, style=_STYLE),
+
+
+def _item_link(visit: Visit, model: Model[Any], place: Place) -> Crumb | None:
+    if not issubclass(model.kind, PlainTask):
+        return None
+    key = model.key_values(model.key_at(place))["id"]
+    return Crumb("As a task", visit.links.of(f"/work/{model.table.name}/task", {"key": key}))
+
+
+SECTION = Section(
+    item_link=_item_link,
+    pages=(
+        Page(_ONE, "work.html", load_work, "Work", 60, _has_work, _STYLE, "work.js"),
+        Page(f"{_ONE}/letter", "letter.html", load_letter, style=_STYLE),
+        Page(f"{_ONE}/task", "task.html", load_task, style=_STYLE),
+        Page(f"{_ONE}/order", "order.html", load_order, style=_STYLE),
+    ),
+    actions=(Action(f"{_ONE}/task", change_task), Action(f"{_ONE}/letter", change_letter)),
+    feeds=(Feed(f"{_ONE}/events", live),),
 )
-ACTIONS = (Action(f"{_ONE}/task", change_task), Action(f"{_ONE}/letter", change_letter))
-FEEDS = (Feed(f"{_ONE}/events", live),)
