@@ -35,7 +35,7 @@ GROUND = {
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
         *("RetryPolicy", "Timeouts"),
     ),
-    "singletable.flow": ("Capability", "OperationCount", "Rate", "Traits", "drive", "unmetered"),
+    "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "Traits", "drive", "unmetered"),
     "singletable.tables": (
         *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
     ),
@@ -43,6 +43,10 @@ GROUND = {
     "singletable_local": ("Engine",),
     "singletable.schema": ("Whole",),
     "singletable.values": ("AttributeValue", "item_size"),
+    "singletable.cli": ("Session", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"),
+    "singletable.layers": ("TableLayer", "ToolSettings"),
+    "singletable.foundation": ("ItemCheck", "LayerChecks", "ToolItem", "tool_key", "place_in", "type_in"),
+    "singletable.operations": ("Item",),
     "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded"),
 }
 """Of the packages below, what applications meet; the rest of them is the library's own."""
