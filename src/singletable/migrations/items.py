@@ -1,5 +1,5 @@
-"""The items of migrations in a table: the record of its model, the lease of its applies, the progress of each segment of
-a fill, and the processes that share a rate."""
+"""The items of migrations in a table: the record of its model, the lease of its applies, the progress of fills, and the
+processes that share a rate."""
 
 from __future__ import annotations
 
