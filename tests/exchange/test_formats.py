@@ -45,6 +45,9 @@ def test_arrow_holds_what_parquet_does(db: Database, tmp_path: Path) -> None:
         arrow = pa.ipc.open_file(file).read_all()
     assert arrow.schema.equals(parquet.schema)
     assert arrow.schema.metadata == parquet.schema.metadata
+    said = {name.decode(): text.decode() for name, text in arrow.schema.metadata.items()}
+    wanted = {"entity": "Order", "type": "order", "table": shop.name, "description": "What a customer has ordered."}
+    assert said == wanted
     assert arrow.schema.field("number").metadata == {b"description": b"Counted by customer."}
     assert arrow.to_pylist() == parquet.to_pylist()
 

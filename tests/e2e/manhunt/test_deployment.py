@@ -42,6 +42,9 @@ def test_a_function_is_called_by_its_stream_queue_or_clock() -> None:
     held = resources["FunctionsPolicy"]["Properties"]["PolicyDocument"]["Statement"]
     assert [s["Action"] for s in held if s["Resource"] == aside] == [["sqs:SendMessage"]]
     assert resources["ManhuntTasksQueue"]["Properties"]["QueueName"] == "manhunt-tasks.fifo"
+    queues = [each["Properties"] for each in resources.values() if each["Type"] == "AWS::SQS::Queue"]
+    assert len(queues) >= 3
+    assert all(each["SqsManagedSseEnabled"] is True for each in queues)
     dead = resources["ManhuntTasksQueue"]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
     assert dead == {"Fn::GetAtt": ["ManhuntTasksDeadQueue", "Arn"]}
     assert resources["ManhuntSendDueRule"]["Properties"]["ScheduleExpression"] == "rate(1 minute)"
