@@ -286,6 +286,15 @@ def test_what_cant_be_read_is_told_and_the_rest_goes(db: Database) -> None:
     assert receipt.deleted == WHOLE
 
 
+def test_an_item_of_an_unknown_type_stays_and_is_told(db: Database) -> None:
+    item = model_of(Address).item(Address(email="ada@example.org", label="odd", street="s"))
+    db.run(put_raw(db.port, Address, item | {"_type": {"S": "ghost"}}))
+    receipt = Erasure(db, shop).apply(CustomerDetails.by_email("ada@example.org"))
+    assert [(kept.kind, kept.why, kept.count) for kept in receipt.kept] == [
+        ("ghost", "no class of this program has the type", 1)
+    ]
+
+
 def test_a_pattern_goes_past_what_cant_be_read(db: Database) -> None:
     order = next(each for each in whole("ada", "bob") if isinstance(each, Order))
     stored_order = db.run(stored(db.port, key_of(order)))

@@ -117,6 +117,13 @@ def test_a_row_is_its_item_whatever_is_stored(changes: dict[str, Any], number: i
         assert is_same_item(dataset.item(row), item)
 
 
+def test_an_absent_attribute_that_reads_as_another_value_goes_the_slow_way() -> None:
+    item = {name: value for name, value in stored(1).items() if name != "retries"}
+    rows, slow = rows_of(ORDERS, [item])
+    assert slow == 1
+    assert rows == slow_rows(ORDERS, [item])
+
+
 def test_what_columns_do_not_give_back_is_in_rest() -> None:
     item = {**stored(1), "more": {"S": "x"}, "total": {"N": "0.1234567890123456789"}}
     (row,) = slow_rows(ORDERS, [item])

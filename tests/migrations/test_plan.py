@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from singletable import ANY, AsyncDatabase, Database, Entity, InvalidRequest, Key, Table
 from singletable.flow import Meter, Rate
@@ -22,7 +23,10 @@ from singletable.migrations import (
 )
 from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of, read_document
-from singletable.tables import Index, Provisioned, TableSettings
+from singletable.migrations.step_kinds.setting_steps import SetSetting
+from singletable.migrations.steps import Compared, Live
+from singletable.tables import Description, Index, Provisioned, TableSettings
+from singletable.tables.live import settings_of
 from tests.migrations.models import OldPerson, Place, new, old, written
 from tests.migrations.test_fill import is_filled, people, places
 from tests.migrations.watching import killed_at_every_request
@@ -252,6 +256,21 @@ def test_settings_of_the_embedded_engine() -> None:
         found = db.describe_table(Table("set"))
         assert found is not None
         assert not found.has_stream
+
+
+@pytest.mark.parametrize(
+    ("arn", "wanted"),
+    [
+        ("", ["1234abcd; it was owned by AWS"]),
+        ("arn:aws:kms:eu-west-1:1:key/1234abcd", []),
+        ("arn:aws:kms:eu-west-1:1:key/other", ["1234abcd; it was arn:aws:kms:eu-west-1:1:key/other"]),
+    ],
+)
+def test_a_key_is_declared_by_its_id_or_its_arn(arn: str, wanted: list[str]) -> None:
+    declared, found = Table("set", encryption_key="1234abcd"), Description("set", "ACTIVE", 0, 0, {})
+    live = Live(found, replace(settings_of(found, None, None), encryption_key=arn))
+    compared = Compared(declared, document_of(declared), None, live)
+    assert [step.what for _, step in SetSetting.needed(compared)] == wanted
 
 
 def test_provisioned_capacity_is_priced_by_the_hour() -> None:
