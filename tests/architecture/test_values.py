@@ -39,3 +39,24 @@ def test_a_dataclass_is_frozen_or_has_an_identity() -> None:
     assert len(found) > 100
     changing = {name for name, options in found if not options & {"frozen=True", "eq=False"}}
     assert changing == _ACCUMULATORS
+
+
+_FILLED = {"Class", "Found", "OperationCount", "Race", "Table", "Unfinished", "_Known", "_Mutation", "_Version"}
+"""Structs that are filled while something goes on, or while JSON is read."""
+
+
+def structs() -> Iterator[tuple[str, set[str]]]:
+    """The names of msgspec's structs, with their options."""
+    paths = sorted(path for folder in ("src", "packages") for path in (ROOT / folder).rglob("*.py"))
+    for path in paths:
+        classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+        for each in classes:
+            if {"Struct", "msgspec.Struct"} & {ast.unparse(base) for base in each.bases}:
+                yield each.name, {ast.unparse(option) for option in each.keywords}
+
+
+def test_a_struct_is_frozen() -> None:
+    """But for the service's answers, whose names are written in Pascal case: they are made for each read."""
+    found = list(structs())
+    assert len(found) > 200
+    assert {name for name, options in found if not options & {"frozen=True", "rename='pascal'"}} == _FILLED
