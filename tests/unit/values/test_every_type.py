@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as datetime_module
 import types
+from datetime import time, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -168,6 +169,7 @@ def test_the_studio_edits_it(value_type: ValueType) -> None:
     entity = held(who="ada", value=value_type.sample)
     (field,) = (one for one in fields_of(model_of(held), entity, covered=False) if one.name == "value")
     assert field.form != "fixed"
+    assert (field.form == "json") == (value_type.kind is Kind.BYTES)
     before = held(who="ada", value=_other(value_type))
     values, fields = changed(model_of(held), before, {VALUE + "value": field.text}, covered=False)
     assert [one.problem for one in fields if one.problem] == []
@@ -208,3 +210,17 @@ def test_a_tool_of_mcp_writes_it(value_type: ValueType) -> None:
     table, _ = declared(value_type)
     (tool,) = write_tools([table], Limits(10, 100.0), ["Held.create"])
     assert "value" in tool.schema["properties"]
+
+
+@pytest.mark.parametrize("stored", ["09:30", "9:30:00", "09:30:00.000000Z", "09:30:00.0000001"])
+def test_a_time_in_another_form_is_not_a_cell(stored: str) -> None:
+    with pytest.raises(ValueError, match=r"another form|not a time of day"):
+        column_of(VALUE_TYPES[time].plan).load({"S": stored})
+
+
+def test_a_time_has_no_zone() -> None:
+    with pytest.raises(InvalidValue, match="zone"):
+        VALUE_TYPES[time].plan.check(time(9, 30, tzinfo=timezone.utc))
+    assert VALUE_TYPES[time].plan.parse("09:30") == time(9, 30)
+    with pytest.raises(ValueError, match="not a time of day"):
+        VALUE_TYPES[time].plan.parse("09:30+01:00")
