@@ -2,7 +2,7 @@
 
 Reads (AWS, "DynamoDB read and write operations"): half a unit for each 4 KB, a whole one when consistent, two in a
 transaction; an item that is not there counts as the smallest. A page sums the bytes of all items looked at and rounds
-once. Writes are those of `singletable.tables.write_units`.
+once. Writes are those of `singletable.tables.units`.
 """
 
 from __future__ import annotations
