@@ -88,7 +88,6 @@ class Parts:
             with suppress(OSError, ValueError):  # of the writer, whose file is of no use any more
                 part.writer.close()
             part.draft.unlink(missing_ok=True)
-        self._open.clear()
 
     def _write_all(self) -> None:
         for name in list(self._waiting):

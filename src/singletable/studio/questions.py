@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, NotConfigured
+from singletable.errors import InvalidRequest
 from singletable.foundation import Table
 
 if TYPE_CHECKING:
@@ -169,14 +169,8 @@ class _Opened(Struct, frozen=True):
 
 
 def _extra() -> tuple[Any, Any]:
-    """The packages of the reports extra; NotConfigured if they are not installed."""
-    try:
-        return import_module("singletable.reports"), import_module("singletable.exchange")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("singletable"):
-            raise
-        hint = "Install it: python -m pip install 'singletable[reports]'."
-        raise NotConfigured(f"SQL needs {error.name}", hint=hint) from None
+    """The packages that need the reports extra. Their names raise NotConfigured if it is not installed."""
+    return import_module("singletable.reports"), import_module("singletable.exchange")
 
 
 def _export(session: SqlSession) -> Export:
