@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
 from singletable.exchange.arrow_rows import _UNMEASURED, _bytes_of
 from singletable.exchange.datasets import datasets_of
+from singletable.exchange.foreign_text import lines_of
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.import_files import Unknown, format_of, rows_of, rows_of_columns
 from tests.exchange import bombs, reading
@@ -281,3 +283,9 @@ def test_a_name_that_stands_twice_in_an_object_makes_its_row_bad(
 def test_values_that_are_written_once_count_each_time(values: Any, size: int) -> None:
     """A dictionary of lists may hold large ones, which are not measured."""
     assert _bytes_of(pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), values)) == size
+
+
+def test_a_line_has_at_most_eight_megabytes() -> None:
+    most = b"x" * (8 << 20)
+    lines = list(lines_of("orders.jsonl", BytesIO(most[1:] + b"\n" + most + b"y\n" + b"z")))
+    assert lines == [most[1:] + b"\n", None, b"z"]

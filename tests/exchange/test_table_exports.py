@@ -273,8 +273,9 @@ def test_exports_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> No
     base = write_full(tmp_path, "shop", [EVERY_KIND], at=NOON)
     other = write_full(tmp_path, "else", [EVERY_KIND], at=NOON, id="02-other")
     later = write_incremental(tmp_path, "shop", [], since=NOON + HOUR, until=NOON + 2 * HOUR)
-    with pytest.raises(InvalidRequest, match="no export has the changes from 2026-11-20 12:00:00"):
+    with pytest.raises(InvalidRequest, match="no export has the changes from 2026-11-20 12:00:00") as refused:
         read(base, later)
+    assert refused.value.table == "shop"
     with pytest.raises(InvalidRequest, match="0 of the 1 exports given are full ones"):
         read(later)
     with pytest.raises(InvalidRequest, match="of several tables: else, shop"):
