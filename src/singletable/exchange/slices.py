@@ -132,9 +132,7 @@ class Slices:
 def _values_in(entity: Any, reference: Reference) -> Iterator[Mapping[str, Any]]:
     """The subject's values in a reference; one that holds several has each."""
     if len(reference.names) > 1:
-        values = {other: getattr(entity, name) for name, other in reference.names.items()}
-        if not any(value is None for value in values.values()):
-            yield values
+        yield {other: getattr(entity, name) for name, other in reference.names.items()}
         return
     ((name, other),) = reference.names.items()
     for value in _leaves(getattr(entity, name)):
