@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,13 @@ from singletable_local import engine_package
 from tools.distributions import PYTHONPATH
 from tools.pythons import Python, pythons
 from tools.release.__main__ import try_out, tutorial
+from tools.release.alone import TESTS, try_alone
+from tools.release.environments import install
 from tools.wheels.platforms import PLATFORMS
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
+THIS = Python(sys.executable, sys.version.split()[0])
 IS_WITHOUT_WHEEL = engine_package() not in {each.package for each in PLATFORMS.values()}
 
 
@@ -33,6 +37,24 @@ def test_the_tutorial_runs_after_one_install(python: Python, wheels: Path, tmp_p
     expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": PYTHONPATH})
     try_out(python, tmp_path / "environment", wheels, expected)
     assert len(expected.splitlines()) > 3
+
+
+@pytest.mark.skipif(IS_WITHOUT_WHEEL, reason="there is no wheel of the engine for this machine")
+@pytest.mark.parametrize("distribution", TESTS)
+def test_a_distribution_passes_its_tests_alone(distribution: str, wheels: Path, tmp_path: Path) -> None:
+    """SystemExit where one fails."""
+    try_alone(THIS, tmp_path / "environment", wheels, distribution)
+
+
+def test_the_library_alone_has_two_dependencies(wheels: Path, tmp_path: Path) -> None:
+    install(THIS, tmp_path / "environment", wheels, "singletable")
+    asked = [str(tmp_path / "environment" / "bin" / "python"), "-m", "pip", "list", "--format", "json"]
+    listed = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+    names = {package["name"] for package in listed} - {"pip", "setuptools"}
+    assert names == {"singletable", "httptools", "msgspec"}
+    code = "import singletable; singletable.connect('local')"
+    ran = subprocess.run([asked[0], "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'pip install "singletable[local]"' in ran.stderr
 
 
 def test_this_python_is_among_them() -> None:

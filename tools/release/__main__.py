@@ -21,6 +21,8 @@ from pathlib import Path
 from singletable_local import find_engine
 from tools.distributions import PYTHONPATH, ROOT
 from tools.pythons import Python, pythons
+from tools.release.alone import TESTS, try_alone
+from tools.release.environments import bare, install
 from tools.wheels.__main__ import engine, source, wheels
 from tools.wheels.platforms import PLATFORMS
 
@@ -46,6 +48,9 @@ def main() -> int:
             try_out(python, environment, out, expected)
             say(f"the tutorial runs on Python {python.version}")
         write_bill(next(iter(environments.values())), out)
+        for distribution in TESTS:
+            try_alone(next(iter(environments)), Path(folder, distribution), out, distribution)
+            say(f"singletable-{distribution} passes its tests alone")
     sums = write_sums(out)
     say(f"{sums.name}: {len(sums.read_text().splitlines())} files. Nothing was uploaded.")
     if is_without_address():
@@ -66,14 +71,6 @@ def try_out(python: Python, environment: Path, wheels: Path, expected: str) -> N
         raise SystemExit(f"Python {python.version}: the tutorial printed\n{told}\ninstead of\n{expected}")
 
 
-def install(python: Python, environment: Path, wheels: Path, what: str = "singletable[local]") -> None:
-    """What a user does, with a PATH that has no npm and no compiler."""
-    subprocess.run([python.path, "-m", "venv", str(environment)], check=True)
-    asked = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
-    command = [str(environment / "bin" / "python"), *asked, "--find-links", str(wheels), what]
-    subprocess.run(command, env=bare(environment), check=True)
-
-
 def tutorial(python: str, folder: Path, more: dict[str, str]) -> str:
     """What the tutorial's program prints, in a folder of its own."""
     with tempfile.TemporaryDirectory(dir=None if folder == ROOT else folder) as home:
@@ -88,12 +85,6 @@ def tutorial(python: str, folder: Path, more: dict[str, str]) -> str:
     if ran.returncode or ran.stderr:
         raise SystemExit(f"{python}: the tutorial failed\n{ran.stderr}")
     return ran.stdout
-
-
-def bare(home: Path) -> dict[str, str]:
-    """The variables of a new user: a home, and what pip needs to reach an index."""
-    kept = {name: value for name, value in os.environ.items() if name.lower().startswith(("pip_", "http", "ssl"))}
-    return {**kept, "HOME": str(home), "PATH": "/nowhere", "LANG": "C.UTF-8"}
 
 
 def write_bill(environment: Path, out: Path) -> None:

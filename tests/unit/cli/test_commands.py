@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,15 @@ def test_the_list_says_what_each_command_says() -> None:
     listed = [line.split(maxsplit=1) for line in ran("--help").output.splitlines()]
     for name, entry in COMMANDS.entries().items():
         assert [name, COMMANDS.load(entry).get_short_help_str(300)] in listed
+
+
+def test_the_list_imports_no_package_of_a_command() -> None:
+    code = (
+        "from singletable.cli.app import app; app(['--help'], standalone_mode=False); import sys; print(*sys.modules)"
+    )
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "deploy" in listed
+    assert not {"singletable_deploy", "singletable_local", "singletable_mcp"} & {*listed.split()}
 
 
 def test_an_unknown_command_is_refused() -> None:

@@ -28,6 +28,12 @@ def on_path(directory: Path) -> dict[str, str]:
     return {"PATH": str(program(directory / "bin" / "dynoxide").parent)}
 
 
+@pytest.fixture(autouse=True)
+def without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where these tests run, the engine's wheel may be installed."""
+    monkeypatch.setitem(sys.modules, "singletable_engine", None)
+
+
 def test_the_variable_comes_first(tmp_path: Path) -> None:
     in_node_modules(tmp_path)
     named = program(tmp_path / "mine")
@@ -77,6 +83,7 @@ def test_where_there_is_no_wheel_the_error_names_npm_s_package(tmp_path: Path, m
 
 
 def test_the_wheel_s_comes_before_node_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "singletable_engine")
     in_node_modules(tmp_path)
     (tmp_path / "site" / "singletable_engine").mkdir(parents=True)
     (tmp_path / "site" / "singletable_engine" / "__init__.py").touch()
@@ -87,6 +94,7 @@ def test_the_wheel_s_comes_before_node_modules(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_wheel_in_an_archive_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "singletable_engine")
     archive = tmp_path / "app.pyz"
     with zipfile.ZipFile(archive, "w") as made:
         made.writestr("singletable_engine/__init__.py", "")

@@ -1,0 +1,63 @@
+"""Each distribution beside the library, alone: installed from its wheel with what it pins, it passes its own tests.
+
+The tests are copied, so that no source of this checkout is in reach. Beside the distribution there are the engine that
+tests run on, and the tools of tests in the versions of development.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from requirements.pins import pins_of
+from tools.distributions import ROOT
+from tools.pythons import Python
+from tools.release.environments import install
+
+TESTS: Mapping[str, Sequence[str]] = {
+    "deploy": ("tests/deploy",),
+    "local": ("tests/unit/local", "tests/engine/local"),
+    "mcp": ("tests/mcp",),
+}
+"""By the folder in `packages`."""
+_NEEDED: Mapping[str, Sequence[str]] = {"deploy": ("click", "rich", "fastapi", "httpx"), "local": (), "mcp": ()}
+"""What the tests import besides: the program, and the applications of `examples`."""
+_TOOLS = ("botocore", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+_COPIED = ("benchmarks", "examples", "tests", "tools")
+_UNSET = ("PYTHONPATH", "SINGLETABLE_ENGINE")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", "cassettes")
+
+
+def try_alone(python: Python, environment: Path, wheels: Path, distribution: str) -> None:
+    """Install it into an environment of its own, and run its tests there. SystemExit where one fails."""
+    install(python, environment, wheels, f"singletable-{distribution}")
+    install(python, environment, wheels, "singletable[local]")
+    add_tools(environment / "bin" / "python", distribution)
+    run_tests(environment / "bin" / "python", distribution)
+
+
+def add_tools(python: Path, distribution: str) -> None:
+    """Install what its tests need into its environment."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
+        pinned = pins_of((ROOT / "requirements" / "dev.txt").read_text())
+        constraints.write("".join(f"{name}=={version}\n" for name, version in pinned.items()))
+        constraints.flush()
+        options = ["--quiet", "--disable-pip-version-check", "--constraint", constraints.name]
+        subprocess.run([python, "-m", "pip", "install", *options, *_TOOLS, *_NEEDED[distribution]], check=True)
+
+
+def run_tests(python: Path, distribution: str) -> None:
+    """Run its tests by its environment. SystemExit where one fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in _COPIED:
+            shutil.copytree(ROOT / name, Path(folder, name), ignore=_LEFT_OUT)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        Path(folder, ".venv-tools").symlink_to(ROOT / ".venv-tools")  # with the linter of templates
+        environ = {name: value for name, value in os.environ.items() if name not in _UNSET}
+        command = [str(python), "-m", "pytest", "--quiet", "-m", "not soak", *TESTS[distribution]]
+        if subprocess.run(command, cwd=folder, env=environ, check=False).returncode:
+            raise SystemExit(f"singletable-{distribution} fails its tests alone")
