@@ -85,7 +85,7 @@ def test_a_line_is_bad_and_the_next_one_is_not(db: Database, tmp_path: Path, lin
 
 
 BROKEN: list[tuple[str, bytes, type[Exception], str]] = [
-    ("a.json.gz", b"junk", Corrupt, "no gzip"),
+    ("a.json.gz", b"junk", Corrupt, "not gzip"),
     ("a.json.gz", gzip.compress(b'{"Item": {}}\n' * 100, mtime=0)[:40], Corrupt, "cut short"),
     ("a.parquet", b"PAR1junk", Corrupt, "can't be read"),
     ("a.parquet", b"", Corrupt, "can't be read"),

@@ -382,7 +382,7 @@ async def test_an_export_is_begun_waited_for_and_described(aws_emulator: str, ki
         assert (made.status, made.kind) == ("COMPLETED", "incremental")
         assert made.location == f"s3://exports/2026/shop/AWSDynamoDB/{made.arn.rsplit('/', 1)[1]}"
         assert set(states) <= {"IN_PROGRESS"}
-        with pytest.raises(NotFound, match="no such export"):
+        with pytest.raises(NotFound, match="the export does not exist"):
             TableExports(db, table).describe(f"{made.arn}x")
         db.delete_table(table)
 

@@ -184,7 +184,7 @@ async def test_messages_are_refused_before_anything_is_sent(shell: Shell, make_q
 async def test_what_is_wrong_with_a_queue_is_said(shell: Shell, make_queue: MakeQueue) -> None:
     there = shell.port.to(SQS)
     queue = await make_queue(str, fifo=True)
-    with pytest.raises(NotConfigured, match="no queue nobody"):
+    with pytest.raises(NotConfigured, match="queue nobody does not exist"):
         await shell.run(send(shell.port, Queue(f"{queue.url.rpartition('/')[0]}/nobody"), [Outgoing("a")]))
     with pytest.raises(InvalidRequest):  # no deduplication, by id or by content
         await shell.run(send(shell.port, queue, [Outgoing("a", group="g")]))
