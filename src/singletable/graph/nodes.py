@@ -70,6 +70,7 @@ class Node(Entity):
                 "write_many": "Use graph.load() for new nodes with their edges, update() for others.",
             },
             tombstone=TOMBSTONE,
+            tombstone_hint="delete_node() continues the deletion, sweep_table() finishes it.",
         )
 
     @classmethod

@@ -167,7 +167,7 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
         hint = "Another program wrote it. Give it the attribute, or delete it."
     if mine and stored is not None and model.tombstone in stored:
         what = "the item of this key is being deleted"
-        hint = "delete_node() continues the deletion, sweep_table() finishes it."
+        hint = model.tombstone_hint
     return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 

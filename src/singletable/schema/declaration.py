@@ -36,6 +36,8 @@ class Special(Struct, frozen=True):
     """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
+    tombstone_hint: str = ""
+    """What to do with an item that has it."""
     is_system: bool = False
     """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
     is_admitted: bool = True
@@ -66,6 +68,7 @@ def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int
         types,
         special.refuses,
         special.tombstone,
+        special.tombstone_hint,
         is_system=special.is_system or type.startswith("_"),
         stored_as=versions[1],
     )

@@ -53,6 +53,7 @@ class Model(Generic[T]):
     """The verbs that a layer above refuses for its items, each with what to do instead."""
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted. Most classes have none."""
+    tombstone_hint: str = ""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     is_system: bool = False
     """A layer of the library made the class, for its own items."""
