@@ -30,13 +30,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def installed(folder: Path, name: str, **entries: str) -> None:
     """A distribution of version 1.2 with entries in the group, and its module `NAME`."""
-    (folder / f"{name}.py").write_text("from fractions import Fraction\nFIFTH = Fraction(1, 5)\nTEXT = 'a fifth'\n")
+    (folder / f"{name}.py").write_text(
+        "from fractions import Fraction\nFIFTH = Fraction(1, 5)\nTENTH = Fraction(1, 10)\nTEXT = 'a fifth'\n"
+    )
     distribution(folder, name, "1.2", {GROUP.name: entries})
 
 
 def test_the_others_come_after_the_own(folder: Path) -> None:
-    installed(folder, "fifths", fifth="fifths:FIFTH")
-    assert GROUP.all() == [Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]
+    installed(folder, "fifths", tenth="fifths:TENTH", fifth="fifths:FIFTH")
+    assert GROUP.all() == [Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(1, 10)]
 
 
 def test_a_distribution_that_is_gone_leaves_nothing(folder: Path) -> None:
