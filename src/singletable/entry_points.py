@@ -34,12 +34,15 @@ COMMANDS: Mapping[str, str] = {
 ITEMS: Mapping[str, str] = {
     "_apply": "singletable.migrations.items:ApplyLease",
     "_erasure": "singletable.erasure.items:ErasureRecord",
-    "_fill": "singletable.migrations.items:FillPart",
+    "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
     "_rate": "singletable.migrations.items:SharedBudget",
     "_transfer": "singletable.exchange.items:Transfer",
 }
 """Items that tools keep in a table that they work on, by their stored type: subclasses of `ToolItem`."""
+
+KEY_WORDS: Mapping[str, str] = {"_migration": "fill", "_model": "apply"}
+"""The first word of their keys, for types that have another than their own. Tables have such items: it stays."""
 
 LAYERS: Mapping[str, str] = {
     "streams": "singletable.streams.layer:LAYER",

@@ -94,7 +94,7 @@ def _raw(type_name: str) -> Callable[[Database], None]:
 
 FIRST: dict[str, Callable[[Database], None]] = {
     GUARD_TYPE: _guards,
-    "_fill": _fills,
+    "_migration": _fills,
     "_apply": _leases,
     "_erasure": _erasures,
     "_rate": _rates,

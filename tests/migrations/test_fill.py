@@ -200,7 +200,7 @@ def test_what_two_fills_left_is_not_mixed(db: Database, monkeypatch: pytest.Monk
 
     def parts() -> list[Any]:
         found = db.run(all_items(db.port, "people"))
-        return [item for item in found if item["_type"]["S"] == "_fill"]
+        return [item for item in found if item["_type"]["S"] == "_migration"]
 
     for segments in (2, 4):
         with suppress(Killed):

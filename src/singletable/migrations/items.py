@@ -13,7 +13,7 @@ from singletable.operations import Key
 _NONE: Mapping[str, int] = {}
 
 
-class FillPart(ToolItem, word="fill"):
+class FillPart(ToolItem, word="migration"):
     """The progress of one segment of a fill."""
 
     declaration: str
@@ -69,7 +69,7 @@ class ModelRecord(ToolItem, word="model", goes_along=True):
     @staticmethod
     def only() -> tuple[str, ...]:
         """The model that the table was last brought to."""
-        return ("last",)
+        return ("model",)
 
 
 class ApplyLease(ToolItem, word="apply"):

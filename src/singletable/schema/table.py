@@ -257,10 +257,15 @@ def _reserved(separator: str) -> tuple[tuple[str, tuple[Template, Template], str
     return (
         (GUARD_TYPE, guards, "a guard of unique values"),
         *(
-            (type_name, (tools, Template((Part(type_name[1:]), rest), separator)), "what tools keep in a table")
+            (type_name, (tools, Template((Part(key_word(type_name)), rest), separator)), "what tools keep in a table")
             for type_name in entry_points.ITEMS
         ),
     )
+
+
+def key_word(type_name: str) -> str:
+    """The first word in the keys of a tool's items."""
+    return entry_points.KEY_WORDS.get(type_name, type_name[1:])
 
 
 def _forms(model: Model[Any]) -> tuple[Captured, ...]:

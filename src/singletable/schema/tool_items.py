@@ -2,8 +2,8 @@
 
     pk  _migration      sk  <word>#...      _type "_<word>"
 
-A tool declares a class of them, whose key begins with its word, and registers it under its type in the group
-`singletable.items`. Each table has its own form of the class:
+A tool declares a class of them, whose key begins with its word (two have another: `entry_points.KEY_WORDS`), and
+registers it under its type in the group `singletable.items`. Each table has its own form of the class:
 
     class Transfer(ToolItem, word="transfer"):
         transfer: str
@@ -31,7 +31,7 @@ from singletable.schema.entities import Entity, Special
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import Query
 from singletable.schema.system_items import KeyParts, system_key
-from singletable.schema.table import TOOLS_PARTITION, Table, plain
+from singletable.schema.table import TOOLS_PARTITION, Table, key_word, plain
 
 ITEMS = ExtensionGroup("singletable.items", type, entry_points.ITEMS)
 
@@ -107,12 +107,13 @@ def tool_model(table: Table, type_name: str) -> Model[Any] | None:
 @cache
 def _in_table(kind: type[ToolItem], table: Table) -> type[Any]:
     key = _key_of(kind)
+    type_name = f"_{kind.word}"
     body = {
-        key.name: system_key(table)(staticmethod(key.after(kind.word))),
+        key.name: system_key(table)(staticmethod(key.after(key_word(type_name)))),
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
     }
-    options = {"table": table, "type": f"_{kind.word}"}
+    options = {"table": table, "type": type_name}
     made = new_class(f"Table{kind.__name__}", (kind,), options, lambda namespace: namespace.update(body))
     table.refuse_taken(model_of(made))  # the types of other distributions are not known when a class is declared
     return made
