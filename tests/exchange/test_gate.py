@@ -48,7 +48,7 @@ def victim(tmp_path: Path) -> Iterator[Path]:
 
 
 def unfinished(**said: Any) -> str:
-    return json.dumps({"id": ID, "begun_at": NOW, "made_for": {}, "lanes": [], **said})
+    return json.dumps({"id": ID, "begun_at": NOW, "made_for": {}, "segments": {}, **said})
 
 
 IDS = ["../victim", "", ".", "/", "sub/../..", f"{ID}/../../victim", "..\\victim", f"{ID}\n", "customer", "C:", "\x00"]
@@ -74,8 +74,8 @@ def test_an_unfinished_export_of_another_folder_deletes_nothing(db: Database, vi
         ({"files": {"customer": [{"path": f"{ID}/customer/part-0.parquet", "rows": -1, "bytes": 1}]}}, "rows"),
         ({"items": -1}, "items"),
         ({"items": 1 << 63}, "items"),
-        ({"lanes": [{"table": "shop", "segment": -1, "segments": 1}]}, "segment"),
-        ({"lanes": [[]] * 9}, "lanes"),
+        ({"segments": {"shop": [{"number": "0", "of": 1}]}}, "number"),
+        ({"segments": {"shop": [[]] * 9}}, "segments"),
     ],
     ids=lambda said: str(said)[:40],
 )
@@ -96,11 +96,27 @@ def killed(db: Database, folder: Path) -> Any:
     return json.loads((folder / UNFINISHED).read_text())
 
 
-def test_an_export_goes_on_with_all_of_its_parts_only(db: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [-1, 1])
+def test_an_export_goes_on_with_its_own_parts_only(db: Database, tmp_path: Path, number: int) -> None:
     state = killed(db, tmp_path)
-    (tmp_path / UNFINISHED).write_text(json.dumps({**state, "lanes": []}))
+    (table,) = state["segments"]
+    (tmp_path / UNFINISHED).write_text(json.dumps({**state, "segments": {table: [{"number": number, "of": 1}]}}))
     done = Exports(db, shop).export(tmp_path)
     assert (done.resumed, done.items) == (False, COUNT)
+
+
+def test_an_unfinished_export_of_an_older_version_begins_again(db: Database, tmp_path: Path) -> None:
+    """It had a list of its segments, finished ones among them. Its files go."""
+    state = killed(db, tmp_path)
+    (table,) = state.pop("segments")
+    lanes = [{"table": table, "segment": 0, "segments": 1, "after": None, "is_over": True}]
+    (tmp_path / UNFINISHED).write_text(json.dumps({**state, "lanes": lanes}))
+    left = tmp_path / state["id"] / "customer" / "part-00000.parquet"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    done = Exports(db, shop).export(tmp_path)
+    assert (done.resumed, done.items) == (False, COUNT)
+    assert not left.exists()
 
 
 def test_a_kept_file_that_is_gone_is_named(db: Database, tmp_path: Path) -> None:

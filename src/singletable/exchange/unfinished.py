@@ -29,16 +29,17 @@ class Unfinished(Struct):
     begun_at: datetime
     made_for: dict[str, Any]
     """The scope of the export: another run goes on only with the same."""
-    segments: dict[str, tuple[ScanSegment, ...]]
-    """The unfinished segments of each table's scan."""
+    segments: dict[str, tuple[ScanSegment, ...]] = {}
+    """The unfinished segments of each table's scan. Missing in the file of an older version, which begins again."""
     files: dict[DatasetName, list[DataFile]] = {}
     items: Count = 0
     mask_key: bytes | None = None
     """The key of the masks, if the caller didn't give one. It is deleted with the last file."""
 
     def is_like(self, other: Unfinished) -> bool:
-        """Whether both are of the same export, in the same number of segments."""
-        return self.made_for == other.made_for
+        """Whether both are of the same export: this one has none but the segments of the other, which is new."""
+        parts, others = ({(t, s.number, s.of) for t in x.segments for s in x.segments[t]} for x in (self, other))
+        return self.made_for == other.made_for and self.segments.keys() == other.segments.keys() and parts <= others
 
 
 class StateFile:
@@ -78,7 +79,7 @@ class StateFile:
 
 def _named(state: Unfinished) -> Unfinished:
     """The name of an export, and nothing to go on with: a folder may hold a key that its sender knows."""
-    return Unfinished(state.id, state.begun_at, {}, {})
+    return Unfinished(state.id, state.begun_at, {})
 
 
 def _own(state: Unfinished) -> str:
