@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jinja2 import TemplateNotFound
 
 from singletable import AsyncDatabase
 from singletable.errors import NotConfigured
+from singletable.studio.html import environment
 from singletable.studio.pages import SECTIONS
 from tests.studio.visitor import Visitor, shown, visiting
 from tests.support.distributions import distribution, unbuilt
@@ -48,3 +50,9 @@ async def test_a_broken_section_is_named(db: AsyncDatabase, tmp_path: Path, monk
     with pytest.raises(NotConfigured, match=r"the entry point audit = 'nowhere:SECTION' of shop-audit 0\.3"):
         async with visiting(db, app):
             pass
+
+
+@pytest.mark.parametrize("name", ["audits.html", "shop_audit/absent.html"])
+def test_a_missing_template_is_named(name: str, plugin: None) -> None:
+    with pytest.raises(TemplateNotFound, match=name):
+        environment().get_template(name)

@@ -45,8 +45,8 @@ def environment() -> Environment:
 def _template_of_package(name: str) -> str | None:
     """The text of PACKAGE/FILE, from the templates of another package."""
     package, _, file = name.partition("/")
-    place = files(package).joinpath("templates", file)
-    return place.read_text(encoding="utf-8") if file and place.is_file() else None
+    place = files(package).joinpath("templates", file) if file else None
+    return place.read_text(encoding="utf-8") if place is not None and place.is_file() else None
 
 
 def exact(value: str) -> Markup:
