@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tools.distributions import ROOT, modules
+
 WALL_CLOCKS = {"now", "time"}
 ALLOWED = {
     "examples/goals/sample.py: now": "the time that the sample's items are stored with",
@@ -72,7 +72,7 @@ def _is_reading(node: ast.AST) -> bool:
     return node.func.attr == "now" or (of_time and node.func.attr == "time")
 
 
-FILES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
+FILES = [*modules(), *(ROOT / "examples").rglob("*.py")]
 
 
 def test_no_interval_is_measured_by_the_wall_clock() -> None:

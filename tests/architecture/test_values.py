@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.sources import ROOT
+from tools.distributions import modules
 
 _ACCUMULATORS = {
     "Attempt",
@@ -25,7 +25,7 @@ _ACCUMULATORS = {
 
 def dataclasses() -> Iterator[tuple[str, set[str]]]:
     """The names of dataclasses, with those options that are on, or off."""
-    for path in sorted((ROOT / "src" / "singletable").rglob("*.py")):
+    for path in modules():
         classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
         for each in classes:
             for decorator in each.decorator_list:
@@ -47,8 +47,7 @@ _FILLED = {"Class", "Found", "OperationCount", "Race", "Table", "Unfinished", "_
 
 def structs() -> Iterator[tuple[str, set[str]]]:
     """The names of msgspec's structs, with their options."""
-    paths = sorted(path for folder in ("src", "packages") for path in (ROOT / folder).rglob("*.py"))
-    for path in paths:
+    for path in modules():
         classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
         for each in classes:
             if {"Struct", "msgspec.Struct"} & {ast.unparse(base) for base in each.bases}:

@@ -15,6 +15,7 @@ from singletable.wire import Credentials
 from tests.support.emulators import ROOT
 from tools.aws.account import Account
 from tools.aws.cleaning import Cleaner
+from tools.distributions import PYTHONPATH
 
 QUICK = ("tests/engine/test_versions.py",)
 """What a run of these tests runs: a few seconds."""
@@ -89,4 +90,4 @@ def replay(cassettes: Path, tests: Sequence[str]) -> str:
 
 def _environ() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTEST_"))}
-    return kept | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    return kept | {"PYTHONPATH": PYTHONPATH}

@@ -25,13 +25,14 @@ from tools.aws.plan import Wanted
 from tools.aws.refusals import refused_for_good
 from tools.aws.run import LEFT, NOT_STARTED, PASSED, REFUSED, NotStarted
 from tools.aws.run import run as run_here
+from tools.distributions import PYTHONPATH
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "a-secret-key"}
 
 
 def command(*words: str, environ: Mapping[str, str], home: Path) -> tuple[int, str]:
     """`python -m tools.aws` in an environment of its own, with no profile and no instance to ask for credentials."""
-    given = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "HOME": str(home)}
+    given = {"PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH, "HOME": str(home)}
     given |= {"AWS_EC2_METADATA_DISABLED": "true", "SINGLETABLE_AWS_RUNS": str(home / "runs"), **environ}
     line = [sys.executable, "-m", "tools.aws", *words]
     done = subprocess.run(line, cwd=ROOT, env=given, capture_output=True, text=True, timeout=60, check=False)

@@ -38,6 +38,7 @@ from tests.storm.journal import Journal, heard_by, told
 from tests.storm.models import VERSION_VARIABLE, changes, storm, tasks
 from tests.storm.paper_document import papers as papers_table
 from tests.sync.board import table as boards_table
+from tools.distributions import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
 ROLES = {
@@ -129,7 +130,7 @@ class Round:
             stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", VERSION_VARIABLE: version_of(client)},
+            env={**os.environ, "PYTHONPATH": PYTHONPATH, VERSION_VARIABLE: version_of(client)},
         )
         child = self.children[client] = Child(role, client, process, self.chance.uniform(0, 2 * MEAN_LIFE_SECONDS))
         os.set_blocking(child.out.fileno(), False)
