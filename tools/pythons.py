@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.distributions import ROOT, editable
+from tools.distributions import FOLDERS, ROOT, editable
 
 OLDEST, NEWEST = 11, 15
 """Minor versions of Python 3 that are looked for."""
@@ -81,7 +81,8 @@ def environment_of(python: Python) -> Path:
     folder = ROOT / ".venvs" / python.name
     ready = folder / ".ready"
     pins = ROOT / "requirements" / "dev.txt"
-    if not ready.exists() or ready.stat().st_mtime < pins.stat().st_mtime:
+    made_from = (pins, *(project / "pyproject.toml" for project in FOLDERS))
+    if not ready.exists() or ready.stat().st_mtime < max(path.stat().st_mtime for path in made_from):
         subprocess.run([python.path, "-m", "venv", "--clear", str(folder)], check=True)
         install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, "--require-hashes", "--requirement", str(pins)], check=True)

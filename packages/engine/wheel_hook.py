@@ -1,4 +1,4 @@
-"""Puts the binary that `build.py` fetched into the wheel, and tags the wheel for the platform."""
+"""Puts the binary that `tools.wheels` fetched into the wheel, and tags the wheel for the platform."""
 
 from __future__ import annotations
 
