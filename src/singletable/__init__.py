@@ -1,27 +1,5 @@
 """singletable: one DynamoDB table, declared once in plain Python; every access pattern a typed, named, measured call.
 
-The packages, from the ground up; each imports only from those before it:
-
-    errors                one tree
-    extensions            what a tool loads by entry points
-    flow                  what a flow may await: the port, the two shells, the meter
-    values  wire          attribute values and codecs · signed requests and transports
-    expressions           conditions and updates as values
-    operations            DynamoDB's verbs as values
-    tables  queues        definitions; create, describe, compare · SQS: messages sent, and handled in order
-    schema                what is declared: entities, keys, access patterns, collections
-    records               what is sent for them: reads, writes, batches, transactions, cursors
-    foundation            what the layers after it may use of schema and records
-    graph                 nodes, edges, edge sets
-    documents             versions, content-addressed blobs, mutations applied exactly once
-    streams               handlers of changes; a worker, or AWS Lambda
-    tasks                 delayed, durable work that commits with its data
-    sync                  documents' clients: Replicache's push and pull
-    migrations            a table in use, brought to what its classes declare
-    database, database_async   the two shells: connect() and connect_async()
-    studio                the declared tables in a browser
-    cli                   the command line
-
 The names here are those of a first application; a layer's names come from its package, other errors from
 `singletable.errors`.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.table_export import time_of
 from singletable.connection import local_engine
 from singletable.database import Database
 from singletable.errors import NotConfigured
@@ -93,7 +93,7 @@ def create(ctx: click.Context, module: str, name: str, as_json: bool) -> None:
 def list_(ctx: click.Context, module: str, as_json: bool) -> None:
     """List the backups of the tables, oldest first."""
     with session_of(ctx).connect_to_read() as db:
-        found = [each for table in tables_of(module) for each in _of(db, table).list()]
+        found = [each for table in tables_of(module) for each in Backups(db, table).list()]
     _print(found, as_json)
 
 
@@ -108,7 +108,7 @@ def delete(ctx: click.Context, module: str, arn: str, yes: bool, as_json: bool) 
     if not yes:
         click.confirm(f"Delete {arn}?", abort=True)
     with session_of(ctx).connect_to_read() as db:
-        _print([_of(db, _one_table(module)).delete(arn)], as_json)
+        _print([Backups(db, _one_table(module)).delete(arn)], as_json)
 
 
 @backup.command()
@@ -124,24 +124,20 @@ def restore(ctx: click.Context, module: str, to: str, at: str | None, arn: str |
     The new table has the keys, indexes and items, but no stream, TTL, tags, recovery or deletion protection. Declare it
     under its name, and `singletable apply` sets them.
     """
-    when = None if at is None else _time(at)
+    when = time_of(at)
     table = _one_table(module)
     with session_of(ctx).connect_to_read() as db:
-        _watched(to, lambda tell: _of(db, table).restore(to, at=when, backup=arn, progress=tell))
+        _watched(to, lambda tell: Backups(db, table).restore(to, at=when, backup=arn, progress=tell))
     click.echo(f"{to}: restored from {arn or table.name}")
 
 
-def _of(db: Database, table: Table) -> Backups:
-    return Backups(db, table)
-
-
 def _made(db: Database, table: Table, name: str) -> Backup:
-    made: Backup = _watched(f"{table.name}: backup", lambda tell: _of(db, table).create(name, progress=tell))
+    made: Backup = _watched(f"{table.name}: backup", lambda tell: Backups(db, table).create(name, progress=tell))
     return made
 
 
 def _recovery(db: Database, table: Table, switch: bool | None) -> Any:
-    return _of(db, table).recovery() if switch is None else _of(db, table).switch_recovery(switch)
+    return Backups(db, table).recovery() if switch is None else Backups(db, table).switch_recovery(switch)
 
 
 def _watched(what: str, work: Callable[[Callable[[str], object]], Any]) -> Any:
@@ -156,13 +152,6 @@ def _one_table(module: str) -> Table:
         names = ", ".join(table.name for table in tables)
         raise click.UsageError(f"{module} has several tables: {names}. Name one, as in {module}:{tables[0].name}.")
     return tables[0]
-
-
-def _time(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise click.UsageError(f"--at {text}: it is not a time, as 2026-11-20T09:30:00Z is") from None
 
 
 def _print(found: list[Backup], as_json: bool) -> None:

@@ -53,11 +53,13 @@ def erase(
 
     The exit code is 1 where nothing is found, and where something stays that needs a person.
     """
+    from singletable.documents import LocalBlobs
+
     bound = pattern_of(module, pattern)
     asked: Any = bound.call(**arguments_of(bound, words))
     with session_of(ctx).connect_to_read() as db:
         table = bound.captured.model.table
-        blobs = _store(options["blobs"])
+        blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
         erasure = Erasure(db, table, *belongings_of(table, db.target.seal, blobs))
         rate = rate_of(options)
         with output.Cost(db) as cost:
@@ -75,12 +77,6 @@ def erase(
     cost.print()
     if kept:
         ctx.exit(1)
-
-
-def _store(directory: str | None) -> Any:
-    from singletable.documents import LocalBlobs
-
-    return LocalBlobs(directory) if directory is not None else None
 
 
 def _confirm(db: Database, found: ErasurePlan) -> None:

@@ -51,23 +51,20 @@ class Session:
         return self.connect()
 
     def check_readable(self) -> None:
-        """Refuses a missing data file: reading it would only create an empty one in the wrong place."""
-        self._check_file()
-
-    def connect_async_to_read(self) -> AsyncDatabase:
-        """The same for what runs in an event loop."""
-        from singletable.database_async import connect_async
-
-        self._check_file()
-        return connect_async(self.target)
-
-    def _check_file(self) -> None:
+        """Refuse a missing data file: reading it would only create an empty one in the wrong place."""
         if self.file is not None and not self.file.exists():
             raise NotConfigured(
                 f"the data file {self.file} is missing",
                 hint=f"Name another one with --db local:FILE, or create it: singletable --db {self.target} "
                 "table create MODULE.",
             )
+
+    def connect_async_to_read(self) -> AsyncDatabase:
+        """The same for what runs in an event loop."""
+        from singletable.database_async import connect_async
+
+        self.check_readable()
+        return connect_async(self.target)
 
 
 def session_of(ctx: click.Context) -> Session:

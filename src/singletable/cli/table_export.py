@@ -56,13 +56,14 @@ def places_of(
         names = ", ".join(table.name for table in tables)
         raise click.UsageError(f"--through exports one table: name one of {names} as MODULE:NAME.")
     exports = TableExports(db, tables[0])
-    begun = exports.start(options["through"], at=_time(options["at"]))
+    begun = exports.start(options["through"], at=time_of(options["at"]))
     tell(f"DynamoDB exports to {begun.location}")
     made = exports.wait(begun, progress=lambda state: tell(f"{begun.location}: {state.lower().replace('_', ' ')}"))
     return [made.location]
 
 
-def _time(text: str | None) -> datetime | None:
+def time_of(text: str | None) -> datetime | None:
+    """The instant of --at."""
     try:
         return None if text is None else datetime.fromisoformat(text)
     except ValueError:

@@ -59,10 +59,6 @@ class Field(Struct, frozen=True):
     """The value as the address has it, where it is personal and covered."""
     problem: str = ""
 
-    @property
-    def is_given(self) -> bool:
-        return bool(self.value or self.sealed)
-
 
 class Arguments(Struct, frozen=True):
     """The arguments of a pattern in an address."""

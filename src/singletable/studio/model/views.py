@@ -194,10 +194,6 @@ class ModelView(Struct, frozen=True):
     title: str
     tables: tuple[TableView, ...]
 
-    def class_at(self, page: str) -> ClassView | None:
-        """The class whose page has this name."""
-        return next((each for table in self.tables for each in table.classes if each.page == page), None)
-
     @property
     def pages(self) -> dict[tuple[str, str], str]:
         """The page of each class, by its table and name."""
