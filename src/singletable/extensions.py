@@ -52,7 +52,7 @@ class Entry:
         return attrgetter(self.attribute)(import_module(self.module))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExtensionGroup(Generic[T]):
     """A group of entry points that a tool loads."""
 
@@ -62,15 +62,7 @@ class ExtensionGroup(Generic[T]):
 
     def entries(self) -> Mapping[str, Entry]:
         """Every entry by its name. Raises NotConfigured if two have the same name."""
-        entries = {name: Entry(self.name, name, value) for name, value in self.own.items()}
-        for entry in _installed(self.name, tuple(sys.path)):
-            other = entries.setdefault(entry.name, entry)
-            if other is not entry:
-                raise NotConfigured(
-                    f"{entry} has the name of {other}",
-                    hint=f"Uninstall {entry.distribution}, or give its entry point another name.",
-                )
-        return entries
+        return _entries(self, tuple(sys.path))
 
     def entry(self, name: str) -> Entry | None:
         """The entry of a name; None if it is missing."""
@@ -95,12 +87,20 @@ class ExtensionGroup(Generic[T]):
 
 
 @lru_cache(maxsize=32)
-def _installed(group: str, path: tuple[str, ...]) -> tuple[Entry, ...]:
-    """The entries of other distributions on a path, by their names. `importlib.metadata` is imported here, as most
-    programs don't need it."""
-    found: Any = import_module("importlib.metadata").entry_points(group=group)
-    entries = [Entry(group, each.name, each.value, each.dist.name, each.dist.version) for each in found]
-    return tuple(sorted(entries, key=lambda entry: entry.name))
+def _entries(group: ExtensionGroup[Any], path: tuple[str, ...]) -> Mapping[str, Entry]:
+    """The entries of a group on a path: the library's own, then the others by their names. `importlib.metadata` is
+    imported here, as most programs don't need it."""
+    entries = {name: Entry(group.name, name, value) for name, value in group.own.items()}
+    installed: Any = import_module("importlib.metadata").entry_points(group=group.name)
+    for each in sorted(installed, key=lambda each: each.name):
+        entry = Entry(group.name, each.name, each.value, each.dist.name, each.dist.version)
+        other = entries.setdefault(entry.name, entry)
+        if other is not entry:
+            raise NotConfigured(
+                f"{entry} has the name of {other}",
+                hint=f"Uninstall {entry.distribution}, or give its entry point another name.",
+            )
+    return entries
 
 
 def _refused(entry: Entry, problem: str) -> NotConfigured:

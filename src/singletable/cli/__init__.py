@@ -43,7 +43,7 @@ _NEEDED = ("click", "rich")
 
 
 def main() -> None:
-    """The program `singletable`. Its imports stay to the end: the collector never looks at them."""
+    """The program `singletable`. Its imports before a command stay to the end: the collector never looks at them."""
     gc.disable()
     try:
         from singletable.cli.app import app
