@@ -21,7 +21,7 @@ No query of another class returns such an item: a table refuses every other clas
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from types import new_class
 from typing import Any, ClassVar
 
@@ -87,8 +87,9 @@ class ToolItem(Entity):
         return query
 
 
+@lru_cache(maxsize=256)
 def tool_class(type_name: str) -> type[ToolItem] | None:
-    """The class of a stored type; None for a type of no tool."""
+    """The class of a stored type; None for a type of no tool. It is found once: who scans asks for each item."""
     entry = ITEMS.entry(type_name) if type_name.startswith("_") else None
     return None if entry is None else ITEMS.load(entry)
 

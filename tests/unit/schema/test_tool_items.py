@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from singletable import ANY, Entity, Key, Table
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import DeclarationError
 from singletable.exchange.items import Transfer
+from singletable.extensions import Entry, ExtensionGroup
 from singletable.migrations.items import ApplyLease, FillPart, ModelRecord, SharedBudget
 from singletable.schema.models import model_of
 from singletable.schema.table import key_word
@@ -64,6 +67,19 @@ def test_each_type_is_that_of_its_class() -> None:
         assert model.key.shown.startswith("Table")
     assert table.models == ()
     assert (tool_class("_fill"), tool_class("fill"), tool_model(table, "_other")) == (None, None, None)
+
+
+def test_a_type_of_many_items_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy and a masked export ask for each item, and search the installed distributions for a type of a layer."""
+    searches, entries = list[str](), ExtensionGroup.entries
+
+    def searched(group: ExtensionGroup[Any]) -> Mapping[str, Entry]:
+        searches.append(group.name)
+        return entries(group)
+
+    monkeypatch.setattr(ExtensionGroup, "entries", searched)
+    assert {tool_class("_of_a_layer") for _ in range(3)} == {None}
+    assert searches == ["singletable.items"]
 
 
 def test_each_table_has_one_class_of_an_item() -> None:
