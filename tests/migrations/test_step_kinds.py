@@ -1,4 +1,4 @@
-"""Kinds of steps: a new one is one class in one file; the undoing of a plan is the plan of the way back."""
+"""Kinds of steps: a new one is one class in one file; the way back is the plan of the former declaration."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from pathlib import Path
 import pytest
 
 from singletable import Database, Entity, Key, Table
-from singletable.migrations import Migrations, Step, step_kinds
-from singletable.tables import TableSettings, describe
+from singletable.migrations import Migrations, step_kinds
+from singletable.tables import describe
 from tests.support.engines import fresh
 
 NAMES = ("name", "city", "mail")
 
 
-def declared(
-    indexes: Sequence[str] = (), *, stream: bool = False, expires: str | None = None, tags: dict[str, str] | None = None
-) -> Table:
+def declared(indexes: Sequence[str] = (), *, stream: bool = False, expires: str | None = None) -> Table:
     """The table with one class, listed by so many of its attributes."""
     table = Table(
         "changing",
         indexes=list(indexes),
         stream="new_and_old" if stream else None,
         ttl_attribute=expires,
-        settings=TableSettings(tags=tags or {}),
     )
 
     class Person(Entity, table=table, type="person"):
@@ -76,17 +73,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_undoing_of_a_plan_is_the_plan_of_the_way_back(db: Database, name: str) -> None:
+def test_the_way_back_is_the_plan_of_the_former_declaration(db: Database, name: str) -> None:
     before, after = CHANGES[name]
     Migrations(db, before).apply()
     shape = described(db, before)
-    plan = Migrations(db, after).plan()
-    Migrations(db, after).apply(plan)
+    Migrations(db, after).apply()
     assert described(db, after) != shape
-    undone = [step.undo(before) for step in plan.steps]
-    back = Migrations(db, before).plan()
-    assert {step.name for step in back.steps} == {step.name for step in undone if step is not None}
-    Migrations(db, before).apply(back)
+    Migrations(db, before).apply(Migrations(db, before).plan())
     assert described(db, before) == shape
     assert Migrations(db, before).plan().is_empty
 
@@ -98,19 +91,9 @@ def described(db: Database, table: Table) -> object:
     return sorted(live.indexes), live.ttl, live.raw.get("StreamSpecification")
 
 
-def test_what_was_never_declared_is_not_taken_back(db: Database) -> None:
-    before, after = declared(), declared(tags={"team": "a"})
-    Migrations(db, before).apply()
-    plan = Migrations(db, after).plan()
-    (step,) = [step for step in plan.steps if step.kind == "set"]
-    assert step.undo(before) is None
-    assert step.undo(after) == type(step)("tags", f"as before: {step.what}")
-
-
-def test_nothing_takes_back_that_a_table_was_made(db: Database) -> None:
+def test_a_table_is_made_in_one_step(db: Database) -> None:
     made, record = Migrations(db, declared()).plan().steps
-    assert (made.undo(declared()), made.describe()) == (None, ("create the table",))
-    assert record.undo(declared()) == type(record).of(declared())  # type: ignore[attr-defined]
+    assert (made.describe(), record.kind) == (("create the table",), "record")
 
 
 GREETING = '''
@@ -131,9 +114,6 @@ class Greeting(Step, frozen=True, tag="greet"):
     async def run(self, applying):
         applying.tell(said="hello", done=1, total=1)
         GREETED.append("greeted")
-
-    def undo(self, before):
-        return Greeting(self.subject, "say goodbye")
 
 
 GREETED = []
@@ -161,8 +141,5 @@ def test_a_kind_of_step_is_one_class_in_one_file(db: Database, tmp_path: Path, m
         assert [done.step.name for done in outcome.done] == [step.name for step in plan.steps]
         assert told[:2] == ["", "hello"]
         assert Migrations(db, table).plan().is_empty
-        undone = greeting.undo(table)
-        assert isinstance(undone, Step)
-        assert undone.describe() == ("say goodbye",)
     finally:
         sys.modules.pop(name, None)

@@ -10,8 +10,6 @@ from datetime import datetime
 from singletable.foundation import ANY, ToolItem, field, tool_key
 from singletable.operations import Key
 
-_NONE: Mapping[str, int] = {}
-
 
 class FillPart(ToolItem, word="migration"):
     """The progress of one segment of a fill."""
@@ -34,12 +32,7 @@ class FillPart(ToolItem, word="migration"):
         """The progress of one segment of a fill."""
         return f"{declaration}", f"{segment}"
 
-    @property
-    def after(self) -> Key | None:
-        """The position as a request takes it."""
-        return None if self.position is None else {name: {"S": text} for name, text in self.position.items()}
-
-    def moved(self, after: Key | None, seen: int, written: int, old_keys: Mapping[str, int] = _NONE) -> FillPart:
+    def moved(self, after: Key | None, seen: int, written: int, old_keys: Mapping[str, int]) -> FillPart:
         """The part after a page, which ended at a key."""
         place = None if after is None else {name: value["S"] for name, value in after.items()}
         return type(self)(

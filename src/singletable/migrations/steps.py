@@ -6,9 +6,9 @@
     describe   what it does, and what programs notice
     predict    what it takes; nothing, where reading the table shows that it is needless
     run        does it, under the lease. It is done again after a kill, so it looks for what is done already
-    undo       the step that takes it back, run by the declaration that was before
 
-Nothing else knows a kind: a comparison asks each for its steps, a plan for what they take, an apply runs them.
+Nothing else knows a kind: a comparison asks each for its steps, a plan for what they take, an apply runs them. The way
+back from a plan is the plan of the former declaration: only the live table tells what that takes.
 """
 
 from __future__ import annotations
@@ -152,10 +152,6 @@ class Step(Struct, frozen=True, tag_field="kind"):
     async def run(self, applying: Applying) -> None:
         """Do it, or what an earlier apply left of it."""
         raise NotImplementedError(self.name)
-
-    def undo(self, before: Table) -> Step | None:
-        """The step that takes it back; None if nothing does. It is run by the former declaration."""
-        return None
 
 
 class Plan(Struct, frozen=True):

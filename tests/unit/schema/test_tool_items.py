@@ -24,15 +24,11 @@ def test_a_part_and_its_key(separator: str) -> None:
     kind = FillPart.of(Table("kept", separator=separator))
     part = kind(declaration="d1", segment=3, segments=4)
     assert model_of(kind).place_of(part) == ("_migration", separator.join(("fill", "d1", "a3")))
-    moved = part.moved({"pk": {"S": "a"}, "sk": {"S": "b"}}, 100, 7)
-    assert (moved.after, moved.seen, moved.written, moved.is_over) == (
-        {"pk": {"S": "a"}, "sk": {"S": "b"}},
-        100,
-        7,
-        False,
-    )
-    over = moved.moved(None, 5, 0)
-    assert (over.after, over.seen, over.written, over.is_over) == (None, 105, 7, True)
+    moved = part.moved({"pk": {"S": "a"}, "sk": {"S": "b"}}, 100, 7, {"user": 2})
+    assert (moved.position, moved.seen, moved.written, moved.is_over) == ({"pk": "a", "sk": "b"}, 100, 7, False)
+    over = moved.moved(None, 5, 0, {"user": 1})
+    assert (over.position, over.seen, over.written, over.is_over) == (None, 105, 7, True)
+    assert over.old_keys == {"user": 3}
 
 
 def test_their_keys_and_types_are_those_of_every_version() -> None:

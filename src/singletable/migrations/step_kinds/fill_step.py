@@ -66,10 +66,6 @@ class FillItems(Step, frozen=True, tag="fill"):
             hint="Apply again when fewer programs write them; it goes on.",
         )
 
-    def undo(self, before: Table) -> Step | None:
-        """The fill of the earlier declaration, where that can read what this one wrote."""
-        return FillItems(self.subject, f"as before: {self.what}")
-
 
 async def _check_targets(applying: Applying) -> None:
     """ApplyRefused if a table that items move to is missing."""

@@ -61,9 +61,6 @@ class AddIndex(Step, frozen=True, tag="add index"):
         await wait_for_table(port, definition.name, without=name)
         await create_index(port, definition, name, tell)
 
-    def undo(self, before: Table) -> Step | None:
-        return DropIndex(self.subject, "as before", notes=(_OLD_PROGRAMS,))
-
 
 class DropIndex(Step, frozen=True, tag="drop index"):
     """The removal of an index. An undeclared one stays. It goes before others are made only if there are too many."""
@@ -80,9 +77,6 @@ class DropIndex(Step, frozen=True, tag="drop index"):
     async def run(self, applying: Applying) -> None:
         await wait_for_table(applying.port, applying.table.name)
         await drop_index(applying.port, applying.table.definition, self.subject)
-
-    def undo(self, before: Table) -> Step | None:
-        return AddIndex(self.subject, _MAKE)
 
 
 _MAKE = "make the index; DynamoDB fills it with the items that have its keys"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from singletable.foundation import Table, maintain_stream
+from singletable.foundation import maintain_stream
 from singletable.migrations.steps import Applying, Compared, Phase, Step
 from singletable.tables import Setting, TableDefinition, apply_setting, describe, remove_setting, wait_for_table
 
@@ -37,20 +37,10 @@ class SetSetting(Step, frozen=True, tag="set"):
                 yield Phase.SETTINGS, cls(setting, f"{wanted}; it was {live}")
 
     async def run(self, applying: Applying) -> None:
+        setting: Setting = self.subject  # type: ignore[assignment]
         raw, _ = await _looked_at(applying)
-        await apply_setting(applying.port, applying.table.definition, self.setting, raw)
+        await apply_setting(applying.port, applying.table.definition, setting, raw)
         await maintain_stream(applying.bare, applying.table)
-
-    def undo(self, before: Table) -> Step | None:
-        """A stream, or a time of expiry, ends. Another setting that was never declared is left unchanged."""
-        if self.subject in ("stream", "TTL"):
-            return UnsetSetting(self.subject, f"as before: {self.what}")
-        is_declared = self.subject in wanted_settings(before.definition)
-        return SetSetting(self.subject, f"as before: {self.what}") if is_declared else None
-
-    @property
-    def setting(self) -> Setting:
-        return self.subject  # type: ignore[return-value]
 
 
 class UnsetSetting(Step, frozen=True, tag="unset"):
@@ -69,9 +59,6 @@ class UnsetSetting(Step, frozen=True, tag="unset"):
         setting: Setting = self.subject  # type: ignore[assignment]
         _, ttl = await _looked_at(applying)
         await remove_setting(applying.port, applying.table.definition, setting, ttl)
-
-    def undo(self, before: Table) -> Step | None:
-        return SetSetting(self.subject, f"as before: {self.what}")
 
 
 def unsupported_settings(compared: Compared) -> list[str]:

@@ -44,6 +44,3 @@ class RecordModel(Step, frozen=True, tag="record"):
     async def run(self, applying: Applying) -> None:
         table = applying.table
         await write_record(applying.port, table, applying.held, document_of(table), applying.by)
-
-    def undo(self, before: Table) -> Step | None:
-        return RecordModel.of(before)
