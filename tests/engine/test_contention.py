@@ -171,6 +171,7 @@ USES = {
         lambda p: p.docs.submit_next("p1", "c", rename(name="x")),
         Place.submit,
         "another call took the client's next id",
+        tries=50,
     ),
     "process": Use(
         "process",
@@ -235,6 +236,21 @@ def test_it_is_done_after_losses(place: Place, monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("name", USES)
+def test_what_follows_a_pause_is_read_after_it(place: Place, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """What came with the refusal may be old then: of a writer that never pauses, nothing else is ever first."""
+    use = USES[name]
+    disturb(place, use, 2 * use.disturbances, monkeypatch)
+
+    async def sleep(seconds: float) -> None:
+        place.slept.append(seconds)
+        use.disturb(place)
+
+    monkeypatch.setattr(place.db.port, "sleep", sleep)
+    use.call(place)
+    assert len(place.slept) == 1
+
+
+@pytest.mark.parametrize("name", USES)
 def test_it_gives_up(place: Place, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """With what won each time, and where. Nothing of it was written."""
     use = USES[name]
@@ -246,5 +262,18 @@ def test_it_gives_up(place: Place, monkeypatch: pytest.MonkeyPatch, name: str) -
     assert error.what == f"{use.what} meanwhile, at each of {use.tries} tries"
     assert (error.operation, error.table) == (use.verb, use.table)
     assert error.hint
+    assert ("Nothing was merged" in error.hint) == (name == "merge")  # a rejected mutation was written
     assert len(place.slept) == use.tries - 2
     use.call(place)
+
+
+def test_what_a_part_of_a_submission_has_written_is_not_denied(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mutation without contents is put into the inbox whatever garbage is collected."""
+    both = [rename(name="small").by("ada", 1), LARGE.by("bob", 1)]
+    with monkeypatch.context() as patched:
+        disturb(place, USES["submit"], 1000, patched)
+        with pytest.raises(TransactionConflict, match="not put there twice") as raised:
+            place.docs.submit("p1", both)
+    assert "Nothing was written" not in str(raised.value)
+    assert [outcome.id for outcome in place.docs.process("p1")] == [1]
+    assert [outcome.status for outcome in place.docs.submit("p1", both)] == ["applied", "waiting"]

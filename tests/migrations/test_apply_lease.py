@@ -285,4 +285,4 @@ def test_a_long_pause_is_no_silence(db: Database, monkeypatch: pytest.MonkeyPatc
     port = LeasedPort(db.port, new, held)
     db.run(port.sleep(4 * BEAT_SECONDS))
     assert pace.now == 4 * BEAT_SECONDS
-    assert port.beats >= 4
+    assert port.tenure.beats >= 4

@@ -235,8 +235,14 @@ def test_a_holder_that_names_another_source_meanwhile(monkeypatch: pytest.Monkey
         assert db.check(table) == []
 
 
-def test_edge_sets_and_counters_are_made_from_edges() -> None:
+def test_edge_sets_and_counters_are_made_from_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repair is read again, but nobody else was first: no pause."""
+
+    async def sleep(seconds: float) -> None:
+        raise AssertionError(seconds)
+
     with fresh() as db:
+        monkeypatch.setattr(db.port, "sleep", sleep)
         for node in (Goal(id="g1"), Goal(id="g2"), *(User(id=f"u{n}") for n in range(4))):
             db.create(node)
         for n in range(4):

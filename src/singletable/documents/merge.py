@@ -103,6 +103,7 @@ async def merge(
         raise InvalidRequest("a document is merged into another one", operation="merge")
     chosen = choose or {}
     race = Race(port, "merge", "a mutation changed what is merged", context.model.table.name)
+    race.hint = "Nothing was merged. Merge again, with fewer writers at once."
     while True:
         theirs, ours = await newest(port, context, document_id), await newest(port, context, onto)
         base = await _base(port, context, ours, theirs)

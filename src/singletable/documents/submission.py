@@ -33,6 +33,8 @@ T = TypeVar("T")
 MAX_INLINE_BYTES = 512
 """Larger arguments are stored in a blob, compressed. Otherwise they are written twice, in a row of the inbox and in a
 record. Up to this size, each stays within one write unit."""
+_TRIES = 50
+"""More than others: a try takes four round trips, so of many calls of one client most lose each time."""
 _EXAMPLE = 'rename(name="x").by("client", 1)'
 
 
@@ -135,6 +137,7 @@ async def _put_inbox_rows(
 ) -> None:
     document_id = epoch.document_id
     race = race_with_garbage(port, context, "submit")
+    race.hint = "Submit again: a mutation that is in the inbox already is not put there twice."
     while True:
         contents = context.contents_of(epoch)
         needed: dict[Content, bytes | None] = {}
@@ -215,7 +218,7 @@ async def submit_next(
     """
     _check_mutation(mutation)
     await ready(port, context.model.table)
-    race = Race(port, "submit", "another call took the client's next id", context.model.table.name)
+    race = Race(port, "submit", "another call took the client's next id", context.model.table.name, tries=_TRIES)
     race.hint = "Give each writer a client of its own."
     while True:
         epoch = await epoch_row(port, context, document_id)

@@ -15,9 +15,10 @@ applied, so of all writers together one always makes progress. A single writer m
 longer each time and at random, so that writers don't meet again; and it gives up after `tries`, with an error that says
 to what it lost. A try that is not lost costs nothing: no request, no call, no pause.
 
-When a retry is right. After a definite answer that this try wrote nothing: a refused condition. The next try must begin
-with what was read since. The first loss is followed at once by the next try: it may mean no more than that the read was
-old. What no other writer caused (an item that is missing, a value that is taken) is for the caller to raise.
+When a retry is right. After a definite answer that this try wrote nothing: a refused condition. The first loss may mean
+no more than that the read was old: the next try follows at once, with what came with the refusal. Each other one begins
+with a read after the pause, or a writer that never pauses would always be first. What no other writer caused (an item
+that is missing, a value that is taken) is for the caller to raise.
 
 A lost answer is no lost race: the write may have been applied, and its own effect would refuse its repetition. So the
 caller first finds its own mark: a write id, a token, a fence, a record. It calls `lost` when it knows that the mark is
@@ -53,11 +54,12 @@ class Race(Struct, eq=False):
     raises: type[SingletableError] = TransactionConflict
     losses: int = 0
 
-    async def lost(self) -> None:
-        """Another writer was first: pause from the second loss on. Raises `raises` at the last one."""
+    async def lost(self) -> bool:
+        """Another writer was first: pause from the second loss on, and return whether. At the last: `raises`."""
         if not await self.goes_on():
             what = f"{self.what} meanwhile, at each of {self.tries} tries"
             raise self.raises(what, table=self.table, key=self.key, operation=self.operation, hint=self.hint) from None
+        return self.losses > 1
 
     async def goes_on(self) -> bool:
         """The same for a caller to which the end of its tries is a result: False at the last loss."""

@@ -56,7 +56,7 @@ async def take(port: Port, table: Table, by: str) -> Held:
 
 async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> None:
     """Show that the owner lives, and what it does. ApplyRefused if the lease was lost. One write."""
-    changes = _change("beats", {"N": str(beats)}), _change("doing", {"S": doing})
+    changes = AttributeChange("beats", {"N": str(beats)}), AttributeChange("doing", {"S": doing})
     try:
         await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
     except Refused:
@@ -65,7 +65,7 @@ async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> 
 
 async def release(port: Port, table: Table, held: Held) -> None:
     """Leave the table to others; nothing where the lease was lost. One write."""
-    changes = _change("owner", {"S": ""}), _change("doing", {"S": ""})
+    changes = AttributeChange("owner", {"S": ""}), AttributeChange("doing", {"S": ""})
     try:
         await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
     except Refused:
@@ -147,10 +147,6 @@ def _is_held(held: Held) -> Condition:
 
 def _equal(name: str, number: int) -> Condition:
     return Condition("=", (Stored(name), Given({"N": str(number)})))
-
-
-def _change(name: str, value: Any) -> AttributeChange:
-    return AttributeChange(name, value)
 
 
 async def _lost(port: Port, table: Table) -> ApplyRefused:

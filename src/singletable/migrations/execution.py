@@ -101,18 +101,18 @@ class ApplyRun:
             outcome,
             unreadable=applying.unreadable,
             unknown=applying.unknown,
-            lease_requests=meter.requests + self.port.beats + 1,
-            lease_units=meter.write_units + self.port.beats + 1.0,
+            lease_requests=meter.requests + self.port.tenure.beats + 1,
+            lease_units=meter.write_units + self.port.tenure.beats + 1.0,
         )
 
     def _applying(self, port: Port, held: Held) -> Applying:
         return Applying(port, self.bare, self.table, held, self.by, self.rate, self.segments, self._tell)
 
     async def _one(self, step: Step, applying: Applying) -> Done:
-        looks, beats, started = self.port.looks, self.port.beats, self.bare.monotonic()
+        looks, beats, started = self.port.looks, self.port.tenure.beats, self.bare.monotonic()
         with Meter() as meter:
             await step.run(applying)
-        beats, looks = self.port.beats - beats, self.port.looks - looks
+        beats, looks = self.port.tenure.beats - beats, self.port.looks - looks
         requests, units = meter.requests - beats - looks, meter.write_units - beats
         return Done(step, requests, meter.read_units, units, self.bare.monotonic() - started, looks)
 

@@ -28,11 +28,7 @@ class LeasedPort(WrappedPort):
         """The present work, for waiting applies."""
         self.looks = 0
         """Requests that only looked at the table, as while waiting for it."""
-        self._tenure = Tenure(renewed_at=port.monotonic())
-
-    @property
-    def beats(self) -> int:
-        return self._tenure.beats
+        self.tenure = Tenure(renewed_at=port.monotonic())
 
     async def send(self, operation: Operation[T]) -> T:
         return (await self.send_all((operation,)))[0]
@@ -53,8 +49,8 @@ class LeasedPort(WrappedPort):
     async def beat(self, *, due_only: bool = True) -> None:
         """Show that this process lives. ApplyRefused if the lease was lost."""
         began = self.monotonic()
-        if due_only and not self._tenure.is_due(began, BEAT_SECONDS):
+        if due_only and not self.tenure.is_due(began, BEAT_SECONDS):
             return
-        self._tenure.beats += 1
-        await beat(self._port, self._table, self._held, self.beats, self.doing)
-        self._tenure.note(began, True)
+        self.tenure.beats += 1
+        await beat(self._port, self._table, self._held, self.tenure.beats, self.doing)
+        self.tenure.note(began, True)

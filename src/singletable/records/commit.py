@@ -128,7 +128,8 @@ class Commit:
             except Cancelled as cancelled:
                 await self._after_refusal(plan, cancelled.reasons)
                 race.table = self.writes[0].model.table.name
-                await race.lost()
+                if await race.lost():
+                    await self._read(list(self.known))
             else:
                 for write in self.writes:
                     write.done()

@@ -66,8 +66,8 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
     its repair takes. Every request may be repeated, so a table that is throttled is waited for."""
     table, left = checks.table, dict[Place, Finding]()
     written, again = set[Place](), list(items)
-    race = Race(port, "fill", CHANGED, table.name)
-    while again:
+    race, goes_on = Race(port, "fill", CHANGED, table.name), True
+    while again and goes_on:
         by_place = {place_in(table, item): item for item in again}
         gaps = await patiently(port, partial(find_gaps, port, checks, again))
         gaps = [each for each in gaps if each.key in by_place and each.key not in left]
@@ -83,9 +83,8 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
         left |= {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Finding)}
         written |= outcomes.keys() - left.keys()
         seen_again = [place for place, outcome in outcomes.items() if outcome is False]
+        goes_on = not seen_again or await race.goes_on()
         again = list((await patiently(port, partial(items_at, port, table, seen_again))).values())
-        if not await race.goes_on():
-            break
     contended = {place_in(table, item) for item in again}
     return GapsFilled(len(written - contended), len(contended), tuple(left.values()))
 

@@ -31,7 +31,7 @@ from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.write import Answer, Moment, Part, Write, settles_nothing
+from singletable.records.write import UNREAD, Answer, Moment, Part, Write, settles_nothing
 from singletable.schema import model_for
 
 
@@ -151,7 +151,8 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
                 write.done()
                 return _settled(write, evidence.stored or {})
             current = await _after_refusal(port, write, part, current, evidence, moment)
-            await race.lost()
+            if await race.lost() and current is not UNREAD:
+                current = await read_current(port, write, moment.now)
         except Applied as error:
             write.done()
             error.key = write.key

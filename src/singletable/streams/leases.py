@@ -55,21 +55,17 @@ async def heartbeat(
     port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str | None = None
 ) -> LeaseItem | None:
     """Renew a lease that is held; with a position it is a checkpoint too. None if the lease was lost."""
-    return await _write(port, state, lease, LeaseEvent.BEAT, beats=beats, **_checkpoint(position))
+    return await _write(port, state, lease, LeaseEvent.BEAT, beats=beats, position=position)
 
 
 async def release(port: Port, state: StateEntities, lease: LeaseItem, position: str | None) -> LeaseItem | None:
     """Leave a shard to others, with a last checkpoint where there is something to write down."""
-    return await _write(port, state, lease, LeaseEvent.RELEASE, owner="", wanted_by="", **_checkpoint(position))
+    return await _write(port, state, lease, LeaseEvent.RELEASE, owner="", wanted_by="", position=position)
 
 
 async def finish(port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str) -> LeaseItem | None:
     """Everything of the shard is handled: its children may be read."""
     return await _write(port, state, lease, LeaseEvent.FINISH, beats=beats, position=position, is_over=True, owner="")
-
-
-def _checkpoint(position: str | None) -> dict[str, Any]:
-    return {} if position is None else {"position": position}
 
 
 async def delete(port: Port, state: StateEntities, lease: LeaseItem) -> None:
@@ -89,9 +85,10 @@ async def request_release(port: Port, state: StateEntities, lease: LeaseItem, ow
 async def _write(
     port: Port, state: StateEntities, lease: LeaseItem, event: LeaseEvent, seen: Condition | None = None, **values: Any
 ) -> LeaseItem | None:
-    """Set attributes of a lease under its fence; None if it was lost. OutcomeUnknown if the answer was lost, and
-    the values are not stored so far."""
+    """Set attributes of a lease, but for a value of None, under its fence; None if it was lost. OutcomeUnknown if the
+    answer was lost, and the values are not stored so far."""
     LEASE_TRANSITIONS.after(state_of(lease), event)
+    values = {name: value for name, value in values.items() if value is not None}
     kind: Any = state.lease
     key: Any = state.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     fence = attr(kind.fence) == lease.fence
