@@ -9,7 +9,7 @@ A lease is stored, as an item or as a file. Its owner changes it while it works:
     MISSING   MAKE_OVER        OVER   the same, where there is nothing to do
     FREE      TAKE             HELD   any process
     HELD      TAKE             HELD   another process, once nothing of the lease changed for its length
-    HELD      BEAT             HELD   its owner, at each third of its length, also with how far it has come
+    HELD      BEAT             HELD   its owner, several times in its length, also with how far it has come
     HELD      REQUEST_RELEASE  HELD   a process that has less to do
     HELD      RELEASE          FREE   its owner, when it stops or was asked
     HELD      FINISH           OVER   its owner, when all is done

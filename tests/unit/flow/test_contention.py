@@ -109,6 +109,12 @@ async def test_a_caller_has_its_own_bound_error_and_hint(shell: Any) -> None:
     assert counter.requests == 6
 
 
+async def test_a_loss_tells_whether_there_was_a_pause(shell: Any) -> None:
+    race = race_of(shell)
+    assert [await shell.run(race.lost()) for _ in range(3)] == [False, True, True]
+    assert len(shell.slept) == 2
+
+
 async def test_the_end_of_the_tries_may_be_a_result(shell: Any) -> None:
     race = race_of(shell, tries=3)
     assert [await shell.run(race.goes_on()) for _ in range(3)] == [True, True, False]
