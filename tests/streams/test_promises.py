@@ -56,19 +56,22 @@ def test_a_lease_that_has_changed_since_it_was_seen_is_not_taken(changes: Change
 
 
 @pytest.mark.parametrize("sign", [sign for sign in LIVE if sign != "another worker's take"])
-@pytest.mark.parametrize("is_applied", [True, False])
+@pytest.mark.parametrize(("is_applied", "is_beaten"), [(True, False), (True, True), (False, False)])
 def test_an_owners_write_whose_answer_was_lost(
-    changes: Changes, monkeypatch: pytest.MonkeyPatch, sign: str, is_applied: bool
+    changes: Changes, monkeypatch: pytest.MonkeyPatch, sign: str, is_applied: bool, is_beaten: bool
 ) -> None:
-    """It succeeded if the lease shows it; else it is unknown, and repeated."""
+    """It succeeded if the lease shows it, with a later beat too; else it is unknown, and repeated."""
     state = changes.consumer.state
+    kind: Any = state.lease
     with fresh() as db:
         seen = held(db, changes)
         update = flows.update
 
-        async def losing(*args: Any, **options: Any) -> Any:
+        async def losing(port: Port, key: Any, updates: Any, **options: Any) -> Any:
             if is_applied:
-                await update(*args, **options)
+                await update(port, key, updates, **options)
+            if is_beaten:
+                await update(port, key, (attr(kind.beats).set(9),))
             raise OutcomeUnknown("lost")
 
         with monkeypatch.context() as patched:

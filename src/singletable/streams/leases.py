@@ -101,8 +101,12 @@ async def _write(
         stored: LeaseItem | None = await flows.get_any(port, key.consistent())
         if stored is None or stored.fence != values.get("fence", lease.fence):
             return None
-        wrong = [name for name, value in values.items() if name != "wanted_by" and getattr(stored, name) != value]
-        if wrong and event is not LeaseEvent.TAKE:
+        if all(
+            getattr(stored, n) == v or n == "wanted_by" or (n == "beats" and stored.beats > v)
+            for n, v in values.items()
+        ):
+            return stored
+        if event is not LeaseEvent.TAKE:
             raise
-        return None if wrong else stored
+        return None
     return written
