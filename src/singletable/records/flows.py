@@ -156,7 +156,7 @@ def gaps_of(table: Table) -> ItemPass | None:
     """The pass that finds the gaps of a table's items; None if they can't have any."""
     from singletable.records import gaps  # noqa: PLC0415  as above
 
-    return gaps.finder_of(table) if gaps.has_gaps(table) else None
+    return gaps.gaps_of(table)
 
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:

@@ -43,13 +43,10 @@ class GapsFilled(Struct, frozen=True):
     """The gaps that can't be filled: `guard.taken`, if another item has the value; and ones that a person decides."""
 
 
-def has_gaps(table: Table) -> bool:
-    """Whether items of the table may lack something outside of themselves."""
-    return table.checks() is not None or any(model.uniques or copies_of(model) for model in table.models)
-
-
-def finder_of(table: Table) -> ItemPass:
-    return items_of(table)
+def gaps_of(table: Table) -> ItemPass | None:
+    """The pass that finds the gaps of a table's items; None if they can't have any."""
+    has_gaps = table.checks() is not None or any(model.uniques or copies_of(model) for model in table.models)
+    return items_of(table) if has_gaps else None
 
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
