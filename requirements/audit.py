@@ -178,7 +178,7 @@ def main() -> int:
 
 def pinned() -> list[Path]:
     """The lists of pins."""
-    return [HERE / f"{name}.txt" for name in ("dev", "emulators", "peers", "tools")]
+    return sorted(path for path in HERE.glob("*.txt") if "==" in path.read_text())
 
 
 if __name__ == "__main__":

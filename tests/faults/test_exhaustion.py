@@ -46,7 +46,7 @@ import os, resource, sys
 from singletable import connect
 before, *targets = sys.argv[1:]
 if before == "imports":
-    import singletable_local
+    from singletable_local import targets as _
 elif before == "connections":
     for target in targets:
         connect(target, environ={}).close()

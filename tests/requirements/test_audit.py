@@ -200,5 +200,5 @@ def test_one_that_is_red_is_red_whatever_the_others_say(
         path.name for path in (ROOT / "requirements").glob("*.txt") if "==" in path.read_text()
     )
     told = capsys.readouterr().out
-    assert told.count("NOT ASKED") == 3
+    assert told.count("NOT ASKED") == len(asked) - 1
     assert "requirements/emulators.txt: VULNERABLE: six 1 X-1" in told

@@ -18,6 +18,9 @@ from singletable.errors import SingletableError
 from singletable.foundation import Entity, Table
 from singletable.pattern_calls import Pattern, patterns_of
 
+_ASK_FOR_WINDOWS = ("getpass", "mimetypes", "subprocess")
+"""Modules of Python that try to import modules of Windows, which a file of a folder on the path could be."""
+
 
 def tables_of(spec: str) -> list[Table]:
     """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities. A table that items
@@ -88,6 +91,8 @@ def reach(folder: Path) -> str:
     """Put a folder at the end of the path, so that its files don't shadow modules of Python or installed ones: this
     program imports many of them when it needs them."""
     if str(folder) not in sys.path:
+        for name in _ASK_FOR_WINDOWS:
+            importlib.import_module(name)
         sys.path.append(str(folder))
     return str(folder)
 

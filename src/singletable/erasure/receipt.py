@@ -136,7 +136,7 @@ async def _data_file(port: Port, table: Table) -> list[Remaining]:
         try:
             await port.call_all([port.traits.wipe_deleted])
         except Unavailable as error:
-            said = f"Its free pages hold what was deleted: {error}"
+            said = f"Its free pages hold the deleted data: {error}"
         else:
             if table.definition.stream is None:
                 return []
