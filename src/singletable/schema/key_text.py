@@ -167,7 +167,7 @@ class Template:
 
     def writer_of(self, slot: Slot) -> Callable[[Any], str]:
         """The function that writes a slot's values."""
-        return slot.key_type.writer(slot.name, self.place_of(slot))
+        return self._writers[id(slot)]
 
     def place_of(self, slot: Slot) -> Place:
         """Where a slot's values stand, as its key type has to know."""
@@ -185,6 +185,11 @@ class Template:
     @cached_property
     def _slots(self) -> list[Part]:
         return [p for p in self.parts if p.slot]
+
+    @cached_property
+    def _writers(self) -> dict[int, Callable[[Any], str]]:
+        slots = [part.slot for part in self.parts if part.slot]
+        return {id(slot): slot.key_type.writer(slot.name, self.place_of(slot)) for slot in slots}
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

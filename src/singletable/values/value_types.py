@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import Enum, Flag
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -261,16 +262,12 @@ def _enum_type(kind: type[Enum]) -> ValueType:
     names = tuple(member.name for member in kind)
 
     def read(text: str) -> Enum:
-        for member in kind:
-            if text in (member.name, str(member.value), enum_text(member)):
-                return member
-        raise ValueError("not a member")
+        """By its name, which may be the value of another member; else by its value or its key text."""
+        texts = {text: member for member in reversed(kind) for text in (enum_text(member), str(member.value))}
+        return kind[text] if text in names else texts[text]
 
-    return ValueType(kind, plan, EnumText(kind), f"one of {', '.join(names)}", read, choices=names, shown=_member_name)
-
-
-def _member_name(member: Enum) -> str:
-    return member.name
+    shown = attrgetter("name")
+    return ValueType(kind, plan, EnumText(kind), f"one of {', '.join(names)}", read, choices=names, shown=shown)
 
 
 def scalar_of(values: tuple[Any, ...], what: str) -> Scalar:

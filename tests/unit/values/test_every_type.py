@@ -182,6 +182,23 @@ def _other(value_type: ValueType) -> Any:
     return masked(Mask(b"another key of 16 bytes"), value_type.plan, value_type.sample)
 
 
+class Crossed(Enum):
+    """The name of one member is the value of another one."""
+
+    LEFT = "RIGHT"
+    RIGHT = "LEFT"
+    UP = "top"
+
+
+def test_a_choice_is_the_member_of_that_name() -> None:
+    crossed = value_type_of(Crossed)
+    assert crossed is not None
+    assert [crossed.typed(name) for name in ("LEFT", "RIGHT", "UP")] == list(Crossed)
+    assert crossed.typed("top") is Crossed.UP
+    with pytest.raises(InvalidValue, match="one of LEFT, RIGHT, UP"):
+        crossed.typed("down")
+
+
 @every_key_type
 def test_a_key_holds_it_and_a_policy_covers_it(value_type: ValueType) -> None:
     template = pattern_of(value_type).captured.templates[1]
