@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from benchmarks.libraries.ours import make
-from benchmarks.libraries.ours import table as orders
+from benchmarks.libraries.ours import make, table as orders
 from singletable import connect
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
 from singletable.schema.models import model_for

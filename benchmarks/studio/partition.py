@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from benchmarks.exports.data import data_file
-from benchmarks.libraries.ours import Order
-from benchmarks.libraries.ours import table as orders
+from benchmarks.libraries.ours import Order, table as orders
 from benchmarks.studio.asked import Asked, Case, Result, ask, studio_of
 from singletable import AsyncDatabase, connect_async
 from singletable.studio import Studio

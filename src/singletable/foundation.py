@@ -21,271 +21,179 @@ Everything here may change with the layers that use it; applications use `single
 from typing import Protocol
 
 from singletable.flow import Awaiting, Blocking
-from singletable.records import flows
-from singletable.records.batches import delete_rows, get_at, get_many, put_items
+from singletable.records import flows as flows
+from singletable.records.batches import (
+    delete_rows as delete_rows,
+    get_at as get_at,
+    get_many as get_many,
+    put_items as put_items,
+)
 from singletable.records.belongings import (
-    Belonging,
-    HasBelongings,
-    Kept,
-    LayerBelongings,
-    Subject,
-    Together,
-    belongings_of,
-    subject_of,
+    Belonging as Belonging,
+    HasBelongings as HasBelongings,
+    Kept as Kept,
+    LayerBelongings as LayerBelongings,
+    Subject as Subject,
+    Together as Together,
+    belongings_of as belongings_of,
+    subject_of as subject_of,
 )
-from singletable.records.check import items_of
+from singletable.records.check import items_of as items_of
 from singletable.records.check_passes import (
-    ItemCheck,
-    ItemPass,
-    LayerChecks,
-    Pass,
-    Repair,
-    WholePass,
-    commit_repair,
-    entity_at,
-    items_at,
-    partition_items,
-    row_query,
-    type_in,
+    ItemCheck as ItemCheck,
+    ItemPass as ItemPass,
+    LayerChecks as LayerChecks,
+    Pass as Pass,
+    Repair as Repair,
+    WholePass as WholePass,
+    commit_repair as commit_repair,
+    entity_at as entity_at,
+    items_at as items_at,
+    partition_items as partition_items,
+    row_query as row_query,
+    type_in as type_in,
 )
-from singletable.records.commit import commit
-from singletable.records.conditions import carries, is_absent, is_schema, is_type, plain_guard
-from singletable.records.copies import CopyWriter, key_from
-from singletable.records.cursors import CursorSeal
-from singletable.records.entity_writes import CreateWrite
-from singletable.records.findings import Finding, Repaired, finding_in
-from singletable.records.first_use import maintain_stream, ready
-from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
-from singletable.records.index_keys import applied
-from singletable.records.item_writes import DeleteWrite, UpdateWrite
-from singletable.records.moves import Move, Outcome, TryMove, move_of
-from singletable.records.page import Page, Position
-from singletable.records.query_request import PreparedQuery, prepare_query
+from singletable.records.commit import commit as commit
+from singletable.records.conditions import (
+    carries as carries,
+    is_absent as is_absent,
+    is_schema as is_schema,
+    is_type as is_type,
+    plain_guard as plain_guard,
+)
+from singletable.records.copies import CopyWriter as CopyWriter, key_from as key_from
+from singletable.records.cursors import CursorSeal as CursorSeal
+from singletable.records.entity_writes import CreateWrite as CreateWrite
+from singletable.records.findings import Finding as Finding, Repaired as Repaired, finding_in as finding_in
+from singletable.records.first_use import maintain_stream as maintain_stream, ready as ready
+from singletable.records.guarded_write import (
+    GuardedWrite as GuardedWrite,
+    TryWrite as TryWrite,
+    check_if as check_if,
+    delete_if as delete_if,
+    put_if as put_if,
+    update_if as update_if,
+)
+from singletable.records.index_keys import applied as applied
+from singletable.records.item_writes import DeleteWrite as DeleteWrite, UpdateWrite as UpdateWrite
+from singletable.records.moves import Move as Move, Outcome as Outcome, TryMove as TryMove, move_of as move_of
+from singletable.records.page import Page as Page, Position as Position
+from singletable.records.query_request import PreparedQuery as PreparedQuery, prepare_query as prepare_query
 from singletable.records.read import (
-    DEFAULT_LIMIT,
-    get,
-    get_operation,
-    open_query,
-    page,
-    read_all,
-    read_page,
+    DEFAULT_LIMIT as DEFAULT_LIMIT,
+    get as get,
+    get_operation as get_operation,
+    open_query as open_query,
+    page as page,
+    read_all as read_all,
+    read_page as read_page,
 )
-from singletable.records.readers import place_in, placed_reader_of
-from singletable.records.resumable_run import ResumableRun, RunStore
+from singletable.records.readers import place_in as place_in, placed_reader_of as placed_reader_of
+from singletable.records.resumable_run import ResumableRun as ResumableRun, RunStore as RunStore
 from singletable.records.segments import (
-    MOST_SEGMENTS,
-    PageRead,
-    ScanSegment,
-    advanced,
-    all_segments,
-    check_sample,
-    check_segments,
-    page_scan,
-    sample_segments,
-    scan_pages,
-    usual_segments,
+    MOST_SEGMENTS as MOST_SEGMENTS,
+    PageRead as PageRead,
+    ScanSegment as ScanSegment,
+    advanced as advanced,
+    all_segments as all_segments,
+    check_sample as check_sample,
+    check_segments as check_segments,
+    page_scan as page_scan,
+    sample_segments as sample_segments,
+    scan_pages as scan_pages,
+    usual_segments as usual_segments,
 )
-from singletable.records.send import send_alone
-from singletable.records.transactions import HasWrites, Transaction
-from singletable.records.unique_guards import Claim, guard_actions
-from singletable.records.unreadable import OnUnreadable, Unreadable, load_or_tell, readable
-from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
-from singletable.records.write import UNREAD, Moment, Part, Write
-from singletable.schema.capture import ANY, capture_sort, type_in_key
-from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
-from singletable.schema.copies import copies_in
-from singletable.schema.declaration import Special, names_around
-from singletable.schema.docstrings import attribute_docs, class_doc, class_summary
-from singletable.schema.entities import Entity, field
-from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type, models_of
-from singletable.schema.key_relations import named_in_keys
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Slot, Template
-from singletable.schema.key_text import Part as KeyPart
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query
-from singletable.schema.personal import COVERED, covered_body, covered_place, personal_names
-from singletable.schema.ranges import after
+from singletable.records.send import send_alone as send_alone
+from singletable.records.transactions import HasWrites as HasWrites, Transaction as Transaction
+from singletable.records.unique_guards import Claim as Claim, guard_actions as guard_actions
+from singletable.records.unreadable import (
+    OnUnreadable as OnUnreadable,
+    Unreadable as Unreadable,
+    load_or_tell as load_or_tell,
+    readable as readable,
+)
+from singletable.records.upgrade import (
+    as_read as as_read,
+    is_same_item as is_same_item,
+    refresh_keys as refresh_keys,
+    upgrade as upgrade,
+    upgrade_if_needed as upgrade_if_needed,
+    value_as_read as value_as_read,
+)
+from singletable.records.write import UNREAD as UNREAD, Moment as Moment, Part as Part, Write as Write
+from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
+from singletable.schema.catalogue import (
+    AccessPattern as AccessPattern,
+    captured_of as captured_of,
+    catalogue as catalogue,
+    collections_of as collections_of,
+    entity_name as entity_name,
+)
+from singletable.schema.copies import copies_in as copies_in
+from singletable.schema.declaration import Special as Special, names_around as names_around
+from singletable.schema.docstrings import (
+    attribute_docs as attribute_docs,
+    class_doc as class_doc,
+    class_summary as class_summary,
+)
+from singletable.schema.entities import Entity as Entity, field as field
+from singletable.schema.guard_items import (
+    guard_key as guard_key,
+    guard_prefix as guard_prefix,
+    guarded_type as guarded_type,
+    models_of as models_of,
+)
+from singletable.schema.key_relations import named_in_keys as named_in_keys
+from singletable.schema.key_text import (
+    MAX_PARTITION_BYTES as MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES as MAX_SORT_BYTES,
+    KeyPart as KeyPart,
+    Range as Range,
+    Slot as Slot,
+    Template as Template,
+)
+from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
+from singletable.schema.patterns import (
+    Bound as Bound,
+    BoundKey as BoundKey,
+    Captured as Captured,
+    Declared as Declared,
+    Key as Key,
+    KeyOf as KeyOf,
+    Query as Query,
+)
+from singletable.schema.personal import (
+    COVERED as COVERED,
+    covered_body as covered_body,
+    covered_place as covered_place,
+    personal_names as personal_names,
+)
+from singletable.schema.ranges import after as after
 from singletable.schema.references import (
-    Reference,
-    cleared,
-    complete_patterns,
-    empty,
-    references_of,
-    target_of,
+    Reference as Reference,
+    cleared as cleared,
+    complete_patterns as complete_patterns,
+    empty as empty,
+    references_of as references_of,
+    target_of as target_of,
 )
-from singletable.schema.system_items import KeyParts, system_index, system_key
-from singletable.schema.table import GUARD_TYPE, TOOLS_PARTITION, IndexDecorator, Table, plain
-from singletable.schema.tool_items import ToolItem, tool_class, tool_classes, tool_key, tool_model
-from singletable.schema.type_texts import type_text
-from singletable.values import TOP, Verbatim
-
-__all__ = [
-    "ANY",
-    "COVERED",
-    "DEFAULT_LIMIT",
-    "GUARD_TYPE",
-    "MAX_PARTITION_BYTES",
-    "MAX_SORT_BYTES",
-    "MOST_SEGMENTS",
-    "TOOLS_PARTITION",
-    "TOP",
-    "UNREAD",
-    "AccessPattern",
-    "AwaitingDatabase",
-    "Belonging",
-    "BlockingDatabase",
-    "Bound",
-    "BoundKey",
-    "Captured",
-    "Claim",
-    "CopyWriter",
-    "CreateWrite",
-    "CursorSeal",
-    "Declared",
-    "DeleteWrite",
-    "Entity",
-    "Finding",
-    "GuardedWrite",
-    "HasBelongings",
-    "HasWrites",
-    "IndexDecorator",
-    "ItemCheck",
-    "ItemPass",
-    "Kept",
-    "Key",
-    "KeyOf",
-    "KeyPart",
-    "KeyParts",
-    "LayerBelongings",
-    "LayerChecks",
-    "Model",
-    "Moment",
-    "Move",
-    "OnUnreadable",
-    "Outcome",
-    "Page",
-    "PageRead",
-    "Part",
-    "Pass",
-    "Position",
-    "PreparedQuery",
-    "Query",
-    "Range",
-    "Reference",
-    "Repair",
-    "Repaired",
-    "ResumableRun",
-    "RunStore",
-    "ScanSegment",
-    "Slot",
-    "Special",
-    "Subject",
-    "Table",
-    "Template",
-    "Together",
-    "ToolItem",
-    "Transaction",
-    "TryMove",
-    "TryWrite",
-    "Unreadable",
-    "UpdateWrite",
-    "Verbatim",
-    "WholePass",
-    "Write",
-    "advanced",
-    "after",
-    "all_segments",
-    "applied",
-    "as_read",
-    "attribute_docs",
-    "belongings_of",
-    "capture_sort",
-    "captured_of",
-    "carries",
-    "catalogue",
-    "check_if",
-    "check_sample",
-    "check_segments",
-    "class_doc",
-    "class_summary",
-    "cleared",
-    "collections_of",
-    "commit",
-    "commit_repair",
-    "complete_patterns",
-    "copies_in",
-    "covered_body",
-    "covered_place",
-    "delete_if",
-    "delete_rows",
-    "empty",
-    "entity_at",
-    "entity_name",
-    "field",
-    "finding_in",
-    "flows",
-    "get",
-    "get_at",
-    "get_many",
-    "get_operation",
-    "guard_actions",
-    "guard_key",
-    "guard_prefix",
-    "guarded_type",
-    "is_absent",
-    "is_same_item",
-    "is_schema",
-    "is_type",
-    "items_at",
-    "items_of",
-    "key_from",
-    "load_or_tell",
-    "maintain_stream",
-    "model_for",
-    "model_of",
-    "models_of",
-    "move_of",
-    "named_in_keys",
-    "names_around",
-    "open_query",
-    "page",
-    "page_scan",
-    "partition_items",
-    "personal_names",
-    "place_in",
-    "placed_reader_of",
-    "plain",
-    "plain_guard",
-    "prepare_query",
-    "put_if",
-    "put_items",
-    "read_all",
-    "read_page",
-    "readable",
-    "ready",
-    "references_of",
-    "refresh_keys",
-    "row_query",
-    "sample_segments",
-    "scan_pages",
-    "send_alone",
-    "subject_of",
-    "system_index",
-    "system_key",
-    "target_of",
-    "tool_class",
-    "tool_classes",
-    "tool_key",
-    "tool_model",
-    "type_in",
-    "type_in_key",
-    "type_text",
-    "update_if",
-    "upgrade",
-    "upgrade_if_needed",
-    "usual_segments",
-    "value_as_read",
-]
+from singletable.schema.system_items import KeyParts as KeyParts, system_index as system_index, system_key as system_key
+from singletable.schema.table import (
+    GUARD_TYPE as GUARD_TYPE,
+    TOOLS_PARTITION as TOOLS_PARTITION,
+    IndexDecorator as IndexDecorator,
+    Table as Table,
+    plain as plain,
+)
+from singletable.schema.tool_items import (
+    ToolItem as ToolItem,
+    tool_class as tool_class,
+    tool_classes as tool_classes,
+    tool_key as tool_key,
+    tool_model as tool_model,
+)
+from singletable.schema.type_texts import type_text as type_text
+from singletable.values import TOP as TOP, Verbatim as Verbatim
 
 
 class _Found(Protocol):

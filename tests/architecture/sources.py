@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tools.distributions import ROOT as ROOT
-from tools.distributions import SOURCES, modules
+from tools.distributions import ROOT as ROOT, SOURCES, modules
 
 _SHELL_WORDS = re.compile(r"\b(async|await) |\bAsync(?=[A-Z])|\ba(?=sync_)")
 Edge = tuple[str, str]
@@ -37,6 +36,19 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
+
+    @cached_property
+    def public(self) -> frozenset[str]:
+        """The names for other packages: those in `__all__`; else its own, and the imports `X as X`, as type checkers
+        read it."""
+        lists = [node.value for node in self.tree.body if isinstance(node, ast.Assign) and _is_all(node)]
+        if lists:
+            return frozenset(ast.literal_eval(lists[0]))
+        own = {node.name for node in self.tree.body if isinstance(node, _DEFINES)}
+        own |= {node.id for child in self.tree.body for node in _targets(child) if isinstance(node, ast.Name)}
+        imports = (name for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom) for name in node.names)
+        passed_on = {name.name for name in imports if name.asname == name.name}
+        return frozenset(name for name in own | passed_on if not name.startswith("_"))
 
     @property
     def is_generated(self) -> bool:
@@ -93,6 +105,7 @@ class Source:
         return [(number, _SHELL_WORDS.sub("", " ".join(words))) for number, words in lines.items()]
 
 
+_DEFINES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -101,6 +114,12 @@ def _left_out(tree: ast.Module) -> Iterator[ast.stmt]:
         is_left_out = isinstance(node, (ast.Import, ast.ImportFrom)) or _is_docstring(node) or _is_all(node)
         if isinstance(node, ast.stmt) and is_left_out:
             yield node
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
 
 
 def _is_docstring(node: ast.AST) -> bool:

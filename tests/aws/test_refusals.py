@@ -23,8 +23,7 @@ from tools.aws.journal import Journal, Made, Run
 from tools.aws.names import FAMILY, TAG
 from tools.aws.plan import Wanted
 from tools.aws.refusals import refused_for_good
-from tools.aws.run import LEFT, NOT_STARTED, PASSED, REFUSED, NotStarted
-from tools.aws.run import run as run_here
+from tools.aws.run import LEFT, NOT_STARTED, PASSED, REFUSED, NotStarted, run as run_here
 from tools.distributions import PYTHONPATH
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "a-secret-key"}

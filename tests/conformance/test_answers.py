@@ -16,10 +16,7 @@ from singletable.flow import Response
 from singletable.wire import RetryPolicy, read_fault
 from tests.conformance.answers import ANSWERS, CONFLICT, DENIED, LOST, OK, THROTTLED, RawAnswer
 from tests.fakes.scripted_server import ScriptedServer, raw
-from tests.unit.wire.conftest import Ask, Client
-from tests.unit.wire.conftest import client as client
-from tests.unit.wire.conftest import clock as clock
-from tests.unit.wire.conftest import server as server
+from tests.unit.wire.conftest import Ask, Client, client as client, clock as clock, server as server
 
 TRIES = 3
 KEYED = b'{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"a"}}}'

@@ -15,8 +15,7 @@ import griffe
 import pytest
 
 from singletable import SingletableError
-from tests.docs.pages import PAGES as PAGES_WITH_CODE
-from tests.docs.pages import ROOT, named
+from tests.docs.pages import PAGES as PAGES_WITH_CODE, ROOT, named
 from tests.support.no_engine import no_engine
 from tools.site.declarations import docstring, found, methods
 from tools.site.inner import INNER, is_inner

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from singletable import OutcomeUnknown, SingletableError, Unavailable, connect

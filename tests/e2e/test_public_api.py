@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.sources import Source
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOR_ALL = {
     "singletable",
@@ -42,11 +44,9 @@ def imported(module: Path) -> Iterator[tuple[str, str]]:
 
 
 def exported(facade: str) -> set[str]:
-    """The names that a facade lists, or the classes of a module of errors."""
-    names: dict[str, object] = vars(import_module(facade))
-    listed = names.get("__all__", [name for name, value in names.items() if isinstance(value, type)])
-    assert isinstance(listed, list)
-    return set(listed)
+    file = import_module(facade).__file__
+    assert file is not None
+    return {*Source.read(Path(file)).public}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=named)

@@ -33,8 +33,7 @@ from tests.faults.proxy import FaultProxy
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.streams.models import Note, noted
 from tests.support.alternator import Settings, alternator
-from tests.support.models import Address, app
-from tests.support.models import User as Person
+from tests.support.models import Address, User as Person, app
 from tests.support.shells import KINDS, Shell, disguised
 
 pytestmark = pytest.mark.embedded("a proxy before it")

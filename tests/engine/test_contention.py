@@ -10,8 +10,7 @@ import pytest
 from msgspec import Struct
 from obstore.store import MemoryStore
 
-from singletable import ANY, Database, Entity, Table, attr, field
-from singletable import Key as Texts
+from singletable import ANY, Database, Entity, Key as Texts, Table, attr, field
 from singletable.documents import Documents, ObjectBlobs
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import ARGUMENTS, Content
@@ -20,8 +19,7 @@ from singletable.expressions import AttributeChange
 from singletable.flow.contention import TRIES
 from singletable.foundation import update_if
 from singletable.graph import Graph
-from tests.documents.models import Project, put_shape, rename
-from tests.documents.models import Shape as Box
+from tests.documents.models import Project, Shape as Box, put_shape, rename
 from tests.graph.models import Goal, GoalMembership, Role, User, records
 from tests.migrations.watching import before_each
 from tests.support.engines import again, fresh

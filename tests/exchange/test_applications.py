@@ -17,11 +17,9 @@ from examples.goals import records
 from examples.goals.enhancements import read as read_enhancements
 from examples.goals.generated import generate
 from examples.goals.import_enhancements import import_enhancements
-from examples.manhunt import Service as Manhunt
-from examples.manhunt import manhunt
+from examples.manhunt import Service as Manhunt, manhunt
 from examples.manhunt.sample import load_sample
-from examples.organisations import Service as Organisations
-from examples.organisations import organisations
+from examples.organisations import Service as Organisations, organisations
 from examples.organisations.github_file import read as read_organisation
 from examples.organisations.import_github import import_file
 from examples.projects.import_git import import_git

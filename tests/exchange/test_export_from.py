@@ -12,8 +12,7 @@ import pytest
 
 from singletable import Database, InvalidRequest
 from singletable.errors import Corrupt
-from singletable.exchange import AsyncExports, Exports, read_manifest, store_at
-from singletable.exchange import export as module
+from singletable.exchange import AsyncExports, Exports, export as module, read_manifest, store_at
 from tests.exchange.models import Customer, order, shop
 from tests.exchange.table_export_layout import change, write_full, write_incremental
 from tests.exchange.test_export import rows_in

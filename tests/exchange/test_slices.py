@@ -12,8 +12,7 @@ from singletable import ANY, Database, Entity, Key, Table, copy_of, field
 from singletable.documents import Document, Documents, LocalBlobs
 from singletable.exchange import TableCopy
 from singletable.reports import open_live
-from tests.exchange.people import fill as fill_people
-from tests.exchange.people import people
+from tests.exchange.people import fill as fill_people, people
 from tests.exchange.test_copy_layers import fill_graph
 from tests.graph.models import records
 from tests.support.engines import fresh

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, cast
-from urllib.request import Request as UrlRequest
-from urllib.request import urlopen
+from urllib.request import Request as UrlRequest, urlopen
 
 import pytest
 from obstore.store import S3Store

@@ -27,12 +27,10 @@ from tests.faults.actions import ChargeWhole, Conflict, IndexLag, Throttle
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
 from tests.faults.splitting import split_shards
-from tests.graph.models import Goal, GoalMembership, records
-from tests.graph.models import User as Person
+from tests.graph.models import Goal, GoalMembership, User as Person, records
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
-from tests.support.models import User
-from tests.support.models import app as users
+from tests.support.models import User, app as users
 from tests.support.raw import all_items
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")

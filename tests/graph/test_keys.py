@@ -7,8 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable import Database, after, at_least, at_most, before, between, starting_with
 from singletable.errors import Corrupt

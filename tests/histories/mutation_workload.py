@@ -19,17 +19,22 @@ from singletable.documents import AsyncDocuments, Document, Draft, Items
 from singletable.documents.flows import next_version
 from singletable.errors import Conflict
 from singletable.flow.port import Port
-from singletable.sync.client_groups import Bindings, bind_group, group_keys
-from singletable.sync.client_groups import Owner as GroupOwner
-from singletable.sync.protocol import Clear, Delete, Pull, Pulled, Push
-from singletable.sync.protocol import Pushed as PushedMutation
+from singletable.sync.client_groups import Bindings, Owner as GroupOwner, bind_group, group_keys
+from singletable.sync.protocol import Clear, Delete, Pull, Pulled, Push, Pushed as PushedMutation
 from singletable.sync.pull import Puller
 from singletable.sync.push import Pusher
 from tests.faults.rules import Faults
 from tests.histories.history import NEVER, Status
-from tests.histories.mutation_history import DocumentHistory, Made, Name, Settled, State, fold
-from tests.histories.mutation_history import Pulled as SeenPull
-from tests.histories.mutation_history import Pushed as SeenPush
+from tests.histories.mutation_history import (
+    DocumentHistory,
+    Made,
+    Name,
+    Pulled as SeenPull,
+    Pushed as SeenPush,
+    Settled,
+    State,
+    fold,
+)
 from tests.histories.simulation import Killed, Scheduler, Turn
 
 sheets = Table("sheets")

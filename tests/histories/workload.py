@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from singletable import AlreadyExists, AsyncDatabase, Entity, Key, OutcomeUnknown, Table, attr
-from singletable import field as attribute
+from singletable import AlreadyExists, AsyncDatabase, Entity, Key, OutcomeUnknown, Table, attr, field as attribute
 from singletable.errors import Applied, Conflict, Unavailable
 from singletable.operations import GetItem, TransactGetItems
 from singletable.records.read import get_operation

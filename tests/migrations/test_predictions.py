@@ -11,8 +11,7 @@ from singletable.graph import Graph
 from singletable.migrations import Migrations, Outcome
 from singletable.schema import copy_of
 from singletable.tables import Index, Provisioned, TableSettings
-from tests.graph.models import Account as Payer
-from tests.graph.models import Goal, GoalMembership, Sponsor, Subgoal, User, records
+from tests.graph.models import Account as Payer, Goal, GoalMembership, Sponsor, Subgoal, User, records
 from tests.migrations.test_plan import names, within_two_percent
 from tests.oracle.planting import edit
 from tests.support.engines import fresh

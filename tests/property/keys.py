@@ -10,7 +10,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import Part, Slot, Template
+from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.values.key_types import SEPARATORS, TOP, PaddedNumber, enum_text
 
 
@@ -70,7 +70,7 @@ def near(draw: st.DrawFn, value: str) -> str:
     return value[: draw(st.integers(0, len(value)))] + draw(around | mixed)
 
 
-def has_order(part: Part, separator: str, last: bool) -> bool:
+def has_order(part: KeyPart, separator: str, last: bool) -> bool:
     """Whether the part's values may be asked for in a range: all but a str before others, with another separator."""
     return separator == "#" or last or part.slot is None or part.slot.type is not str
 
@@ -103,17 +103,17 @@ literals = st.sampled_from(["", "", "a", "ab", "user", "20", "2026", "11", "500.
 @st.composite
 def templates(draw: st.DrawFn, separator: str, *, rest: bool = False) -> Template:
     """What a key function may declare: parts of a literal, a value, or both; sometimes a rest after literals."""
-    parts: list[Part] = []
+    parts: list[KeyPart] = []
     for number in range(draw(st.integers(1, 4))):
         literal = draw(literals)
         if draw(st.booleans()):
             kind = draw(kinds)
             form = draw(st.sampled_from(["", "", "02", "04", "06"])) if kind is int else ""
-            parts.append(Part(literal, Slot.of(f"v{number}", kind, form)))
+            parts.append(KeyPart(literal, Slot.of(f"v{number}", kind, form)))
         else:
-            parts.append(Part(literal or "lit"))
+            parts.append(KeyPart(literal or "lit"))
     if rest and not any(part.slot for part in parts) and draw(st.booleans()):
-        parts.append(Part(draw(literals), Slot.of("rest", str, "rest")))
+        parts.append(KeyPart(draw(literals), Slot.of("rest", str, "rest")))
     return Template(tuple(parts), separator)
 
 

@@ -8,11 +8,10 @@ from enum import Enum, IntEnum
 from uuid import UUID
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from singletable import InvalidValue
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
 from singletable.values.key_types import Place
 from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
@@ -64,7 +63,7 @@ def test_texts_sort_as_tuples_of_values(data: st.DataObject, separator: str) -> 
 @given(st.data(), text, separators, st.sampled_from(["", "pv_"]))
 def test_a_text_that_is_last_sorts_as_its_bytes(data: st.DataObject, one: str, separator: str, literal: str) -> None:
     other = data.draw(near(one))
-    template = Template((Part("p"), Part(literal, Slot.of("v", str))), separator)
+    template = Template((KeyPart("p"), KeyPart(literal, Slot.of("v", str))), separator)
     first, second = (template.write({"v": v}).encode() for v in (one, other))
     assert (one.encode() < other.encode()) == (first < second)
 
@@ -75,8 +74,8 @@ def test_every_character_sorts_in_its_place(separator: str, last: bool) -> None:
     characters = [*map(chr, range(0x80)), *CORNERS]
     said = {"", *characters, *(c + "a" for c in characters), *("a" + c for c in characters), "##", "#$", "$#", "%#"}
     said |= {"%25", "%2D", "%2F", "--", "-%", "%-", "//", "/%", "%/"}
-    tail = () if last else (Part("", Slot.of("w", str)),)
-    template = Template((Part("p"), Part("", Slot.of("v", str)), *tail), separator)
+    tail = () if last else (KeyPart("", Slot.of("w", str)),)
+    template = Template((KeyPart("p"), KeyPart("", Slot.of("v", str)), *tail), separator)
     values = [{"v": v, "w": w} for v in said for w in (("",) if last else ("", "a", "#", "~"))]
     by_value = sorted(values, key=lambda v: (v["v"].encode(), v["w"].encode()))
     assert sorted(values, key=lambda v: template.write(v).encode()) == by_value
@@ -100,10 +99,10 @@ def test_a_prefix_is_exact(data: st.DataObject, separator: str) -> None:
 @given(st.uuids(), st.emails(), st.from_regex(r"[A-Za-z0-9_.]{1,12}", fullmatch=True))
 def test_what_people_use_stands_as_it_is(ref: UUID, email: str, slug: str) -> None:
     for value in (ref, slug, "Ada Lovelace", date(2026, 11, 20)):
-        template = Template((Part("user"), Part("", Slot.of("v", type(value)))), "#")
+        template = Template((KeyPart("user"), KeyPart("", Slot.of("v", type(value)))), "#")
         assert template.write({"v": value}) == f"user#{value}"
     if not set(email) & set("#$%"):
-        assert Template((Part("user"), Part("", Slot.of("v", str))), "#").write({"v": email}) == f"user#{email}"
+        assert Template((KeyPart("user"), KeyPart("", Slot.of("v", str))), "#").write({"v": email}) == f"user#{email}"
 
 
 def write(value: object, *, last: bool = True, separator: str = "#", width: int = 0) -> str:
@@ -169,7 +168,7 @@ class Odd(int):
 @pytest.mark.parametrize(("number", "digit"), [(Seven.SEVEN, 7), (Eight.EIGHT, 8), (Odd(9), 9)])
 def test_a_number_of_a_subclass_is_written_as_the_number(number: int, digit: int) -> None:
     for width, said in ((0, f"a{digit}"), (6, f"00000{digit}")):
-        template = Template((Part("", Slot.of("v", int, f"0{width}" if width else "")),), "#")
+        template = Template((KeyPart("", Slot.of("v", int, f"0{width}" if width else "")),), "#")
         assert template.write({"v": number}) == template.prefix({"v": number}) == said
 
 
@@ -216,7 +215,7 @@ def test_an_identifier_is_normal_and_without_controls(value: str) -> None:
 @given(st.data())
 def test_a_key_over_its_limit_is_refused(data: st.DataObject) -> None:
     limit = data.draw(st.sampled_from([MAX_SORT_BYTES, MAX_PARTITION_BYTES]))
-    template = Template((Part("", Slot.of("v", str)),), "#", limit=limit)
+    template = Template((KeyPart("", Slot.of("v", str)),), "#", limit=limit)
     size = data.draw(st.integers(limit - 24, limit + 26))
     value = data.draw(st.sampled_from(["a", "é", "𝄞"])) * size
     if len(value.encode()) <= limit:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from unicodedata import is_normalized, normalize
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable.exchange.masks import Mask, masked
 from singletable.values.value_types import TEXT

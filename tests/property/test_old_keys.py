@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 from unicodedata import is_normalized
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable import ANY, Entity, Key, Table
 from singletable.operations import Item

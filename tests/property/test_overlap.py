@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable.schema.key_text import Template
 from singletable.schema.overlap import could_begin, could_meet
@@ -62,7 +61,7 @@ def template(shown: str, separator: str = "#") -> Template:
     from decimal import Decimal
     from uuid import UUID
 
-    from singletable.schema.key_text import Part, Slot
+    from singletable.schema.key_text import KeyPart, Slot
     from tests.property.keys import Role, Status
 
     types = {"str": str, "int": int, "date": date, "uuid": UUID, "role": Role, "status": Status, "dec": Decimal}
@@ -71,7 +70,7 @@ def template(shown: str, separator: str = "#") -> Template:
         literal, _, slot = piece.partition("{")
         kind, _, form = slot.rstrip("}").partition(":")
         made = Slot.of(f"v{number}", types[kind], form) if slot else None
-        parts.append(Part(literal, made))
+        parts.append(KeyPart(literal, made))
     return Template(tuple(parts), separator)
 
 

@@ -7,10 +7,9 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from singletable.schema.key_text import Part, Range, Slot, Template, bounds, within
+from singletable.schema.key_text import KeyPart, Range, Slot, Template, bounds, within
 from singletable.values.key_types import TOP
 from tests.property.examples import times
 from tests.property.keys import Role, Status, near, of_slot, separators, text
@@ -34,9 +33,9 @@ def test_exactly_the_values_of_the_range_lie_in_it(
     assume(kind is not str or separator == "#" or last)
     width = data.draw(st.sampled_from([0, 6])) if kind is int else 0
     slot = Slot.of("v", kind, f"0{width}" if width else "")
-    tail = () if last else (Part("", Slot.of("w", str)),)
+    tail = () if last else (KeyPart("", Slot.of("w", str)),)
     template = Template(
-        (Part("", Slot.of("a", str)), Part(data.draw(st.sampled_from(["", "pv_"])), slot), *tail), separator
+        (KeyPart("", Slot.of("a", str)), KeyPart(data.draw(st.sampled_from(["", "pv_"])), slot), *tail), separator
     )
     value, low, high = (data.draw(of_slot(slot)) for _ in range(3))
     close = near(value) if kind is str else st.just(value)
@@ -51,7 +50,9 @@ def test_exactly_the_values_of_the_range_lie_in_it(
 @given(st.data(), separators, st.booleans())
 def test_exactly_the_texts_that_start_so_lie_in_it(data: st.DataObject, separator: str, last: bool) -> None:
     slot = Slot.of("v", str)
-    template = Template((Part("p"), Part("", slot)) + (() if last else (Part("", Slot.of("w", str)),)), separator)
+    template = Template(
+        (KeyPart("p"), KeyPart("", slot)) + (() if last else (KeyPart("", Slot.of("w", str)),)), separator
+    )
     value = data.draw(text)
     start = data.draw(st.integers(0, 3).map(lambda n: value[:n]) | near(value))
     lowest, highest = bounds(template, {}, slot, Range("starting_with", low=start))

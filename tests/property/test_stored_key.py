@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from msgspec.structs import replace as with_
 
 from singletable.errors import Corrupt
-from singletable.schema.key_text import Part, Slot, Template
+from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.stored_key import StoredKey
 from singletable.values import Codec, json_decoder, make_field
 from singletable.values.key_numbers import MAX_KEY_DIGITS, count_letter, write_integer
@@ -31,7 +30,7 @@ def keys(draw: st.DrawFn, separator: str) -> tuple[Template, Template]:
     for name in KEY:
         drawn = draw(templates(separator))
         parts = [
-            Part(
+            KeyPart(
                 draw(LITERALS) + part.literal, with_(part.slot, name=f"{name}_{part.slot.name}") if part.slot else None
             )
             for part in drawn.parts
@@ -122,9 +121,9 @@ def numbers_in(draw: st.DrawFn, number: int, width: int) -> str:
 @given(st.data(), NUMBERS, st.sampled_from([0, 0, 2, 6, 30]), st.sampled_from(["", "#x", "#{more}"]))
 def test_a_number_in_a_key_is_compared_exactly(data: st.DataObject, number: int, width: int, end: str) -> None:
     """The fast reader compares digits that it joins itself: it takes only what the slow path takes."""
-    parts = [Part("order"), Part(data.draw(LITERALS), Slot.of("number", int, f"0{width}" if width else ""))]
-    parts += {"": [], "#x": [Part("x")], "#{more}": [Part("", Slot.of("more", int))]}[end]
-    reading = Reading((Template((Part("p"),)), Template(tuple(parts))))
+    parts = [KeyPart("order"), KeyPart(data.draw(LITERALS), Slot.of("number", int, f"0{width}" if width else ""))]
+    parts += {"": [], "#x": [KeyPart("x")], "#{more}": [KeyPart("", Slot.of("more", int))]}[end]
+    reading = Reading((Template((KeyPart("p"),)), Template(tuple(parts))))
     given_ = {"number": number, **({"more": 7} if end == "#{more}" else {})}
     text = "order#" + parts[1].literal + data.draw(numbers_in(number, width)) + end.replace("{more}", "a7")
     item = reading.item(given_, "p", text)

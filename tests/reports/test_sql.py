@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
-from examples.goals.model import Goal, GoalMembership, Role, SubGoal, User
-from examples.goals.model import records as goals
+from examples.goals.model import Goal, GoalMembership, Role, SubGoal, User, records as goals
 from examples.organisations.model import organisations
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, field
 from singletable.errors import Corrupt, NotFound, Unavailable
@@ -21,8 +20,7 @@ from singletable.foundation import COVERED
 from singletable.graph import Graph
 from singletable.reports import SqlSession, open_export, open_live
 from singletable.reports.relations import relations_of
-from tests.exchange.models import order
-from tests.exchange.models import shop as every_type
+from tests.exchange.models import order, shop as every_type
 from tests.reports.answers import exported
 from tests.reports.models import Order, shop
 

@@ -11,8 +11,7 @@ from examples.projects.model import projects
 from singletable import Database, Table
 from singletable.documents import BlobStore
 from singletable.operations import TableCall
-from singletable.studio import health as health_module
-from singletable.studio import samples
+from singletable.studio import health as health_module, samples
 from tests.studio.views.conftest import Boards, boards
 from tests.studio.views.work import open_shop
 from tests.studio.visitor import Visitor, shown, visiting

@@ -9,8 +9,7 @@ import pytest
 
 from examples.goals.model import records
 from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations
-from examples.organisations.model import tasks as organisation_tasks
+from examples.organisations.model import organisations, tasks as organisation_tasks
 from examples.projects.model import projects
 from singletable import ANY, Entity, Key, Table, field
 from singletable.foundation import catalogue, models_of

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable.errors import InvalidRequest
 from singletable.sync.strict_json import Flaw, flaw_in, read_json

@@ -14,8 +14,7 @@ import pytest
 from singletable import Meter
 from singletable.documents import BlobStore, Documents, LocalBlobs, Mutation
 from singletable.errors import DeclarationError, Unavailable
-from singletable.sync import Shown, Worker
-from singletable.sync import View as Sees
+from singletable.sync import Shown, View as Sees, Worker
 from tests.support.engines import fresh
 from tests.sync.board import Notes, Project, Shape
 from tests.sync.simulated import Client, View

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 
-from singletable import Entity, Key, Table, attr
-from singletable import field as attribute
+from singletable import Entity, Key, Table, attr, field as attribute
 from singletable.flow import Traits, drive
 from singletable.records import Finding, flows
 from singletable.tasks import Call, Counts, TaskFunction, Tasks

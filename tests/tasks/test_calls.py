@@ -10,8 +10,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable import InvalidRequest, InvalidValue, Table
 from singletable.errors import Corrupt, DeclarationError

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable.errors import Unavailable
 from singletable.failure_text import MOST_TEXT_CHARACTERS, Caught, error_text, is_of_function

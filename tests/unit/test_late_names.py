@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-PACKAGES = ("", ".erasure", ".exchange", ".migrations", ".records", ".reports", ".wire")
+PACKAGES = ("", ".erasure", ".exchange", ".migrations", ".records", ".reports")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -28,8 +28,7 @@ from singletable.schema import at_least
 from singletable.schema.models import model_of
 from singletable.streams import GapWarning
 from singletable.tasks import NothingToDo
-from tests.graph.models import Goal, GoalMembership, Role
-from tests.graph.models import User as Person
+from tests.graph.models import Goal, GoalMembership, Role, User as Person
 from tests.hygiene.provocations import every_class
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, User
 

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from singletable.version import VERSION
 from tools.distributions import FOLDERS, ROOT
-from tools.wheels.platforms import PLATFORMS, Platform
-from tools.wheels.platforms import VERSION as ENGINE_VERSION
+from tools.wheels.platforms import PLATFORMS, VERSION as ENGINE_VERSION, Platform
 
 MEMBER = "package/dynoxide"
 

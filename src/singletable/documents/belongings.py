@@ -33,8 +33,7 @@ from singletable.foundation import (
     ready,
     target_of,
 )
-from singletable.operations import RAW, Item, Selection
-from singletable.operations import Query as QueryOperation
+from singletable.operations import RAW, Item, Query as QueryOperation, Selection
 from singletable.tables import projected_in, write_units
 
 

@@ -1,84 +1,43 @@
 """The flows of documents by their verbs. The two shells run them, and sync uses them."""
 
-from singletable.documents.branches import branch
-from singletable.documents.check import check
-from singletable.documents.commit import apply, next_version, process
-from singletable.documents.creation import create
-from singletable.documents.deletion import delete
-from singletable.documents.diff import diff, diff_hashes, diff_of
-from singletable.documents.families import relatives
-from singletable.documents.garbage import collect_garbage
-from singletable.documents.head_state import read_head_state
-from singletable.documents.item_history import item_history
-from singletable.documents.merge import merge
+from singletable.documents.branches import branch as branch
+from singletable.documents.check import check as check
+from singletable.documents.commit import apply as apply, next_version as next_version, process as process
+from singletable.documents.creation import create as create
+from singletable.documents.deletion import delete as delete
+from singletable.documents.diff import diff as diff, diff_hashes as diff_hashes, diff_of as diff_of
+from singletable.documents.families import relatives as relatives
+from singletable.documents.garbage import collect_garbage as collect_garbage
+from singletable.documents.head_state import read_head_state as read_head_state
+from singletable.documents.item_history import item_history as item_history
+from singletable.documents.merge import merge as merge
 from singletable.documents.read import (
-    at,
-    client_rows,
-    hashes_of,
-    hashes_of_all,
-    head,
-    history,
-    items_of,
-    last_ids,
-    load,
-    mutations_after,
-    newest,
-    newest_of,
-    newest_operation,
-    outcomes,
-    page_of_documents,
-    parent_of,
-    record_rows,
-    version_row,
-    versions_since,
+    at as at,
+    client_rows as client_rows,
+    hashes_of as hashes_of,
+    hashes_of_all as hashes_of_all,
+    head as head,
+    history as history,
+    items_of as items_of,
+    last_ids as last_ids,
+    load as load,
+    mutations_after as mutations_after,
+    newest as newest,
+    newest_of as newest_of,
+    newest_operation as newest_operation,
+    outcomes as outcomes,
+    page_of_documents as page_of_documents,
+    parent_of as parent_of,
+    record_rows as record_rows,
+    version_row as version_row,
+    versions_since as versions_since,
 )
-from singletable.documents.replay import replay, restore
-from singletable.documents.submission import refs_in, store, submit, submit_in_order, submit_next
-from singletable.documents.tags import tag, tags, untag
-
-__all__ = [
-    "apply",
-    "at",
-    "branch",
-    "check",
-    "client_rows",
-    "collect_garbage",
-    "create",
-    "delete",
-    "diff",
-    "diff_hashes",
-    "diff_of",
-    "hashes_of",
-    "hashes_of_all",
-    "head",
-    "history",
-    "item_history",
-    "items_of",
-    "last_ids",
-    "load",
-    "merge",
-    "mutations_after",
-    "newest",
-    "newest_of",
-    "newest_operation",
-    "next_version",
-    "outcomes",
-    "page_of_documents",
-    "parent_of",
-    "process",
-    "read_head_state",
-    "record_rows",
-    "refs_in",
-    "relatives",
-    "replay",
-    "restore",
-    "store",
-    "submit",
-    "submit_in_order",
-    "submit_next",
-    "tag",
-    "tags",
-    "untag",
-    "version_row",
-    "versions_since",
-]
+from singletable.documents.replay import replay as replay, restore as restore
+from singletable.documents.submission import (
+    refs_in as refs_in,
+    store as store,
+    submit as submit,
+    submit_in_order as submit_in_order,
+    submit_next as submit_next,
+)
+from singletable.documents.tags import tag as tag, tags as tags, untag as untag

@@ -22,6 +22,7 @@ from singletable.foundation import (
     PreparedQuery,
     Query,
     Unreadable,
+    get as get_row,
     get_many,
     get_operation,
     page,
@@ -29,7 +30,6 @@ from singletable.foundation import (
     readable,
     ready,
 )
-from singletable.foundation import get as get_row
 from singletable.operations import Key
 
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from struct import error as not_packed_so
-from struct import iter_unpack, unpack_from
+from struct import error as not_packed_so, iter_unpack, unpack_from
 from typing import Any, Final
 
 import pyarrow as pa

@@ -9,10 +9,8 @@ from singletable.errors import AlreadyExists, NotFound, SingletableError
 from singletable.exchange.bad_rows import reason_of
 from singletable.expressions import attr
 from singletable.flow import Port
-from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, is_same_item, model_for
-from singletable.foundation import flows as records
-from singletable.graph import Edge, Node
-from singletable.graph import flows as graph
+from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, flows as records, is_same_item, model_for
+from singletable.graph import Edge, Node, flows as graph
 from singletable.operations import RAW, Guard, Item, Refused, UpdateItem, encode, read_item
 from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
 

@@ -1,21 +1,10 @@
 """Datasets, column by column, and the places of the runs' private state: for reports, and for tools."""
 
-from singletable.exchange.column_types import schema_of
-from singletable.exchange.columns import value_type
-from singletable.exchange.datasets import REST
-from singletable.exchange.import_files import rows_of_columns
-from singletable.exchange.manifest import dataset_files
-from singletable.exchange.personal_columns import personal_columns
-from singletable.exchange.private_state import state_home
-from singletable.exchange.store_faults import faults
-
-__all__ = [
-    "REST",
-    "dataset_files",
-    "faults",
-    "personal_columns",
-    "rows_of_columns",
-    "schema_of",
-    "state_home",
-    "value_type",
-]
+from singletable.exchange.column_types import schema_of as schema_of
+from singletable.exchange.columns import value_type as value_type
+from singletable.exchange.datasets import REST as REST
+from singletable.exchange.import_files import rows_of_columns as rows_of_columns
+from singletable.exchange.manifest import dataset_files as dataset_files
+from singletable.exchange.personal_columns import personal_columns as personal_columns
+from singletable.exchange.private_state import state_home as state_home
+from singletable.exchange.store_faults import faults as faults

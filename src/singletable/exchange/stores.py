@@ -14,11 +14,9 @@ from typing import IO, Protocol
 
 from singletable.errors import InvalidRequest
 from singletable.exchange.claims import Claim
-from singletable.exchange.directory_store import DirectoryStore
-from singletable.exchange.object_store import ObjectStore, s3_store
+from singletable.exchange.directory_store import DirectoryStore as DirectoryStore
+from singletable.exchange.object_store import ObjectStore as ObjectStore, s3_store
 from singletable.exchange.store_faults import faults
-
-__all__ = ["DirectoryStore", "ObjectStore", "Store", "store_at", "writing_to"]
 
 
 class Store(Protocol):

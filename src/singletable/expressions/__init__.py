@@ -7,44 +7,30 @@
 Begin with `conditions` (what a caller writes), then `texts` (what is sent).
 """
 
-from singletable.expressions.comparisons import OPERATORS
+from singletable.expressions.comparisons import OPERATORS as OPERATORS
 from singletable.expressions.conditions import (
-    Attribute,
-    Condition,
-    Given,
-    Size,
-    Stored,
-    Update,
-    attr,
-    handles_in,
-    present,
-    words,
+    Attribute as Attribute,
+    Condition as Condition,
+    Given as Given,
+    Size as Size,
+    Stored as Stored,
+    Update as Update,
+    attr as attr,
+    handles_in as handles_in,
+    present as present,
+    words as words,
 )
-from singletable.expressions.handles import Handle, first_name, is_element, is_whole, owner_of, resolve
-from singletable.expressions.parent_paths import Parent, parents_of
-from singletable.expressions.texts import AttributeChange, Expressions, encoded
-
-__all__ = [
-    "OPERATORS",
-    "Attribute",
-    "AttributeChange",
-    "Condition",
-    "Expressions",
-    "Given",
-    "Handle",
-    "Parent",
-    "Size",
-    "Stored",
-    "Update",
-    "attr",
-    "encoded",
-    "first_name",
-    "handles_in",
-    "is_element",
-    "is_whole",
-    "owner_of",
-    "parents_of",
-    "present",
-    "resolve",
-    "words",
-]
+from singletable.expressions.handles import (
+    Handle as Handle,
+    first_name as first_name,
+    is_element as is_element,
+    is_whole as is_whole,
+    owner_of as owner_of,
+    resolve as resolve,
+)
+from singletable.expressions.parent_paths import Parent as Parent, parents_of as parents_of
+from singletable.expressions.texts import (
+    AttributeChange as AttributeChange,
+    Expressions as Expressions,
+    encoded as encoded,
+)

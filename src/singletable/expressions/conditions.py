@@ -7,8 +7,7 @@ caller's: names and values go to the service as placeholders only.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Set as AbstractSet
 from decimal import Decimal
 from typing import Any, Generic, NoReturn, TypeVar, overload
 

@@ -30,108 +30,82 @@ ports. No module here knows a transport: those are in `wire`.
 
 from typing import TYPE_CHECKING
 
-from singletable.flow.capabilities import CAPABILITIES, OPERATIONS, Capability, lacking
-from singletable.flow.driver import FlowSuspended, drive
-from singletable.flow.fork_safe_lock import ForkSafeLock
-from singletable.flow.meter import (
-    ACTIVE,
-    Meter,
-    OperationCount,
-    RoundTrips,
-    count_answer,
-    count_throttle,
-    count_try,
-    count_units,
-    note_estimate,
-    unmetered,
+from singletable.flow.capabilities import (
+    CAPABILITIES as CAPABILITIES,
+    OPERATIONS as OPERATIONS,
+    Capability as Capability,
+    lacking as lacking,
 )
-from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
-from singletable.flow.rate import Rate, at_rate, unrated
-from singletable.flow.ready_tables import ReadyTables, ThreadSafeReadyTables
-from singletable.flow.request import Request, Response
-from singletable.flow.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
-from singletable.flow.wrapped_port import WrappedPort
+from singletable.flow.driver import FlowSuspended as FlowSuspended, drive as drive
+from singletable.flow.fork_safe_lock import ForkSafeLock as ForkSafeLock
+from singletable.flow.meter import (
+    ACTIVE as ACTIVE,
+    Meter as Meter,
+    OperationCount as OperationCount,
+    RoundTrips as RoundTrips,
+    count_answer as count_answer,
+    count_throttle as count_throttle,
+    count_try as count_try,
+    count_units as count_units,
+    note_estimate as note_estimate,
+    unmetered as unmetered,
+)
+from singletable.flow.port import (
+    FAN_OUT as FAN_OUT,
+    Consumed as Consumed,
+    Operation as Operation,
+    Port as Port,
+    Traits as Traits,
+)
+from singletable.flow.rate import Rate as Rate, at_rate as at_rate, unrated as unrated
+from singletable.flow.ready_tables import ReadyTables as ReadyTables, ThreadSafeReadyTables as ThreadSafeReadyTables
+from singletable.flow.request import Request as Request, Response as Response
+from singletable.flow.services import (
+    DYNAMODB as DYNAMODB,
+    DYNAMODB_STREAMS as DYNAMODB_STREAMS,
+    SQS as SQS,
+    Service as Service,
+)
+from singletable.flow.wrapped_port import WrappedPort as WrappedPort
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.flow.calls import call_in_loop, call_in_threads, refuse_awaitable
-    from singletable.flow.contention import Race
-    from singletable.flow.durable_files import DurableDirectories, sync_directory
-    from singletable.flow.instants import instant
-    from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer, LambdaHandler
-    from singletable.flow.leases import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Observations, Tenure, acquire
-    from singletable.flow.patience import patiently, send_patiently, until
-    from singletable.flow.shells import Awaiting, Blocking, check_awaiting, check_blocking, is_of_shell, refuse_async
-    from singletable.flow.stop import Stop, stopping
-    from singletable.flow.transitions import Transitions
-    from singletable.flow.worker import Heartbeat, Kernel
-
-__all__ = [
-    "ACTIVE",
-    "CAPABILITIES",
-    "DYNAMODB",
-    "DYNAMODB_STREAMS",
-    "FAN_OUT",
-    "LEASE_TRANSITIONS",
-    "OPERATIONS",
-    "SQS",
-    "AsyncLambdaHandler",
-    "Awaiting",
-    "Blocking",
-    "Capability",
-    "Consumed",
-    "DurableDirectories",
-    "FlowSuspended",
-    "ForkSafeLock",
-    "Heartbeat",
-    "Kernel",
-    "LambdaAnswer",
-    "LambdaHandler",
-    "LeaseEvent",
-    "LeaseState",
-    "Meter",
-    "Observations",
-    "Operation",
-    "OperationCount",
-    "Port",
-    "Race",
-    "Rate",
-    "ReadyTables",
-    "Request",
-    "Response",
-    "RoundTrips",
-    "Service",
-    "Stop",
-    "Tenure",
-    "ThreadSafeReadyTables",
-    "Traits",
-    "Transitions",
-    "WrappedPort",
-    "acquire",
-    "at_rate",
-    "call_in_loop",
-    "call_in_threads",
-    "check_awaiting",
-    "check_blocking",
-    "count_answer",
-    "count_throttle",
-    "count_try",
-    "count_units",
-    "drive",
-    "instant",
-    "is_of_shell",
-    "lacking",
-    "note_estimate",
-    "patiently",
-    "refuse_async",
-    "refuse_awaitable",
-    "send_patiently",
-    "stopping",
-    "sync_directory",
-    "unmetered",
-    "unrated",
-    "until",
-]
+    from singletable.flow.calls import (
+        call_in_loop as call_in_loop,
+        call_in_threads as call_in_threads,
+        refuse_awaitable as refuse_awaitable,
+    )
+    from singletable.flow.contention import Race as Race
+    from singletable.flow.durable_files import (
+        DurableDirectories as DurableDirectories,
+        sync_directory as sync_directory,
+    )
+    from singletable.flow.instants import instant as instant
+    from singletable.flow.lambda_handler import (
+        AsyncLambdaHandler as AsyncLambdaHandler,
+        LambdaAnswer as LambdaAnswer,
+        LambdaHandler as LambdaHandler,
+    )
+    from singletable.flow.leases import (
+        LEASE_TRANSITIONS as LEASE_TRANSITIONS,
+        LeaseEvent as LeaseEvent,
+        LeaseState as LeaseState,
+        Observations as Observations,
+        Tenure as Tenure,
+        acquire as acquire,
+    )
+    from singletable.flow.patience import patiently as patiently, send_patiently as send_patiently, until as until
+    from singletable.flow.shells import (
+        Awaiting as Awaiting,
+        Blocking as Blocking,
+        check_awaiting as check_awaiting,
+        check_blocking as check_blocking,
+        is_of_shell as is_of_shell,
+        refuse_async as refuse_async,
+    )
+    from singletable.flow.stop import Stop as Stop, stopping as stopping
+    from singletable.flow.transitions import Transitions as Transitions
+    from singletable.flow.worker import Heartbeat as Heartbeat, Kernel as Kernel
 
 # For layers and workers; a program that only reads and writes doesn't need these.
 __getattr__ = late_names(

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from singletable.foundation import Write
-from singletable.graph.edge_items import DeleteEdge, Listing, PutEdge, edge_key, listing_of
-from singletable.graph.edge_items import EdgeMoved as EdgeMoved
+from singletable.graph.edge_items import DeleteEdge, EdgeMoved as EdgeMoved, Listing, PutEdge, edge_key, listing_of
 from singletable.graph.edges import Edge
 from singletable.graph.node_items import UpdateEdgeSet
 

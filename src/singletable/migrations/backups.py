@@ -10,8 +10,7 @@ from pathlib import Path
 from singletable.errors import NotSupported
 from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
-from singletable.tables import Backup, Recovery, backups
-from singletable.tables import Progress as StateProgress
+from singletable.tables import Backup, Progress as StateProgress, Recovery, backups
 
 
 class Backups:

@@ -9,112 +9,77 @@ from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
 from singletable.operations.answers import (
-    NOTHING,
-    RAW,
-    Item,
-    Key,
-    Reader,
-    Refused,
-    applied,
-    encode,
-    is_too_large,
-    met_by,
-    read_item,
-    read_one,
+    NOTHING as NOTHING,
+    RAW as RAW,
+    Item as Item,
+    Key as Key,
+    Reader as Reader,
+    Refused as Refused,
+    applied as applied,
+    encode as encode,
+    is_too_large as is_too_large,
+    met_by as met_by,
+    read_item as read_item,
+    read_one as read_one,
 )
-from singletable.operations.batch import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem
-from singletable.operations.get import GetItem
-from singletable.operations.limits import check_item
-from singletable.operations.query import Found, Query, Scan, Selection, keys_in
-from singletable.operations.table import TableCall
-from singletable.operations.transact import MAX_ACTIONS, Action, Cancelled, Reason, TransactGetItems, TransactWriteItems
-from singletable.operations.write import CheckItem, DeleteItem, Guard, PutItem, UpdateItem
+from singletable.operations.batch import (
+    MAX_BATCH_GET as MAX_BATCH_GET,
+    MAX_BATCH_WRITE as MAX_BATCH_WRITE,
+    BatchGetItem as BatchGetItem,
+    BatchWriteItem as BatchWriteItem,
+)
+from singletable.operations.get import GetItem as GetItem
+from singletable.operations.limits import check_item as check_item
+from singletable.operations.query import (
+    Found as Found,
+    Query as Query,
+    Scan as Scan,
+    Selection as Selection,
+    keys_in as keys_in,
+)
+from singletable.operations.table import TableCall as TableCall
+from singletable.operations.transact import (
+    MAX_ACTIONS as MAX_ACTIONS,
+    Action as Action,
+    Cancelled as Cancelled,
+    Reason as Reason,
+    TransactGetItems as TransactGetItems,
+    TransactWriteItems as TransactWriteItems,
+)
+from singletable.operations.write import (
+    CheckItem as CheckItem,
+    DeleteItem as DeleteItem,
+    Guard as Guard,
+    PutItem as PutItem,
+    UpdateItem as UpdateItem,
+)
 
 if TYPE_CHECKING:
     from singletable.operations.queue import (
-        MAX_BATCH_MESSAGE_BYTES,
-        MAX_BATCH_MESSAGES,
-        MAX_DELAY_SECONDS,
-        MAX_VISIBILITY_SECONDS,
-        MAX_WAIT_SECONDS,
-        ChangeMessageVisibility,
-        DeleteMessageBatch,
-        Depth,
-        Entry,
-        GetQueueAttributes,
-        Received,
-        ReceiveMessage,
-        SendMessageBatch,
+        MAX_BATCH_MESSAGE_BYTES as MAX_BATCH_MESSAGE_BYTES,
+        MAX_BATCH_MESSAGES as MAX_BATCH_MESSAGES,
+        MAX_DELAY_SECONDS as MAX_DELAY_SECONDS,
+        MAX_VISIBILITY_SECONDS as MAX_VISIBILITY_SECONDS,
+        MAX_WAIT_SECONDS as MAX_WAIT_SECONDS,
+        ChangeMessageVisibility as ChangeMessageVisibility,
+        DeleteMessageBatch as DeleteMessageBatch,
+        Depth as Depth,
+        Entry as Entry,
+        GetQueueAttributes as GetQueueAttributes,
+        Received as Received,
+        ReceiveMessage as ReceiveMessage,
+        SendMessageBatch as SendMessageBatch,
     )
     from singletable.operations.stream import (
-        DescribeStream,
-        EventName,
-        GetRecords,
-        GetShardIterator,
-        Records,
-        Shard,
-        StreamRecord,
-        read_records,
+        DescribeStream as DescribeStream,
+        EventName as EventName,
+        GetRecords as GetRecords,
+        GetShardIterator as GetShardIterator,
+        Records as Records,
+        Shard as Shard,
+        StreamRecord as StreamRecord,
+        read_records as read_records,
     )
-
-__all__ = [
-    "MAX_ACTIONS",
-    "MAX_BATCH_GET",
-    "MAX_BATCH_MESSAGES",
-    "MAX_BATCH_MESSAGE_BYTES",
-    "MAX_BATCH_WRITE",
-    "MAX_DELAY_SECONDS",
-    "MAX_VISIBILITY_SECONDS",
-    "MAX_WAIT_SECONDS",
-    "NOTHING",
-    "RAW",
-    "Action",
-    "BatchGetItem",
-    "BatchWriteItem",
-    "Cancelled",
-    "ChangeMessageVisibility",
-    "CheckItem",
-    "DeleteItem",
-    "DeleteMessageBatch",
-    "Depth",
-    "DescribeStream",
-    "Entry",
-    "EventName",
-    "Found",
-    "GetItem",
-    "GetQueueAttributes",
-    "GetRecords",
-    "GetShardIterator",
-    "Guard",
-    "Item",
-    "Key",
-    "PutItem",
-    "Query",
-    "Reader",
-    "Reason",
-    "ReceiveMessage",
-    "Received",
-    "Records",
-    "Refused",
-    "Scan",
-    "Selection",
-    "SendMessageBatch",
-    "Shard",
-    "StreamRecord",
-    "TableCall",
-    "TransactGetItems",
-    "TransactWriteItems",
-    "UpdateItem",
-    "applied",
-    "check_item",
-    "encode",
-    "is_too_large",
-    "keys_in",
-    "met_by",
-    "read_item",
-    "read_one",
-    "read_records",
-]
 
 # Operations of queues and of streams: only a program that uses them imports them.
 __getattr__ = late_names(

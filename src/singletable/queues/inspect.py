@@ -11,8 +11,6 @@ from singletable.errors import SingletableError
 from singletable.flow import SQS, Port
 from singletable.operations import Depth, GetQueueAttributes
 
-__all__ = ["QueueInfo", "inspect_queues"]
-
 MOST_QUEUES = 16
 
 

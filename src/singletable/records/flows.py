@@ -7,28 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
 from singletable.flow import Port
-from singletable.records.batches import get_many, write_many
-from singletable.records.commit import commit
+from singletable.records.batches import get_many as get_many, write_many as write_many
+from singletable.records.commit import commit as commit
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.read import (
     DEFAULT_MAX_PAGES,
-    get,
+    get as get,
     get_collection,
-    open_query,
-    page,
-    read_all,
-    read_page,
-    read_scan_pages,
-    scan_positions,
+    open_query as open_query,
+    page as page,
+    read_all as read_all,
+    read_page as read_page,
+    read_scan_pages as read_scan_pages,
+    scan_positions as scan_positions,
 )
-from singletable.records.send import create, delete, put, update, upsert
+from singletable.records.send import create as create, delete as delete, put as put, update as update, upsert as upsert
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import KeyOf, Table, Whole, check_table
-from singletable.tables import Description, Difference, check_capabilities, differences, find_capabilities
-from singletable.tables import create as _create
-from singletable.tables import delete as _delete
-from singletable.tables import describe as _describe
-from singletable.tables import sweep as _sweep
+from singletable.tables import (
+    Description,
+    Difference,
+    check_capabilities as check_capabilities,
+    create as _create,
+    delete as _delete,
+    describe as _describe,
+    differences,
+    find_capabilities as find_capabilities,
+    sweep as _sweep,
+)
 
 if TYPE_CHECKING:
     from singletable.expressions import Update
@@ -38,43 +44,6 @@ if TYPE_CHECKING:
     from singletable.records.explain import Explainable, Explanation
     from singletable.records.findings import Finding, Repaired
     from singletable.records.gaps import GapsFilled
-
-__all__ = [
-    "check",
-    "check_capabilities",
-    "check_layers",
-    "check_passes",
-    "commit",
-    "create",
-    "create_table",
-    "delete",
-    "delete_table",
-    "describe_table",
-    "diff_table",
-    "explain",
-    "fill_gaps",
-    "find_capabilities",
-    "find_gaps",
-    "gaps_of",
-    "get",
-    "get_any",
-    "get_many",
-    "guards_sent",
-    "open_query",
-    "page",
-    "predict_check",
-    "put",
-    "read_all",
-    "read_page",
-    "read_scan_pages",
-    "repair",
-    "run_check",
-    "scan_positions",
-    "sweep_table",
-    "update",
-    "upsert",
-    "write_many",
-]
 
 
 async def get_any(
@@ -98,24 +67,21 @@ async def check(
 ) -> list[Finding]:
     """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
     check_table(table)
-    from singletable.records import check as records  # noqa: PLC0415  no program that serves requests needs it
-    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+    from singletable.records import check as records, check_run as runs
 
     return await runs.collect(port, records.passes(table, layers), segments, sample, seed, progress)
 
 
 async def check_layers(port: Port, layers: Sequence[Layer]) -> list[Finding]:
     """The findings of layers alone, without those of their tables' records."""
-    from singletable.records import check_passes as passes  # noqa: PLC0415  as above
-    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+    from singletable.records import check_passes as passes, check_run as runs
 
     return await runs.collect(port, passes.layer_passes(layers))
 
 
 def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> tuple[list[Pass], list[str]]:
     """The passes of the check of a table; for a sample also the omitted checks, in words."""
-    from singletable.records import check as records  # noqa: PLC0415  as above
-    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+    from singletable.records import check as records, check_run as runs
 
     passes = records.passes(table, layers)
     return runs.sampled(passes) if is_sample else (passes, [])
@@ -123,7 +89,7 @@ def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> t
 
 async def predict_check(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:
     """The read units of a check, by table."""
-    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+    from singletable.records import check_run as runs
 
     return await runs.predict(port, passes, sample)
 
@@ -138,15 +104,14 @@ async def run_check(
     repairs: RepairMode | None,
 ) -> CheckState:
     """A check, from a state of an earlier run; with repairs of what each round finds, written or listed."""
-    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+    from singletable.records import check_run as runs
 
     return await runs.run_check(port, passes, options, on_round, state, repairs)
 
 
 async def repair(port: Port, table: Table, findings: Sequence[Finding], *, dry_run: bool = False) -> list[Repaired]:
     """Mend the findings that have a safe repair."""
-    from singletable.records import check as records  # noqa: PLC0415  as above
-    from singletable.records import repairs  # noqa: PLC0415  as above
+    from singletable.records import check as records, repairs
 
     await ready(port, table)
     return await repairs.repair(port, records.items_of(table), findings, dry_run=dry_run)
@@ -154,35 +119,35 @@ async def repair(port: Port, table: Table, findings: Sequence[Finding], *, dry_r
 
 def gaps_of(table: Table) -> ItemPass | None:
     """The pass that finds the gaps of a table's items; None if they can't have any."""
-    from singletable.records import gaps  # noqa: PLC0415  as above
+    from singletable.records import gaps
 
     return gaps.gaps_of(table)
 
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
     """The missing parts of these items: guards, copies, edge sets."""
-    from singletable.records import gaps  # noqa: PLC0415  as above
+    from singletable.records import gaps
 
     return await gaps.find_gaps(port, checks, items)
 
 
 async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> GapsFilled:
     """Write what these items lack."""
-    from singletable.records import gaps  # noqa: PLC0415  as above
+    from singletable.records import gaps
 
     return await gaps.fill_gaps(port, checks, items)
 
 
 def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
     """The transaction that puts the guards of an item's unique values."""
-    from singletable.records import gaps  # noqa: PLC0415  as above
+    from singletable.records import gaps
 
     return gaps.guards_sent(table, item, now)
 
 
 def explain(read: Explainable, *updates: Update) -> Explanation:
     """The requests of an access pattern, without sending them."""
-    from singletable.records import explain as requests  # noqa: PLC0415  as above
+    from singletable.records import explain as requests
 
     return requests.explain(read, *updates)
 

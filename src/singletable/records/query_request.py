@@ -14,8 +14,7 @@ from singletable.records.conditions import both, is_alive
 from singletable.records.placement import placement_of
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable
-from singletable.schema import Model, Table, check_query, model_of, needs_type_filter, within
-from singletable.schema import Query as PatternQuery
+from singletable.schema import Model, Query as PatternQuery, Table, check_query, model_of, needs_type_filter, within
 from singletable.values import TOP
 
 Models = tuple[Model[Any], ...]

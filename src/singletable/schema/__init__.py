@@ -16,79 +16,44 @@ could share. `catalogue` lists every access pattern of a table.
 from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
-from singletable.schema.capture import ANY
-from singletable.schema.collections import Collection, Whole, collect
-from singletable.schema.copies import Copy, copied_version, copies_in, copy_of
-from singletable.schema.entities import Entity, field, key_of
-from singletable.schema.guard_items import guard_key, guards_of
-from singletable.schema.key_text import within
-from singletable.schema.mistakes import (
-    check_class,
-    check_joins,
-    check_keys,
-    check_query,
-    check_table,
-    check_update,
-    not_one_item,
+from singletable.schema.capture import ANY as ANY
+from singletable.schema.collections import Collection as Collection, Whole as Whole, collect as collect
+from singletable.schema.copies import (
+    Copy as Copy,
+    copied_version as copied_version,
+    copies_in as copies_in,
+    copy_of as copy_of,
 )
-from singletable.schema.models import Model, model_for, model_of, naming
-from singletable.schema.patterns import Captured, Key, KeyOf, Query
-from singletable.schema.personal import covered_place
-from singletable.schema.ranges import after, at_least, at_most, before, between, starting_with
-from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
-from singletable.schema.type_filter import needs_type_filter
+from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
+from singletable.schema.guard_items import guard_key as guard_key, guards_of as guards_of
+from singletable.schema.key_text import within as within
+from singletable.schema.mistakes import (
+    check_class as check_class,
+    check_joins as check_joins,
+    check_keys as check_keys,
+    check_query as check_query,
+    check_table as check_table,
+    check_update as check_update,
+    not_one_item as not_one_item,
+)
+from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of, naming as naming
+from singletable.schema.patterns import Captured as Captured, Key as Key, KeyOf as KeyOf, Query as Query
+from singletable.schema.personal import covered_place as covered_place
+from singletable.schema.ranges import (
+    after as after,
+    at_least as at_least,
+    at_most as at_most,
+    before as before,
+    between as between,
+    starting_with as starting_with,
+)
+from singletable.schema.table import GUARD_TYPE as GUARD_TYPE, OWNER as OWNER, OWNER_SORT as OWNER_SORT, Table as Table
+from singletable.schema.type_filter import needs_type_filter as needs_type_filter
 
 if TYPE_CHECKING:
-    from singletable.schema.notebook import items_html
-    from singletable.schema.references import Reference
-    from singletable.schema.tool_items import tool_model
-
-__all__ = [
-    "ANY",
-    "GUARD_TYPE",
-    "OWNER",
-    "OWNER_SORT",
-    "Captured",
-    "Collection",
-    "Copy",
-    "Entity",
-    "Key",
-    "KeyOf",
-    "Model",
-    "Query",
-    "Reference",
-    "Table",
-    "Whole",
-    "after",
-    "at_least",
-    "at_most",
-    "before",
-    "between",
-    "check_class",
-    "check_joins",
-    "check_keys",
-    "check_query",
-    "check_table",
-    "check_update",
-    "collect",
-    "copied_version",
-    "copies_in",
-    "copy_of",
-    "covered_place",
-    "field",
-    "guard_key",
-    "guards_of",
-    "items_html",
-    "key_of",
-    "model_for",
-    "model_of",
-    "naming",
-    "needs_type_filter",
-    "not_one_item",
-    "starting_with",
-    "tool_model",
-    "within",
-]
+    from singletable.schema.notebook import items_html as items_html
+    from singletable.schema.references import Reference as Reference
+    from singletable.schema.tool_items import tool_model as tool_model
 
 # What a check, an erasure and a notebook need.
 __getattr__ = late_names(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
 from singletable.values import VALUE_TYPES, EnumText, KeyType, bare, split_optional, value_type_of
 
 
@@ -130,7 +130,7 @@ def _template(text: str, types: Mapping[str, Any], separator: str, where: str, p
 
 def _part(
     piece: str, at: int, pieces: list[str], types: Mapping[str, Any], separator: str, where: str, primary: bool
-) -> Part:
+) -> KeyPart:
     found = _PART.fullmatch(piece)
     if found is None:
         shown = re.sub(r"\0([^:\0]+):[^\0]*\0", r"{\1}", piece)
@@ -142,14 +142,14 @@ def _part(
     if "%" in literal or not literal.isprintable():
         raise DeclarationError(f"{where}: {literal!r} contains '%' or a control character; '%' is the escape character")
     if name is None:
-        return Part(literal)
+        return KeyPart(literal)
     slot = _slot(name, spec, types[name], where)
     only = len(pieces) == 1 and not literal and not primary
     _check_enum(slot, separator, where, only)
     _check_enum_order(slot, separator, where, last=at == len(pieces) - 1)
     if slot.key_type.is_rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
         raise DeclarationError(f"{where}: {{{name}:rest}} must be last in its key, after literals only")
-    return Part(literal, slot)
+    return KeyPart(literal, slot)
 
 
 def sortable(name: str, declared: Any, where: str) -> KeyType:

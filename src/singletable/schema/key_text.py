@@ -62,7 +62,7 @@ class Slot(Struct, frozen=True):
         return value_type
 
 
-class Part(Struct, frozen=True):
+class KeyPart(Struct, frozen=True):
     literal: str
     slot: Slot | None = None
 
@@ -75,7 +75,7 @@ _Piece = tuple[str, str, Callable[[Any], str]]
 class Template:
     """The text of one key attribute. `identifier` is true for a primary key, whose texts are kept strict."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     separator: str = "#"
     identifier: bool = False
     limit: int = field(default=MAX_SORT_BYTES, compare=False)
@@ -183,7 +183,7 @@ class Template:
         return self.separator.join(p.literal + (f"{{{p.slot.name}}}" if p.slot else "") for p in self.parts)
 
     @cached_property
-    def _slots(self) -> list[Part]:
+    def _slots(self) -> list[KeyPart]:
         return [p for p in self.parts if p.slot]
 
     @cached_property

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import cast
 
-from singletable.schema.key_text import Part, Template
+from singletable.schema.key_text import KeyPart, Template
 from singletable.values import ANYTHING, Steps, exactly
 
 
@@ -34,7 +34,7 @@ def could_begin(one: Template, other: Template, parts: int) -> bool:
     if parts >= len(other.parts):
         return could_meet(one, other) is not None
     literal = other.parts[parts].literal
-    head = Template((*other.parts[:parts], Part(literal)), other.separator)
+    head = Template((*other.parts[:parts], KeyPart(literal)), other.separator)
     return _first(_paths(one), ((*steps, ANYTHING) for steps in _paths(head))) is not None
 
 
@@ -80,7 +80,7 @@ def _paths(template: Template) -> Iterator[Steps]:
         yield steps
 
 
-def _part(template: Template, part: Part) -> Iterator[Steps]:
+def _part(template: Template, part: KeyPart) -> Iterator[Steps]:
     before = exactly(part.literal)
     if part.slot is None:
         yield before

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 from singletable import entry_points
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import Part, Slot, Template
+from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
@@ -27,7 +27,7 @@ TOOLS_PARTITION = "_migration"
 """The partition key of what tools keep in a table: see `tool_items`."""
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """The attributes with the key of the item that holds the value."""
-_GUARD_SORT = Template((Part(GUARD_TYPE),))
+_GUARD_SORT = Template((KeyPart(GUARD_TYPE),))
 
 
 class IndexDecorator:
@@ -251,13 +251,17 @@ class Table:
 @cache
 def _reserved(separator: str) -> tuple[tuple[str, tuple[Template, Template], str], ...]:
     """The types and keys that no other class may have, each with what it is."""
-    rest = Part("", Slot.of("rest", str, "rest"))
-    guards = Template((Part(GUARD_TYPE), rest), separator), _GUARD_SORT
-    tools = Template((Part(TOOLS_PARTITION),))
+    rest = KeyPart("", Slot.of("rest", str, "rest"))
+    guards = Template((KeyPart(GUARD_TYPE), rest), separator), _GUARD_SORT
+    tools = Template((KeyPart(TOOLS_PARTITION),))
     return (
         (GUARD_TYPE, guards, "a guard of unique values"),
         *(
-            (type_name, (tools, Template((Part(key_word(type_name)), rest), separator)), "what tools keep in a table")
+            (
+                type_name,
+                (tools, Template((KeyPart(key_word(type_name)), rest), separator)),
+                "what tools keep in a table",
+            )
             for type_name in entry_points.ITEMS
         ),
     )

@@ -22,7 +22,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item, read_item
 from singletable.streams.consumer import Consumer
-from singletable.streams.dead_letters import DeadLetter, all_dead_letters, forget, parts_of
+from singletable.streams.dead_letters import DeadLetter, dead_letters, forget, parts_of
 from singletable.tables import WRITE_BYTES
 
 
@@ -36,7 +36,7 @@ class ChangeBelongings(LayerBelongings):
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """One query of the consumer's dead letters."""
         try:
-            letters = await all_dead_letters(port, self.consumer.state, self.consumer.name)
+            letters = await dead_letters(port, self.consumer.state, self.consumer.name)
         except NotConfigured:
             return []  # no worker has run: the table of leases is missing
         return [self._letter(letter) for letter in letters if self._is_of(letter, subjects)]

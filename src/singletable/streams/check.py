@@ -18,7 +18,7 @@ from singletable.foundation import Finding, flows
 from singletable.operations import Shard
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
-from singletable.streams.dead_letters import DeadLetter, all_dead_letters
+from singletable.streams.dead_letters import DeadLetter, dead_letters
 from singletable.streams.leases import all_leases
 from singletable.streams.shard_tree import all_shards, find_stream
 from singletable.streams.state import LeaseItem, TryItem, leases_needed
@@ -33,7 +33,7 @@ async def check(port: Port, consumer: Consumer) -> list[Finding]:
         leases = {lease.shard: lease for lease in await all_leases(port, state, name, label)}
     query: Any = state.attempt.by_sequence(name, label)
     tries: list[TryItem] = await flows.read_all(port, query.consistent())
-    found = [_of_dead_letter(one) for one in await all_dead_letters(port, state, name)]
+    found = [_of_dead_letter(one) for one in await dead_letters(port, state, name)]
     return [*found, *_of_leases(shards, leases), *_of_tries(tries, leases)]
 
 

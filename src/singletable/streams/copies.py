@@ -22,12 +22,12 @@ from singletable.foundation import (
     Table,
     TryWrite,
     Unreadable,
+    UpdateWrite as Write,
     copies_in,
     flows,
     key_from,
     model_of,
 )
-from singletable.foundation import UpdateWrite as Write
 from singletable.operations import Key
 from singletable.streams.events import Inserted, Modified
 from singletable.streams.router import Handler

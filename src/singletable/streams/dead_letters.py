@@ -115,7 +115,7 @@ async def _store(port: Port, items: Sequence[Any], tries: Any) -> None:
         await flows.delete(port, tries)
 
 
-async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> list[DeadLetter]:
+async def dead_letters(port: Port, state: StateEntities, consumer: str) -> list[DeadLetter]:
     """Every dead letter of a consumer, in the order of its shards."""
     query: Any = state.dead_letter.by_sequence(consumer)
     with leases_needed(port, state):

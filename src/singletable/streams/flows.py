@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from singletable.flow import Port, Stop, stopping
 from singletable.streams import worker
-from singletable.streams.check import check
+from singletable.streams.check import check as check
 from singletable.streams.consumer import Consumer, WorkerOptions
-from singletable.streams.dead_letters import all_dead_letters as dead_letters
-from singletable.streams.lambda_handler import handle_event
-from singletable.streams.retry import drop, retry
-from singletable.streams.worker import drain
-
-__all__ = ["check", "dead_letters", "drain", "drop", "handle_event", "retry", "run"]
+from singletable.streams.dead_letters import dead_letters as dead_letters
+from singletable.streams.lambda_handler import handle_event as handle_event
+from singletable.streams.retry import drop as drop, retry as retry
+from singletable.streams.worker import drain as drain
 
 
 async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop | None, signals: bool) -> None:

@@ -1,5 +1,3 @@
 """Reads of sync's items in a table: for roles."""
 
-from singletable.sync.client_groups import group_keys
-
-__all__ = ["group_keys"]
+from singletable.sync.client_groups import group_keys as group_keys

@@ -7,107 +7,72 @@ from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
 from singletable.tables.admin import (
-    Description,
-    Difference,
-    add_index,
-    check_indexes,
-    create,
-    delete,
-    describe,
-    describe_indexes,
-    differences,
-    is_empty,
-    set_stream,
-    set_ttl,
-    smaller_indexes,
-    wait_until_active,
+    Description as Description,
+    Difference as Difference,
+    add_index as add_index,
+    check_indexes as check_indexes,
+    create as create,
+    delete as delete,
+    describe as describe,
+    describe_indexes as describe_indexes,
+    differences as differences,
+    is_empty as is_empty,
+    set_stream as set_stream,
+    set_ttl as set_ttl,
+    smaller_indexes as smaller_indexes,
+    wait_until_active as wait_until_active,
 )
-from singletable.tables.capabilities import check_capabilities, find_capabilities
-from singletable.tables.definition import MAX_INDEXES, STREAM_VIEWS, Index, StreamView, TableDefinition, named_indexes
-from singletable.tables.expiry_sweep import sweep
-from singletable.tables.settings import Billing, Provisioned, TableClass, TableSettings
+from singletable.tables.capabilities import (
+    check_capabilities as check_capabilities,
+    find_capabilities as find_capabilities,
+)
+from singletable.tables.definition import (
+    MAX_INDEXES as MAX_INDEXES,
+    STREAM_VIEWS as STREAM_VIEWS,
+    Index as Index,
+    StreamView as StreamView,
+    TableDefinition as TableDefinition,
+    named_indexes as named_indexes,
+)
+from singletable.tables.expiry_sweep import sweep as sweep
+from singletable.tables.settings import (
+    Billing as Billing,
+    Provisioned as Provisioned,
+    TableClass as TableClass,
+    TableSettings as TableSettings,
+)
 
 if TYPE_CHECKING:
-    from singletable.tables import backups, exports
-    from singletable.tables.backups import Backup, Progress, Recovery, list_backups, recovery
+    from singletable.tables import backups as backups, exports as exports
+    from singletable.tables.backups import (
+        Backup as Backup,
+        Progress as Progress,
+        Recovery as Recovery,
+        list_backups as list_backups,
+        recovery as recovery,
+    )
     from singletable.tables.changes import (
-        IndexProgress,
-        Setting,
-        apply_setting,
-        create_index,
-        drop_index,
-        remove_setting,
-        wait_for_index,
-        wait_for_table,
+        IndexProgress as IndexProgress,
+        Setting as Setting,
+        apply_setting as apply_setting,
+        create_index as create_index,
+        drop_index as drop_index,
+        remove_setting as remove_setting,
+        wait_for_index as wait_for_index,
+        wait_for_table as wait_for_table,
     )
-    from singletable.tables.exports import TableExport
-    from singletable.tables.live import LiveSettings, live_settings
+    from singletable.tables.exports import TableExport as TableExport
+    from singletable.tables.live import LiveSettings as LiveSettings, live_settings as live_settings
     from singletable.tables.units import (
-        READ_BYTES,
-        WRITE_BYTES,
-        Projected,
-        projected,
-        projected_in,
-        read_units,
-        size_units,
-        write_units,
+        READ_BYTES as READ_BYTES,
+        WRITE_BYTES as WRITE_BYTES,
+        Projected as Projected,
+        projected as projected,
+        projected_in as projected_in,
+        read_units as read_units,
+        size_units as size_units,
+        write_units as write_units,
     )
-
-__all__ = [
-    "MAX_INDEXES",
-    "READ_BYTES",
-    "STREAM_VIEWS",
-    "WRITE_BYTES",
-    "Backup",
-    "Billing",
-    "Description",
-    "Difference",
-    "Index",
-    "IndexProgress",
-    "LiveSettings",
-    "Progress",
-    "Projected",
-    "Provisioned",
-    "Recovery",
-    "Setting",
-    "StreamView",
-    "TableClass",
-    "TableDefinition",
-    "TableExport",
-    "TableSettings",
-    "add_index",
-    "apply_setting",
-    "backups",
-    "check_capabilities",
-    "check_indexes",
-    "create",
-    "create_index",
-    "delete",
-    "describe",
-    "describe_indexes",
-    "differences",
-    "drop_index",
-    "exports",
-    "find_capabilities",
-    "is_empty",
-    "list_backups",
-    "live_settings",
-    "named_indexes",
-    "projected",
-    "projected_in",
-    "read_units",
-    "recovery",
-    "remove_setting",
-    "set_stream",
-    "set_ttl",
-    "size_units",
-    "smaller_indexes",
-    "sweep",
-    "wait_for_index",
-    "wait_for_table",
-    "wait_until_active",
-    "write_units",
-]
 
 # For tools that change a table, save it or predict its cost.
 __getattr__ = late_names(

@@ -39,15 +39,13 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import rows_query
 from singletable.tasks.items import (
     SHARDS,
+    Lane as OrderLane,
     OrderedTask,
     PlainTask,
     State,
     TaskEntities,
     TaskItem,
     shard_of,
-)
-from singletable.tasks.items import (
-    Lane as OrderLane,
 )
 
 OVERDUE_SECONDS = 3600.0

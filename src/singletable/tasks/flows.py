@@ -10,17 +10,15 @@ from singletable.flow import Port, Stop, instant, stopping
 from singletable.foundation import get
 from singletable.queues import Queue
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.check import check
-from singletable.tasks.dispatch import send_due
+from singletable.tasks.check import check as check
+from singletable.tasks.dispatch import send_due as send_due
 from singletable.tasks.due import all_of
 from singletable.tasks.items import DeadLetter, PlainTask, State, TaskEntities, TaskItem
 from singletable.tasks.outcomes import apply, drop_writes, revive_writes
-from singletable.tasks.queue_worker import QueueWorker, handle_event
+from singletable.tasks.queue_worker import QueueWorker, handle_event as handle_event
 from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import ClaimLost
-
-__all__ = ["check", "dead_letters", "drain", "drop", "handle_event", "retry", "run", "send_due"]
 
 Functions = Mapping[str, TaskFunction[...]]
 

@@ -15,9 +15,7 @@ from singletable.operations import Item, Key
 from singletable.shown_values import Shown, covered, shown
 from singletable.tasks.due import rows_query, wake_text
 from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, State, TaskEntities, TaskItem
-from singletable.tasks.tasks import Tasks, tasks_of
-
-__all__ = ["OrderInfo", "TaskInfo", "TasksInfo", "inspect_order", "inspect_task", "inspect_tasks", "tasks_of"]
+from singletable.tasks.tasks import Tasks, tasks_of as tasks_of
 
 MOST_TASKS = 25
 MOST_IN_ORDER = 50

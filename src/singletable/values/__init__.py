@@ -8,96 +8,69 @@ what lies above asks for, `untyped` holds values without a declared type, `sizes
     Codec(User, fields).dump(user)             # -> {"email": {"S": "ada@example.org"}, "age": {"N": "36"}}
 """
 
-from singletable.values.checks import name_owner
-from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
-from singletable.values.decoders import json_decoder
-from singletable.values.key_types import SEPARATORS, TOP, EnumText, KeyType, Place, Verbatim
-from singletable.values.kinds import Kind, PerKind
-from singletable.values.numbers import normalized, read_float
+from singletable.values.checks import name_owner as name_owner
+from singletable.values.codecs import (
+    Codec as Codec,
+    Constant as Constant,
+    Derived as Derived,
+    KeyText as KeyText,
+    Piece as Piece,
+)
+from singletable.values.decoders import json_decoder as json_decoder
+from singletable.values.key_types import (
+    SEPARATORS as SEPARATORS,
+    TOP as TOP,
+    EnumText as EnumText,
+    KeyType as KeyType,
+    Place as Place,
+    Verbatim as Verbatim,
+)
+from singletable.values.kinds import Kind as Kind, PerKind as PerKind
+from singletable.values.numbers import normalized as normalized, read_float as read_float
 from singletable.values.plans import (
-    Field,
-    FreePlan,
-    ListPlan,
-    MapPlan,
-    OptionalPlan,
-    Plan,
-    Role,
-    Scalar,
-    SetPlan,
-    Source,
-    quoted,
-    wire_struct,
+    Field as Field,
+    FreePlan as FreePlan,
+    ListPlan as ListPlan,
+    MapPlan as MapPlan,
+    OptionalPlan as OptionalPlan,
+    Plan as Plan,
+    Role as Role,
+    Scalar as Scalar,
+    SetPlan as SetPlan,
+    Source as Source,
+    quoted as quoted,
+    wire_struct as wire_struct,
 )
-from singletable.values.shapes import ANYTHING, Steps, exactly, of_shape
+from singletable.values.shapes import ANYTHING as ANYTHING, Steps as Steps, exactly as exactly, of_shape as of_shape
 from singletable.values.sizes import (
-    MAX_ITEM_BYTES,
-    MAX_TRANSACTION_BYTES,
-    item_size,
-    largest_attributes,
-    text_size,
-    texts_size,
-    value_size,
+    MAX_ITEM_BYTES as MAX_ITEM_BYTES,
+    MAX_TRANSACTION_BYTES as MAX_TRANSACTION_BYTES,
+    item_size as item_size,
+    largest_attributes as largest_attributes,
+    text_size as text_size,
+    texts_size as texts_size,
+    value_size as value_size,
 )
-from singletable.values.types import METADATA, NestedPlan, bare, check_within, make_field, plan_for, split_optional
-from singletable.values.untyped import AttributeValue, from_attribute_value, to_attribute_value
-from singletable.values.value_types import FLAG, INSTANT, INTEGER, TEXT, VALUE_TYPES, ValueType, value_type_of
-
-__all__ = [
-    "ANYTHING",
-    "FLAG",
-    "INSTANT",
-    "INTEGER",
-    "MAX_ITEM_BYTES",
-    "MAX_TRANSACTION_BYTES",
-    "METADATA",
-    "SEPARATORS",
-    "TEXT",
-    "TOP",
-    "VALUE_TYPES",
-    "AttributeValue",
-    "Codec",
-    "Constant",
-    "Derived",
-    "EnumText",
-    "Field",
-    "FreePlan",
-    "KeyText",
-    "KeyType",
-    "Kind",
-    "ListPlan",
-    "MapPlan",
-    "NestedPlan",
-    "OptionalPlan",
-    "PerKind",
-    "Piece",
-    "Place",
-    "Plan",
-    "Role",
-    "Scalar",
-    "SetPlan",
-    "Source",
-    "Steps",
-    "ValueType",
-    "Verbatim",
-    "bare",
-    "check_within",
-    "exactly",
-    "from_attribute_value",
-    "item_size",
-    "json_decoder",
-    "largest_attributes",
-    "make_field",
-    "name_owner",
-    "normalized",
-    "of_shape",
-    "plan_for",
-    "quoted",
-    "read_float",
-    "split_optional",
-    "text_size",
-    "texts_size",
-    "to_attribute_value",
-    "value_size",
-    "value_type_of",
-    "wire_struct",
-]
+from singletable.values.types import (
+    METADATA as METADATA,
+    NestedPlan as NestedPlan,
+    bare as bare,
+    check_within as check_within,
+    make_field as make_field,
+    plan_for as plan_for,
+    split_optional as split_optional,
+)
+from singletable.values.untyped import (
+    AttributeValue as AttributeValue,
+    from_attribute_value as from_attribute_value,
+    to_attribute_value as to_attribute_value,
+)
+from singletable.values.value_types import (
+    FLAG as FLAG,
+    INSTANT as INSTANT,
+    INTEGER as INTEGER,
+    TEXT as TEXT,
+    VALUE_TYPES as VALUE_TYPES,
+    ValueType as ValueType,
+    value_type_of as value_type_of,
+)

@@ -9,8 +9,7 @@ Reading back, a number is an int where it is whole and a Decimal otherwise; a se
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 

@@ -17,56 +17,31 @@ from typing import TYPE_CHECKING
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.wire.asyncio_port import AwaitingPort
-    from singletable.wire.blocking_port import BlockingPort
+    from singletable.wire.asyncio_port import AwaitingPort as AwaitingPort
+    from singletable.wire.blocking_port import BlockingPort as BlockingPort
     from singletable.wire.credentials import (
-        Credentials,
-        CredentialSource,
-        FetchedCredentials,
-        StaticCredentials,
-        credentials_from,
+        Credentials as Credentials,
+        CredentialSource as CredentialSource,
+        FetchedCredentials as FetchedCredentials,
+        StaticCredentials as StaticCredentials,
+        credentials_from as credentials_from,
     )
     from singletable.wire.endpoints import (
-        Endpoint,
-        Locate,
-        beside,
-        endpoint_at,
-        endpoint_for,
-        locator,
-        region_for,
-        retry_policy_for,
+        Endpoint as Endpoint,
+        Locate as Locate,
+        beside as beside,
+        endpoint_at as endpoint_at,
+        endpoint_for as endpoint_for,
+        locator as locator,
+        region_for as region_for,
+        retry_policy_for as retry_policy_for,
     )
-    from singletable.wire.error_answers import Fault, read_fault
-    from singletable.wire.exchange import Timeouts
-    from singletable.wire.hosts import is_aws_host
-    from singletable.wire.monotonic import elapsed
-    from singletable.wire.port_options import PortOptions
-    from singletable.wire.retry import RetryPolicy
-
-__all__ = [
-    "AwaitingPort",
-    "BlockingPort",
-    "CredentialSource",
-    "Credentials",
-    "Endpoint",
-    "Fault",
-    "FetchedCredentials",
-    "Locate",
-    "PortOptions",
-    "RetryPolicy",
-    "StaticCredentials",
-    "Timeouts",
-    "beside",
-    "credentials_from",
-    "elapsed",
-    "endpoint_at",
-    "endpoint_for",
-    "is_aws_host",
-    "locator",
-    "read_fault",
-    "region_for",
-    "retry_policy_for",
-]
+    from singletable.wire.error_answers import Fault as Fault, read_fault as read_fault
+    from singletable.wire.exchange import Timeouts as Timeouts
+    from singletable.wire.hosts import is_aws_host as is_aws_host
+    from singletable.wire.monotonic import elapsed as elapsed
+    from singletable.wire.port_options import PortOptions as PortOptions
+    from singletable.wire.retry import RetryPolicy as RetryPolicy
 
 # Declarations take what errors mean from here, and no sockets.
 __getattr__ = late_names(

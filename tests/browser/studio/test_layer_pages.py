@@ -14,8 +14,7 @@ import pytest
 from examples.goals import Service as Goals
 from examples.goals.model import Goal, GoalMembership, Role, User, records
 from examples.goals.sample import SINCE, load_sample
-from examples.manhunt import Service as Manhunt
-from examples.manhunt import manhunt
+from examples.manhunt import Service as Manhunt, manhunt
 from examples.manhunt.model import Kind, tasks
 from examples.projects.model import rename
 from examples.projects.service import Service as Projects

@@ -7,8 +7,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from examples.manhunt.errors import Contended, Invalid, Missing, Refused
 from examples.manhunt.input_formats import moment as typed_moment

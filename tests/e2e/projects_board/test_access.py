@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from examples.projects.board.callers import ProjectTokens
 from examples.projects.errors import Invalid

@@ -6,8 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from singletable import (

@@ -9,8 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from singletable import (
     ANY,

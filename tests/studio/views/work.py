@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from singletable import Database, Entity, Key, Table
-from singletable import field as attribute
+from singletable import Database, Entity, Key, Table, field as attribute
 from singletable.streams import Changes, ChangeWorker
 from singletable.streams.inspect.consumers import ConsumerName, consumers_of
 from singletable.tasks import Tasks, TaskWorker

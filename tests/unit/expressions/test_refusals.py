@@ -10,8 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from singletable import Condition, Entity, InvalidRequest, InvalidValue, Key, Table, attr, field, present
 from singletable.expressions import Expressions, handles_in, words

@@ -5,16 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from singletable import wire
 from singletable.flow import Port, Traits
 from singletable.wire import BlockingPort, PortOptions, StaticCredentials, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.unit.wire.conftest import SOME_CREDENTIALS
-
-
-def test_all_is_there_and_sorted_in_the_way_of_ruff() -> None:
-    assert all(hasattr(wire, name) for name in wire.__all__)
-    assert len(set(wire.__all__)) == len(wire.__all__)
 
 
 def test_neither_asyncio_nor_botocore_is_imported_before_it_is_needed() -> None:

@@ -16,32 +16,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from singletable_local import control
-from singletable_local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
-from singletable_local.data_copy import copy_data
-from singletable_local.data_wipe import wipe_deleted
-from singletable_local.differences import EMBEDDED
-from singletable_local.engine import Engine
-from singletable_local.stream_upkeep import maintain_streams
-from singletable_local.timeouts import EngineTimeouts
-from singletable_local.unix_endpoint import UnixEndpoint, is_healthy
+from singletable_local import control as control
+from singletable_local.binary import (
+    ENGINE_VARIABLE as ENGINE_VARIABLE,
+    ENGINE_VERSION as ENGINE_VERSION,
+    engine_package as engine_package,
+    find_engine as find_engine,
+)
+from singletable_local.data_copy import copy_data as copy_data
+from singletable_local.data_wipe import wipe_deleted as wipe_deleted
+from singletable_local.differences import EMBEDDED as EMBEDDED
+from singletable_local.engine import Engine as Engine
+from singletable_local.stream_upkeep import maintain_streams as maintain_streams
+from singletable_local.timeouts import EngineTimeouts as EngineTimeouts
+from singletable_local.unix_endpoint import UnixEndpoint as UnixEndpoint, is_healthy as is_healthy
 
 if TYPE_CHECKING:
-    from singletable_local import targets
-
-__all__ = [
-    "EMBEDDED",
-    "ENGINE_VARIABLE",
-    "ENGINE_VERSION",
-    "Engine",
-    "EngineTimeouts",
-    "UnixEndpoint",
-    "control",
-    "copy_data",
-    "engine_package",
-    "find_engine",
-    "is_healthy",
-    "maintain_streams",
-    "targets",
-    "wipe_deleted",
-]
+    from singletable_local import targets as targets

@@ -16,8 +16,7 @@ from singletable.documents.read import CollectionKey, any_epoch_row, collection_
 from singletable.documents.rows import ClientRecord, CollectionVersion, Condemned, InboxRow
 from singletable.errors import SingletableError
 from singletable.flow import Port
-from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, page
-from singletable.foundation import get as get_row
+from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, get as get_row, page
 from singletable.shown_values import Shown, covered, shown
 
 MOST_WAITING = 25

@@ -8,9 +8,7 @@ Read `views` (the values of pages), `declarations` and `layer_declarations` (the
 classes), `layers` (the places of boxes), `diagram` (the drawing), `static_site`. Nothing here sends a request.
 """
 
-from singletable.studio.model.declarations import model_view
-from singletable.studio.model.diagram import Diagram, diagram_of
-from singletable.studio.model.static_site import write_site
-from singletable.studio.model.views import ClassView, ModelView, TableView
-
-__all__ = ["ClassView", "Diagram", "ModelView", "TableView", "diagram_of", "model_view", "write_site"]
+from singletable.studio.model.declarations import model_view as model_view
+from singletable.studio.model.diagram import Diagram as Diagram, diagram_of as diagram_of
+from singletable.studio.model.static_site import write_site as write_site
+from singletable.studio.model.views import ClassView as ClassView, ModelView as ModelView, TableView as TableView

@@ -12,8 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import NotFound
-from singletable.foundation import AccessPattern, KeyOf, Query, Table, catalogue, covered_body, flows, personal_names
-from singletable.foundation import page as read_page
+from singletable.foundation import (
+    AccessPattern,
+    KeyOf,
+    Query,
+    Table,
+    catalogue,
+    covered_body,
+    flows,
+    page as read_page,
+    personal_names,
+)
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable.records import Explained
 from singletable.schema import Collection, Whole
