@@ -190,7 +190,6 @@ from singletable.schema.tool_items import (
     tool_class as tool_class,
     tool_classes as tool_classes,
     tool_key as tool_key,
-    tool_model as tool_model,
 )
 from singletable.schema.type_texts import type_text as type_text
 from singletable.values import TOP as TOP, Verbatim as Verbatim

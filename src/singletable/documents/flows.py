@@ -5,10 +5,9 @@ from singletable.documents.check import check as check
 from singletable.documents.commit import apply as apply, next_version as next_version, process as process
 from singletable.documents.creation import create as create
 from singletable.documents.deletion import delete as delete
-from singletable.documents.diff import diff as diff, diff_hashes as diff_hashes, diff_of as diff_of
+from singletable.documents.diff import diff as diff
 from singletable.documents.families import relatives as relatives
 from singletable.documents.garbage import collect_garbage as collect_garbage
-from singletable.documents.head_state import read_head_state as read_head_state
 from singletable.documents.item_history import item_history as item_history
 from singletable.documents.merge import merge as merge
 from singletable.documents.read import (
@@ -28,9 +27,6 @@ from singletable.documents.read import (
     outcomes as outcomes,
     page_of_documents as page_of_documents,
     parent_of as parent_of,
-    record_rows as record_rows,
-    version_row as version_row,
-    versions_since as versions_since,
 )
 from singletable.documents.replay import replay as replay, restore as restore
 from singletable.documents.submission import (

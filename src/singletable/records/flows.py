@@ -38,7 +38,7 @@ from singletable.tables import (
 
 if TYPE_CHECKING:
     from singletable.expressions import Update
-    from singletable.operations import Action, Item
+    from singletable.operations import Item
     from singletable.records.check_passes import ItemPass, Layer, Pass
     from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
     from singletable.records.explain import Explainable, Explanation
@@ -136,13 +136,6 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
     from singletable.records import gaps
 
     return await gaps.fill_gaps(port, checks, items)
-
-
-def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
-    """The transaction that puts the guards of an item's unique values."""
-    from singletable.records import gaps
-
-    return gaps.guards_sent(table, item, now)
 
 
 def explain(read: Explainable, *updates: Update) -> Explanation:

@@ -14,7 +14,6 @@ from singletable.values.codecs import (
     Constant as Constant,
     Derived as Derived,
     KeyText as KeyText,
-    Piece as Piece,
 )
 from singletable.values.decoders import json_decoder as json_decoder
 from singletable.values.key_types import (

@@ -6,7 +6,6 @@ documents of each, `versions` a document at a version, `history` its versions, t
 
 from singletable.documents.canonical_json import canonical as canonical
 from singletable.documents.contents import Content as Content, Contents as Contents
-from singletable.documents.context import context_of as context_of
 from singletable.documents.document import (
     CollectionModel as CollectionModel,
     DocumentModel as DocumentModel,
