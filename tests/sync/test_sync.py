@@ -17,6 +17,7 @@ from singletable.operations import BatchWriteItem
 from singletable.schema import model_of
 from singletable.sync import Limits
 from singletable.sync.protocol import Pull, read_push
+from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import PushResult
 from tests.faults.actions import NotThereYet
 from tests.faults.port import make_faulty
@@ -213,6 +214,26 @@ async def test_a_pull_shows_what_its_own_group_pushed_before(world: World) -> No
         await world.pull(ada)
         assert ada.pending == []
         await pushed.done()
+
+
+async def test_a_pull_shows_it_where_its_two_reads_are_of_two_moments(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version is read before the push is applied, the inbox after it."""
+    ada = Client("ga", "ca")
+    ada.mutate("put_shape", id="s1", shape=SHAPE)
+    pushed = await world.send("/push", ada.push())
+    read_start = Puller.read_start
+
+    async def torn(puller: Puller, port: Any, document_id: str) -> PullStart:
+        monkeypatch.undo()
+        start = await read_start(puller, port, document_id)
+        await pushed.done()
+        return PullStart(start.head, set())
+
+    monkeypatch.setattr(Puller, "read_start", torn)
+    await world.pull(ada)
+    assert ada.pending == []
 
 
 async def test_large_arguments_and_large_items(world: World) -> None:

@@ -4,8 +4,8 @@ functions."""
 from __future__ import annotations
 
 import asyncio  # noqa: TID251 an ASGI application runs in its server's event loop
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -61,16 +61,29 @@ class DocumentLocks:
 
     async def run(self, document_id: str, work: Callable[[], Awaitable[bool]]) -> bool:
         """The result of a run of `work` that began after this call, whichever caller began it."""
-        lock = self._locks.setdefault(document_id, _DocumentLock())
-        lock.callers += 1
-        number = lock.callers
-        try:
+        with self._lock_of(document_id) as lock:
+            number = lock.callers
             async with lock.lock:
                 if lock.served < number:
                     upto = lock.callers
+                    lock.runs += 1
                     lock.result = await work()
                     lock.served = upto
                 return lock.result
+
+    @contextmanager
+    def watch(self, document_id: str) -> Generator[Callable[[], bool]]:
+        """A function that tells whether work has run for the document since the `with` began, or runs now."""
+        with self._lock_of(document_id) as lock:
+            before, is_busy = lock.runs, lock.lock.locked()
+            yield lambda: is_busy or lock.runs != before
+
+    @contextmanager
+    def _lock_of(self, document_id: str) -> Generator[_DocumentLock]:
+        lock = self._locks.setdefault(document_id, _DocumentLock())
+        lock.callers += 1
+        try:
+            yield lock
         finally:
             lock.finished += 1
             if lock.finished == lock.callers:
@@ -82,6 +95,8 @@ class _DocumentLock:
         self.lock = asyncio.Lock()
         self.callers = self.finished = self.served = 0
         """Numbers of callers: all; the ones that have returned; the ones whose work is done."""
+        self.runs = 0
+        """How often work has begun."""
         self.result = False
 
 

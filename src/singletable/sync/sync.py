@@ -234,14 +234,18 @@ class Sync:
     async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
         """The answer. Mutations that are still in the inbox, as after a crash, are applied after it has been sent.
 
-        An inline processor applies those of the group itself first: its pull then shows them.
+        An inline processor applies those of the group itself first: its pull then shows them. The two reads of a start
+        are not of one moment. If this process applies mutations meanwhile, the version may be older than the inbox, and
+        both are read again.
         """
         port = self._db.port
         owner = Owner(user, self._context.model.words.document, document_id)
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
-        start = await self._puller.read_start(port, document_id)
-        if self._processor == "inline" and await self._waits_for(pull.group, start):
+        with self._locks.watch(document_id) as is_applied:
+            start = await self._puller.read_start(port, document_id)
+            is_late = is_applied()
+        if self._processor == "inline" and (is_late or await self._waits_for(pull.group, start)):
             await self._locks.run(document_id, lambda: self._apply_next(document_id))
             start = await self._puller.read_start(port, document_id)
         view = await resolve(self._view(user, document_id)) if self._view is not None else None
