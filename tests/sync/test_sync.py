@@ -16,6 +16,7 @@ from singletable.flow import Port
 from singletable.operations import BatchWriteItem
 from singletable.schema import model_of
 from singletable.sync import Limits
+from singletable.sync.event_loop import DocumentLocks
 from singletable.sync.protocol import Pull, read_push
 from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import PushResult
@@ -220,18 +221,25 @@ async def test_a_pull_shows_it_where_its_two_reads_are_of_two_moments(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The version is read before the push is applied, the inbox after it."""
-    ada = Client("ga", "ca")
-    ada.mutate("put_shape", id="s1", shape=SHAPE)
-    pushed = await world.send("/push", ada.push())
-    read_start = Puller.read_start
+    ada, apply_next, read_start = Client("ga", "ca"), world.sync._apply_next, Puller.read_start
+    reading = asyncio.Event()
+
+    async def held(document_id: str) -> bool:
+        await reading.wait()
+        return await apply_next(document_id)
 
     async def torn(puller: Puller, port: Any, document_id: str) -> PullStart:
         monkeypatch.undo()
         start = await read_start(puller, port, document_id)
+        reading.set()
         await pushed.done()
         return PullStart(start.head, set())
 
+    await world.pull(ada)
+    monkeypatch.setattr(world.sync, "_apply_next", held)
     monkeypatch.setattr(Puller, "read_start", torn)
+    ada.mutate("put_shape", id="s1", shape=SHAPE)
+    pushed = await world.send("/push", ada.push())
     await world.pull(ada)
     assert ada.pending == []
 
@@ -442,3 +450,26 @@ async def test_a_pull_returns_older_contents_in_the_current_form(blobs: BlobStor
         await new.pull(ben, user="ben")
         shapes = {key: value for key, value in ben.base.items() if key.startswith("shapes/")}
         assert shapes == {"shapes/a": {"x": 1, "colour": "black"}, "shapes/b": {"x": 2, "colour": "red"}}
+
+
+async def test_a_watch_tells_of_work_that_runs_meanwhile() -> None:
+    locks, begun, over = DocumentLocks(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> bool:
+        begun.set()
+        await over.wait()
+        return True
+
+    with locks.watch("p1") as has_run, locks.watch("p2") as other:
+        assert not has_run()
+        running = asyncio.ensure_future(locks.run("p1", work))
+        await begun.wait()
+        assert has_run()
+        with locks.watch("p1") as later:
+            over.set()
+            assert await running
+            assert later()
+        assert has_run()
+        assert not other()
+    with locks.watch("p1") as again:
+        assert not again()
