@@ -15,6 +15,7 @@ import pytest
 from singletable import ANY, Condition, Entity, Key, Table, Update, attr, field, present
 from singletable.errors import Corrupt, MissingPath, SingletableError, TransactionCancelled
 from tests.support.raw import put_raw, stored
+from tests.support.sampling import wider_elsewhere
 from tests.support.shells import Shell
 
 app = Table("app", indexes=["gsi1"])
@@ -218,8 +219,9 @@ async def test_conditions_mean_what_is_read(shell: Shell) -> None:
     docs = await put_states(shell)
     assert len(docs) == len(STATES)
     wrong: dict[str, Any] = {}
+    rows = dict([*ROWS.items()][:: wider_elsewhere(1)])
     with shell.meter() as meter:
-        for name, (condition, python) in ROWS.items():
+        for name, (condition, python) in rows.items():
             wanted = {id for id, doc in docs.items() if python(doc)}
             found: Any
             try:
@@ -229,7 +231,7 @@ async def test_conditions_mean_what_is_read(shell: Shell) -> None:
             if found != wanted:
                 wrong[name] = found, wanted
     assert wrong == {}
-    assert meter.requests == len(ROWS)
+    assert meter.requests == len(rows)
 
 
 ANOTHER_TYPE = "is stored with another type"

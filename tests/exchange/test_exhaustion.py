@@ -13,12 +13,13 @@ from tests.exchange import exhausting
 from tests.exchange.exhausting import Wide, wide
 from tests.support.children import run_child
 from tests.support.engines import fresh, fresh_url
+from tests.support.sampling import sampled
 
 CASES = [("export", "memory", "8"), ("export", "threads", "64"), ("import", "memory", "12")]
 """An export needs more than 8 MB, also where its threads happen to read one after the other; with 12 it got by then."""
 
 
-@pytest.mark.parametrize(("work", "what", "megabytes"), CASES)
+@pytest.mark.parametrize(("work", "what", "megabytes"), sampled(CASES, len(CASES)))
 def test_what_the_system_refuses_is_named(tmp_path: Path, work: str, what: str, megabytes: str) -> None:
     with fresh_url() as url, connect(url) as db:
         db.create_table(wide)

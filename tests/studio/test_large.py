@@ -20,7 +20,7 @@ MOST_HTML = {
     "partition": 300_000,
 }
 """Bytes, as docs/how-to/studio.md says them."""
-MANY, FEW = 20_000, 60
+MANY, FEW = 5_000, 60
 LARGE = "pk=user%23big%40example.org&sk=user"
 
 

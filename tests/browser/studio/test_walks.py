@@ -15,6 +15,7 @@ from examples.manhunt.model import ContactMethod
 from singletable.exchange import Exports
 from tests.browser.studio.opened import Page, barriers, opened, studio_of
 from tests.studio.applications import TABLES, Application, filled
+from tests.support.sampling import sampled
 
 LAYERS = {
     "goals": "/graph/records",
@@ -24,7 +25,7 @@ LAYERS = {
 }
 
 
-@pytest.fixture(scope="module", params=list(TABLES))
+@pytest.fixture(scope="module", params=sampled(TABLES, 2))
 def application(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     yield from filled(request.param, tmp_path_factory.mktemp("walk"))
 
