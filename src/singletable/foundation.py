@@ -78,6 +78,7 @@ from singletable.records.index_keys import applied as applied
 from singletable.records.item_writes import DeleteWrite as DeleteWrite, UpdateWrite as UpdateWrite
 from singletable.records.moves import Move as Move, Outcome as Outcome, TryMove as TryMove, move_of as move_of
 from singletable.records.page import Page as Page, Position as Position
+from singletable.records.placement import placement_of as placement_of
 from singletable.records.query_request import PreparedQuery as PreparedQuery, prepare_query as prepare_query
 from singletable.records.read import (
     DEFAULT_LIMIT as DEFAULT_LIMIT,

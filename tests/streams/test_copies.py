@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import threading  # noqa: TID251
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from singletable import ANY, Database, Entity, Index, Key, Table, attr, field
-from singletable.errors import DeclarationError
+from singletable.errors import DeclarationError, InvalidRequest
 from singletable.migrations import Migrations
 from singletable.schema import copy_of, model_of
 from singletable.streams import Changes, ChangeWorker
 from singletable.streams.copies import copy_updater
+from singletable.streams.events import Modified
 from tests.support.engines import fresh
-from tests.support.raw import put_raw, stored
+from tests.support.raw import all_items, put_raw, stored
 from tests.support.shells import Shell
 from tests.support.workers import change_worker
 
+PAST = datetime(2026, 1, 1, tzinfo=timezone.utc)
 clubs = Table(
     "clubs", indexes={"gsi1": Index("gsi1pk", "gsi1sk"), "few": Index("fpk", "fsk", "keys")}, stream="new_and_old"
 )
@@ -369,3 +372,39 @@ def test_holders_and_sources_are_found_from_each_other() -> None:
     for pattern, why in wrong:
         with pytest.raises(DeclarationError, match=why):
             changes.keep_copies(pattern)
+
+
+class Guest(Entity, table=clubs, type="guest", version=2, stored_as=1):
+    """Stored in the form of version 1 too, which has the copy under another name."""
+
+    club_id: str
+    email: str
+    club_name: str = copy_of(Club.name, default="")
+
+    @clubs.key
+    @staticmethod
+    def of_club(club_id: str, email: str = ANY) -> Key:
+        """The guests of a club."""
+        return f"guests#{club_id}", f"guest#{email}"
+
+
+@Guest.upcast(1)
+def renamed(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "club_name": values["club"]}
+
+
+@Guest.downcast(2)
+def named_before(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "club": values["club_name"]}
+
+
+async def test_a_holder_in_two_forms_is_refused_before_one_of_them_is_written(shell: Shell) -> None:
+    club, guest = Club(club_id="c1", name="New"), Guest(club_id="c1", email="a", club_name="Old")
+    await shell.create(club)
+    await shell.create(guest)
+    before = await shell.run(all_items(shell.port, clubs.name))
+    updater = copy_updater(clubs, Guest.of_club)
+    change = Modified(key=Club.by_id("c1"), sequence="1", time=PAST, event="MODIFY", old=club, new=club)
+    with pytest.raises(InvalidRequest, match="can't keep both forms"):
+        await shell.run(updater.source_modified(shell.port, change))
+    assert await shell.run(all_items(shell.port, clubs.name)) == before

@@ -18,7 +18,6 @@ from singletable.foundation import (
     CopyWriter,
     Moment,
     OnUnreadable,
-    Part,
     Table,
     TryWrite,
     Unreadable,
@@ -27,6 +26,7 @@ from singletable.foundation import (
     flows,
     key_from,
     model_of,
+    placement_of,
 )
 from singletable.operations import Key
 from singletable.streams.events import Inserted, Modified
@@ -115,14 +115,15 @@ class CopyUpdater(CopyWriter):
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model, now = model_of(self.holder), port.now()
+        check = placement_of(model).check_in_transaction
         writes: list[TryWrite] = []
         for holder in holders:
             updates, where = self.updates(source), self.condition(source, is_another)
             write = Write(model.key_of(holder), updates, where)
-            part = write.main(holder, Moment(now, port.token()))
-            assert isinstance(part, Part)
-            action: Any = part.action
-            writes.append(TryWrite(action))
+            if check is not None:
+                check(write)
+            part: Any = write.main(holder, Moment(now, port.token()))
+            writes.append(TryWrite(part.action))
         held = await port.send_all(writes)
         for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
             await self.update(port, model.key_of(holder), source, is_another)
