@@ -18,6 +18,8 @@ from singletable import (
     VersionMoved,
     attr,
 )
+from singletable.records import Transaction
+from singletable.records.flows import commit
 from tests.faults.actions import ApplyThen500ThenLateDuplicate, ApplyThenCut, CancelTransaction, Conflict, Throttle
 from tests.rules.bench import Bench
 from tests.rules.models import Counted, Named, Passing, Plain, Session
@@ -183,6 +185,30 @@ async def test_two_items_swap_their_values(bench: Bench) -> None:
         tx.put(Named(id="2", email="a@x", nick="n"))
     assert await bench.guards() == {"a@x", "b@x", "n"}
     assert await bench.shell.get(Named.by_id("2")) == Named(id="2", email="a@x", nick="n")
+    assert await bench.is_sound()
+
+
+@pytest.mark.parametrize("owner", ["2", "3"])
+async def test_a_value_goes_on_from_an_item_that_got_it_after_it_was_read(bench: Bench, owner: str) -> None:
+    """The guard is refused beside its owner, which is planned again; it is refused again where another item has it."""
+    first, second = Named(id="1", email="a@x"), Named(id="2", email="old@x")
+    await bench.transact(lambda tx: (tx.create(first), tx.create(second), tx.create(Named(id="3", email="c@x"))))
+    await bench.shell.update(Named.by_id("2"), attr(Named.email).set("new@x"))
+    await bench.shell.update(Named.by_id(owner), attr(Named.email).set("b@x"))
+    bench.start()
+    tx = Transaction()
+    tx.update(Named.by_id("1"), attr(Named.email).set("b@x"))
+    tx.update(Named.by_id("2"), attr(Named.email).set("d@x"))
+    sent = bench.shell.run(commit(bench.shell.port, tx.pending, {0: first, 1: second}))
+    if owner == "2":
+        await sent
+        assert await bench.guards() == {"b@x", "c@x", "d@x"}
+    else:
+        with pytest.raises(TransactionCancelled) as caught:
+            await sent
+        assert [(f.number, type(f.error)) for f in caught.value.failures] == [(1, NotUnique)]
+        assert await bench.guards() == {"a@x", "b@x", "new@x"}
+    assert bench.requests["TransactWriteItems"] == 2
     assert await bench.is_sound()
 
 
