@@ -26,7 +26,10 @@ from singletable.errors import TooLarge
 from singletable.operations import TransactWriteItems
 from singletable.records import Transaction
 from singletable.records.commit import Failure
+from singletable.records.entity_writes import CreateWrite
 from singletable.records.flows import commit
+from singletable.records.send import send_alone
+from singletable.records.write import Moment, Write
 from tests.support.models import Invoice, Membership, Photo, User, membership
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
@@ -205,6 +208,26 @@ async def test_an_update_is_planned_anew_when_what_it_read_has_changed(shell: Sh
     await shell.run(commit(Interfering(), tx.pending))
     assert [(u.phone, u.age) for u in await shell.all(User.by_phone("99"))] == [("99", 51)]
     assert await shell.all(User.by_phone("12")) == []
+
+
+class Unplanned(Write):
+    """Has no action, whatever is known of its item."""
+
+    verb, key = "wait", KEY
+
+    def main(self, current: Any, moment: Moment) -> None:
+        return None
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+async def test_a_write_that_no_read_is_enough_for_is_neither_left_out_nor_read_for_again(
+    shell: Shell, is_alone: bool
+) -> None:
+    writes: list[Write] = [CreateWrite(EVE), Unplanned()]
+    flow = send_alone(shell.port, writes[1]) if is_alone else commit(shell.port, writes)
+    with pytest.raises(AssertionError):
+        await shell.run(flow)
+    assert await shell.get(key_of(EVE)) is None
 
 
 async def test_a_hundred_items_and_no_more(shell: Shell) -> None:

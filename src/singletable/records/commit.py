@@ -33,7 +33,6 @@ from singletable.flow import Port, Race
 from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems, is_too_large
 from singletable.records.conditions import is_there
 from singletable.records.first_use import ready
-from singletable.records.merge import merged
 from singletable.records.placement import placement_of
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
@@ -143,7 +142,10 @@ class Commit:
         if needed:
             await self._read(needed)
             parts = self._mains()
-        plan = [PlannedAction(number, part, True) for number, part in enumerate(parts) if part is not None]
+        plan: list[PlannedAction] = []
+        for number, part in enumerate(parts):
+            assert part is not None
+            plan.append(PlannedAction(number, part, True))
         plan += self._guards()
         plan += self._companions()
         if len(plan) > MAX_ACTIONS:
@@ -336,7 +338,7 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
         write.number = number
         if place in places:
             number = places[place].number
-            write = merged(places[place], write)
+            write = _joined(places[place], write)
             write.number = number
         places[place] = write
     if len(places) > MAX_ACTIONS:
@@ -346,3 +348,16 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
             hint="Split it into independent transactions.",
         )
     return iter(places.values())
+
+
+def _joined(one: Write, other: Write) -> Write:
+    """Two writes of one item as one, as DynamoDB accepts one action for each item. InvalidRequest if none does both."""
+    joined = one.joined_with(other) or other.joined_with(one) or other.joined_after(one)
+    if joined is None:
+        raise InvalidRequest(
+            f"{one.verb} and {other.verb} of the same item in one transaction",
+            key=other.key,
+            operation="transaction",
+            hint="Use one operation for the item.",
+        )
+    return joined

@@ -16,7 +16,7 @@ new key is the item, and `put` and `delete` remove the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -110,7 +110,8 @@ async def find_many(
         old = key.model.old_key(key)
         by_old.setdefault(old.model.table, {}).setdefault((old.partition, old.low), []).append((place, key))
     for lain_in, keys in by_old.items():
-        for item in await get_at(port, lain_in, keys, RAW, _first_of(keys), consistent=True):
+        first = {place: pairs[0][1] for place, pairs in keys.items()}
+        for item in await get_at(port, lain_in, keys, RAW, first.__getitem__, consistent=True):
             for place, key in keys[place_in(table, item)]:
                 entity = own(key.model.before, key, item, unreadable)
                 if entity is not None:
@@ -118,10 +119,6 @@ async def find_many(
     again = [place for place in missing if place not in found]
     if again:
         found |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
-
-
-def _first_of(keys: Mapping[Place, Sequence[tuple[Place, KeyOf[Any]]]]) -> Callable[[Place], KeyOf[Any]]:
-    return lambda place: keys[place][0][1]
 
 
 # --- a write alone ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ Each hook's promise, for whoever adds a placement:
 
 * An item in two places is one item: the verbs' rules hold for it, as for an item of a plain class.
 * No writer loses an update while an item changes its place; a reader sees it once.
-* A hook sends nothing if the plain flow has found the item: its cost is in docs/reference/write-rules.md.
+* `find` and `find_many` send nothing if the plain flow has found the items. The costs are in
+  docs/reference/write-rules.md.
 """
 
 from __future__ import annotations

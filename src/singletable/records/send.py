@@ -1,4 +1,5 @@
-"""Flows that write one item alone. `verbs` has what each verb sends, `conditions` what a refusal means."""
+"""Flows that write one item alone. `item_writes` and `entity_writes` have what each verb sends, `conditions` what a
+refusal means."""
 
 from __future__ import annotations
 
@@ -137,6 +138,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
     while True:
         part = write.main(current, moment)
         if part is None:
+            assert current is UNREAD
             current = await read_current(port, write, moment.now)
             continue
         if any(True for _ in write.claims(current)):

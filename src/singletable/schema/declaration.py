@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getattr_static
 from typing import Any, cast
 
 import msgspec
@@ -75,7 +76,7 @@ def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int
     if not any(isinstance(kind, str) for kind in declared.values()):
         _ = model.fields  # now: DeclarationError for a type that can't be stored
     cls.__model__ = model
-    cls.__patterns__ = {name: _declared(cls, name).bound(pattern) for name, pattern in captured.items()}
+    cls.__patterns__ = {name: getattr_static(cls, name).bound(pattern) for name, pattern in captured.items()}
     if special.is_admitted:
         table.admit(model)
         if model.before is not model:
@@ -145,7 +146,7 @@ def _roles(cls: type[Any]) -> dict[str, Role]:
 def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
     found: list[tuple[str, Captured]] = []
     for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
-        declared = inspect.getattr_static(cls, name)
+        declared = getattr_static(cls, name)
         where = f"{cls.__name__}.{name}"
         if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
             raise DeclarationError(
@@ -161,10 +162,6 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tu
             made = Captured if was is None else MovingPattern
             found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
     return found
-
-
-def _declared(cls: type[Any], name: str) -> Declared[Any]:
-    return cast("Declared[Any]", inspect.getattr_static(cls, name))
 
 
 def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:

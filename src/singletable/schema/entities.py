@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
 from singletable.schema.copies import copy_of
-from singletable.schema.declaration import Special as Special, make_model, names_around
+from singletable.schema.declaration import Special, make_model, names_around
 from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, Upcaster, model_for, model_of
 from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query

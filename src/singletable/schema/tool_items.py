@@ -27,7 +27,8 @@ from typing import Any, ClassVar
 
 from singletable import entry_points
 from singletable.extensions import ExtensionGroup
-from singletable.schema.entities import Entity, Special
+from singletable.schema.declaration import Special
+from singletable.schema.entities import Entity
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import Query
 from singletable.schema.system_items import KeyParts, system_key
@@ -37,7 +38,8 @@ ITEMS = ExtensionGroup("singletable.items", type, entry_points.ITEMS)
 
 
 class ToolKey:
-    """The key of a tool's items, in each table: what `tool_key` makes of a function."""
+    """The key of a tool's items in each table: above `@staticmethod`, on a function that returns the parts after the
+    word. Each parameter has ANY as its default."""
 
     def __init__(self, function: Callable[..., tuple[str, ...]]) -> None:
         self.function = plain(function)
@@ -53,10 +55,7 @@ class ToolKey:
         return parts
 
 
-def tool_key(function: Callable[..., tuple[str, ...]]) -> ToolKey:
-    """The key of a tool's items: above `@staticmethod`, on a function that returns the parts after the word. Each
-    parameter has ANY as its default."""
-    return ToolKey(function)
+tool_key = ToolKey
 
 
 class ToolItem(Entity):
