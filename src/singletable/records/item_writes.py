@@ -138,9 +138,7 @@ class UpdateWrite(Write):
         return condition
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
-        if not is_there(self.model, stored, now):
-            return not_found(self.key, self.verb)
-        found = refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+        found = refusal_of(self, stored, now)
         if type(found) is not ConditionFailed:
             return found
         missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
@@ -192,7 +190,7 @@ class DeleteWrite(Write):
         plain = condition is None
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
-        return Part(action, lambda stored: self._refusal(stored, moment.now), certain=not self.needs_item)
+        return Part(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
 
     def claims(self, current: Any) -> Iterator[Claim]:
         if current is not None and current is not UNREAD:
@@ -212,11 +210,6 @@ class DeleteWrite(Write):
     def with_check(self, check: Write) -> Write:
         return replace(self, where=where_with(check, self))
 
-    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
-        if not is_there(self.model, stored, now):
-            return not_found(self.key, self.verb)
-        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
-
 
 @dataclass(eq=False)
 class CheckWrite(Write):
@@ -230,18 +223,20 @@ class CheckWrite(Write):
     def main(self, current: Any, moment: Moment) -> Part:
         model = self.model
         condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
-        return Part(check_if(self.key, condition), lambda stored: self._refusal(stored, moment.now))
-
-    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
-        if not is_there(self.model, stored, now):
-            return not_found(self.key, self.verb)
-        return refused(self.model, self.key, self.verb, self.where, None, stored)
+        return Part(check_if(self.key, condition), lambda stored: refusal_of(self, stored, moment.now))
 
     def joined_with(self, other: Write) -> Write | None:
         return other.with_check(self)
 
     def with_check(self, check: Write) -> Write:
         return replace(self, where=both(check.where, self.where))
+
+
+def refusal_of(write: Write, stored: Item | None, now: float) -> SingletableError:
+    """The error of a failed condition of a write that needs its item."""
+    if not is_there(write.model, stored, now):
+        return not_found(write.key, write.verb)
+    return refused(write.model, write.key, write.verb, write.where, write.expected, stored)
 
 
 def where_with(check: Write, write: Write) -> Condition:
