@@ -352,7 +352,9 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
 
 def _joined(one: Write, other: Write) -> Write:
     """Two writes of one item as one, as DynamoDB accepts one action for each item. InvalidRequest if none does both."""
-    joined = one.joined_with(other) or other.joined_with(one) or other.joined_after(one)
+    joined = one.joined_with(other) or other.joined_with(one)
+    if joined is None and other.updates:
+        joined = one.with_update(other)
     if joined is None:
         raise InvalidRequest(
             f"{one.verb} and {other.verb} of the same item in one transaction",

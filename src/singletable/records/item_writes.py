@@ -144,9 +144,6 @@ class UpdateWrite(Write):
         missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
         return next((missing_path(self.key, self.verb, p, found) for p in missing), found)
 
-    def joined_after(self, earlier: Write) -> Write | None:
-        return earlier.with_update(self)
-
     def with_update(self, update: Write) -> Write:
         expected = {e for e in (self.expected, update.expected) if e is not None}
         if len(expected) > 1:

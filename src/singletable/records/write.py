@@ -140,10 +140,6 @@ class Write(ABC):
         """This write merged with another of the same item, in either order; None if this kind can't merge them."""
         return None
 
-    def joined_after(self, earlier: Write) -> Write | None:
-        """This write merged with an earlier one of the same item, or None."""
-        return None
-
     def with_check(self, check: Write) -> Write | None:
         """This write with a check of the same item, or None."""
         return None
