@@ -202,16 +202,7 @@ class FixedText(KeyType, frozen=True):
         yield of_shape(self.shape)
 
     def writer(self, name: str, place: Place) -> Callable[[Any], str]:
-        write = self.write
-
-        def write_named(value: Any) -> str:
-            try:
-                return write(value)
-            except InvalidValue as error:
-                error.attribute = name
-                raise
-
-        return write_named
+        return _named_writer(name, self.write)
 
     def read(self, text: str) -> Any:
         return self.parse(text)
@@ -227,7 +218,7 @@ class WholeNumber(KeyType, frozen=True):
         yield (*exactly("-"), Step(LETTER), *_DIGITS)
 
     def writer(self, name: str, place: Place) -> Callable[[Any], str]:
-        return _checked_writer(self, name, write_integer)
+        return _named_writer(name, write_integer, self.checked)
 
     def read(self, text: str) -> int:
         return read_integer(text)
@@ -294,7 +285,7 @@ class DecimalNumber(KeyType, frozen=True):
         yield (*exactly("-"), Step(LETTER), *_DIGITS, *fraction, *exactly("~"))
 
     def writer(self, name: str, place: Place) -> Callable[[Any], str]:
-        return _checked_writer(self, name, write_decimal)
+        return _named_writer(name, write_decimal, self.checked)
 
     def read(self, text: str) -> Decimal:
         return read_decimal(text)
@@ -379,15 +370,17 @@ def enum_text(member: Enum) -> str:
     return member.value if isinstance(member.value, str) else write_integer(member.value)
 
 
-def _checked_writer(key_type: KeyType, name: str, write: Callable[[Any], str]) -> Callable[[Any], str]:
-    def write_checked(value: Any) -> str:
+def _named_writer(
+    name: str, write: Callable[[Any], str], checked: Callable[[str, Any], Any] | None = None
+) -> Callable[[Any], str]:
+    def write_named(value: Any) -> str:
         try:
-            return write(key_type.checked(name, value))
+            return write(value if checked is None else checked(name, value))
         except InvalidValue as error:
             error.attribute = name
             raise
 
-    return write_checked
+    return write_named
 
 
 def _check_text(name: str, value: str, place: Place) -> None:

@@ -165,11 +165,10 @@ class Scalar(Plan, frozen=True, eq=False):
         return self.parse(_only(value, self.tag))
 
 
-def _only(value: AttributeValue, *tags: str) -> Any:
-    for tag in tags:
-        if tag in value:
-            return value[tag]
-    raise ValueError(f"stored as {', '.join(value)}, not as {' or '.join(tags)}")
+def _only(value: AttributeValue, tag: str) -> Any:
+    if tag in value:
+        return value[tag]
+    raise ValueError(f"stored as {', '.join(value)}, not as {tag}")
 
 
 def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:

@@ -171,7 +171,7 @@ _UUID = Scalar(
     Kind.UUID, "S", UUID, UUID, text_of(UUID, "a UUID", str), "", shape="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 )
 
-_TIME_OF_DAY = re.compile("[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?")
+_TIME_OF_DAY = re.compile("(?!24)[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?")  # 24:00 is of the next day
 
 
 def _time_text(value: time) -> str:
