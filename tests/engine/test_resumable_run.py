@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import pytest
 from msgspec import Struct
 
 from singletable import Database, Entity, Key, Table
+from singletable.exchange import Copied, Imported
 from singletable.exchange.items import Transfer
+from singletable.exchange.row_import import ImportState
+from singletable.exchange.table_copy import CopyState
 from singletable.exchange.transfers import open_record
 from singletable.flow.patience import patiently
 from singletable.foundation import (
@@ -22,6 +26,7 @@ from singletable.foundation import (
     type_in,
 )
 from singletable.operations import Item
+from singletable.records import CheckState
 from tests.migrations.watching import Killed, before_each, killed_at_every_request
 from tests.support.engines import fresh
 
@@ -150,6 +155,19 @@ def test_a_run_that_keeps_nothing_begins_anew(db: Database, monkeypatch: pytest.
     kills = killed_at_every_request(db, monkeypatch, lambda _: db.run(CopyNotes(db, is_kept=False).run()))
     assert (kills > 3, notes(db)) == (True, COUNT)
     assert list(db.scan(Transfer.of(target))) == []
+
+
+KEPT = b"""{"lanes": [{"number": 1, "of": 4, "position": {"pk": "a"}}, {"number": 2, "of": 4, "position": null}],
+ "part": 3, "position": 7, "bad_bytes": 5, "over": 1, "counts": {"items": 2}, "seen": 9, "found": 2, "left": 1,
+ "copied": {"read": 4}, "imported": {"read": 4}}"""
+
+
+def test_states_that_earlier_versions_kept_are_read() -> None:
+    """A field under another name would be read as its default: all would be over, or begin again."""
+    left = (ScanSegment(1, 4, {"pk": "a"}), ScanSegment(2, 4))
+    assert msgspec.json.decode(KEPT, type=CopyState) == CopyState(left, Copied(read=4))
+    assert msgspec.json.decode(KEPT, type=CheckState) == CheckState(1, left, {"items": 2}, 9, 2, 1)
+    assert msgspec.json.decode(KEPT, type=ImportState) == ImportState(3, 7, Imported(read=4), 5)
 
 
 def test_segments_advance_in_turn_and_leave_when_they_are_over() -> None:
