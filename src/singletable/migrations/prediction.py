@@ -206,11 +206,6 @@ def requests_of(counted: FillCount, segments: int) -> int:
     return 2 * counted.pages + counted.writes + counted.gap_requests + 2 + segments
 
 
-def fill_read_units(counted: FillCount) -> float:
-    """With the two reads of the parts."""
-    return counted.read_units + 2.0
-
-
 def _sampled_segments(sample: float, size_bytes: int) -> int:
     """The number of segments: enough for the share to be one of them, and few enough to stay large."""
     return max(ceil(1 / sample), min(_MOST_SAMPLED_SEGMENTS, size_bytes // _SAMPLED_BYTES))

@@ -10,7 +10,7 @@ from singletable.flow import at_rate
 from singletable.foundation import Table, ready
 from singletable.migrations.fill import Filled, fill
 from singletable.migrations.model_document import ModelDocument, stale_types
-from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of
+from singletable.migrations.prediction import FillCount, count_fill, requests_of
 from singletable.migrations.refusals import ApplyRefused
 from singletable.migrations.steps import Applying, Compared, Estimate, Live, Phase, Planning, Prediction, Step
 from singletable.tables import Projected, describe, projected, projected_in
@@ -43,7 +43,8 @@ class FillItems(Step, frozen=True, tag="fill"):
         if sample is None and not counted.writes and not counted.gaps:
             return Prediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
-        return Prediction(Estimate(items, requests, fill_read_units(counted), counted.write_units), _unread(counted))
+        read_units = counted.read_units + 2.0  # the two reads of the parts
+        return Prediction(Estimate(items, requests, read_units, counted.write_units), _unread(counted))
 
     async def run(self, applying: Applying) -> None:
         await ready(applying.bare, applying.table)
