@@ -102,7 +102,7 @@ bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an 
 screenshots: setup ## take the studio's pictures of the documentation anew where a page changed; ARGS=--check
 	$(BIN)/python -m tools.screenshots $(ARGS)
 
-wheels: setup ## build what is installed into dist: the library, and the local engine from npm
+wheels: setup ## build what is installed into dist: each distribution, and the binary of the local engine from npm
 	$(BIN)/python -m tools.wheels
 
 docs: setup ## build the documentation into dist/site: pages that open from a disk

@@ -27,7 +27,7 @@ TESTS: Mapping[str, Sequence[str]] = {
 _NEEDED: Mapping[str, Sequence[str]] = {"deploy": ("click", "rich", "fastapi", "httpx"), "local": (), "mcp": ()}
 """What the tests import besides: the program, and the applications of `examples`."""
 _TOOLS = ("botocore", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
-_COPIED = ("benchmarks", "examples", "tests", "tools")
+_COPIED = ("benchmarks", "docs", "examples", "tests", "tools")
 _UNSET = ("PYTHONPATH", "SINGLETABLE_ENGINE")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", "cassettes")
 
