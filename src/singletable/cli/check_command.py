@@ -18,7 +18,7 @@ from singletable.cli.samples import sample_option, segments_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
-from singletable.foundation import Finding, Pass, Repaired, Table, covered_place, flows
+from singletable.foundation import Finding, Pass, Repaired, Table, flows
 from singletable.records import CheckOptions, CheckRound, RepairMode, usual_segments
 
 _SAID = {
@@ -110,7 +110,7 @@ class CheckedTables:
                 if file is not None:
                     file.write(lines, made.state)
                 for line in lines:
-                    output.print_json_line(line) if self.as_json else click.echo(_as_text(line))
+                    click.echo(output.json_text(line) if self.as_json else _as_text(line))
                 self.outcomes.update(line["repair"] for line in lines if "repair" in line)
                 status.update(f"{made.table.name}, {made.part}: {made.seen} read, {made.found} findings")
 
@@ -143,14 +143,7 @@ def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -
 
 
 def _as_data(made: CheckRound, finding: Finding, repaired: Repaired | None, *, personal: bool) -> dict[str, Any]:
-    place = finding.key if personal else covered_place(made.table, finding.type, finding.key)
-    said: dict[str, Any] = {
-        "table": made.table.name,
-        "code": finding.code,
-        "type": finding.type,
-        "what": finding.what,
-        "key": list(place),
-    }
+    said = {"table": made.table.name, **output.facts_of(made.table, finding, personal=personal)}
     if repaired is not None:
         said |= {"repair": repaired.outcome, "write": repaired.what}
     return said

@@ -116,20 +116,15 @@ def _shown_key(value: Any, *, personal: bool) -> Any:
     return place[0] if personal else covered_place(model.table, model.type, place)[0]
 
 
-def facts_of(table: Table, finding: Finding) -> dict[str, Any]:
-    """A finding as JSON, without what is personal in its key: `singletable check --personal` shows that."""
-    key = covered_place(table, finding.type, finding.key)
-    return {"code": finding.code, "what": finding.what, "type": finding.type, "key": list(key)}
+def facts_of(table: Table, finding: Finding, *, personal: bool = False) -> dict[str, Any]:
+    """A finding as JSON, without what is personal in its key unless that is asked for."""
+    key = finding.key if personal else covered_place(table, finding.type, finding.key)
+    return {"code": finding.code, "type": finding.type, "what": finding.what, "key": list(key)}
 
 
 def finding_line(table: Table, finding: Finding) -> str:
     """A finding and its key, in one line."""
     return f"{clean(str(finding))}: {clean(' / '.join(covered_place(table, finding.type, finding.key)))}"
-
-
-def print_json_line(value: Any) -> None:
-    """Print a value as one line of JSON."""
-    click.echo(json_text(value))
 
 
 def print_json(value: Any, *, personal: bool = False) -> None:
