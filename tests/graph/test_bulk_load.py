@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, InvalidRequest, attr
+from singletable.errors import Incomplete, Throttled
 from singletable.graph import CAP, members_of
+from singletable.operations import BatchWriteItem
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subscriber, User, records
 from tests.graph.shells import bound
 from tests.support.raw import all_items
@@ -65,6 +67,22 @@ async def test_what_is_refused_writes_nothing(
     with pytest.raises(error, match=message):
         await bound(shell).load(nodes, edges)
     assert len(await shell.run(all_items(shell.port, records.name))) == 1
+
+
+async def test_a_load_that_stops_halfway_is_incomplete(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    send_all = shell.port.send_all
+
+    async def refuse(operations: Any) -> Any:
+        if isinstance(operations[0], BatchWriteItem):
+            raise Throttled("slow down")
+        return await send_all(operations)
+
+    monkeypatch.setattr(shell.port, "send_all", refuse)
+    with pytest.raises(
+        Incomplete, match=r"throttled \(operation load.* delete its nodes first"
+    ) as raised:
+        await bound(shell).load([GOAL], [])
+    assert raised.value.rest == ()
 
 
 async def test_nothing_to_load_is_nothing(shell: Shell) -> None:

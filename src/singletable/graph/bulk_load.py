@@ -24,8 +24,8 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
 
     The nodes must be new; otherwise AlreadyExists is raised before anything is written. Every edge's source is one of
     them. Its target is one of them too, or exists already. Edges to a target that is deleted during the load are
-    removed again and NotFound is raised; the rest stays. Not atomic: to repeat a load that stopped halfway, delete its
-    nodes first. check() and sweep_graph(orphans=True) find edges that were written without their nodes.
+    removed again and NotFound is raised; the rest stays. Not atomic: to repeat a load that stopped halfway, as one that
+    raised Incomplete, delete its nodes first. check() and sweep_graph(orphans=True) find edges without their nodes.
     """
     listings = _listings(nodes, edges)
     if not nodes:
@@ -146,5 +146,5 @@ async def _write(port: Port, table: Table, items: Iterable[Item]) -> None:
         try:
             await put_items(port, table, part)
         except Incomplete as error:  # the rest is of stored items, which a caller has not given
-            error.operation, error.rest, error.hint = "load", (), ""
+            error.operation, error.rest, error.hint = "load", (), "To repeat the load, delete its nodes first."
             raise
