@@ -78,9 +78,7 @@ async def test_a_load_that_stops_halfway_is_incomplete(shell: Shell, monkeypatch
         return await send_all(operations)
 
     monkeypatch.setattr(shell.port, "send_all", refuse)
-    with pytest.raises(
-        Incomplete, match=r"throttled \(operation load.* delete its nodes first"
-    ) as raised:
+    with pytest.raises(Incomplete, match=r"throttled \(operation load.* delete its nodes first") as raised:
         await bound(shell).load([GOAL], [])
     assert raised.value.rest == ()
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
-from msgspec import Struct
 
 from singletable.errors import Unavailable
 from singletable.exchange.store_faults import faults
@@ -93,11 +92,6 @@ class ClaimedFiles(Protocol):
     def delete(self, path: str) -> None: ...
 
 
-class _Beats(Struct, frozen=True):
-    owner: str
-    beats: int
-
-
 class BeatClaim:
     """A file that shows by its changes that its owner lives: a `LeaseStore`."""
 
@@ -135,7 +129,7 @@ class BeatClaim:
     def _write(self, port: Port, before: bytes | None) -> bool:
         began = port.monotonic()
         self._tenure.beats += 1
-        text = msgspec.json.encode(_Beats(self._owner, self._tenure.beats))
+        text = msgspec.json.encode({"owner": self._owner, "beats": self._tenure.beats})
         if not self._files.write_if(CLAIM, text, before) and self._files.read(CLAIM) != text:
             return False  # else the answer to an earlier try was lost
         self._text = text
