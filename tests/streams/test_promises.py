@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import random
 from typing import Any, cast
 
@@ -11,13 +12,16 @@ import msgspec
 import pytest
 
 from singletable import Database, OutcomeUnknown, attr
-from singletable.flow.port import Port
+from singletable.flow import Kernel, Port
 from singletable.foundation import flows
 from singletable.operations.stream import GetRecords, StreamRecord, read_records
 from singletable.streams import Changes, ChangeWorker, leases
 from singletable.streams.acquisition import make_lease
+from singletable.streams.consumer import WorkerOptions
 from singletable.streams.dead_letters import store_dead_letter
+from singletable.streams.shard import HeldShard
 from singletable.streams.state import LeaseItem
+from singletable.streams.worker import Worker
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
 
@@ -84,6 +88,18 @@ def test_an_owners_write_whose_answer_was_lost(
                 written = seen
         assert db.run(leases.all_leases(db.port, state, changes.name, "stream")) == [written]
         assert (written == seen) is not is_applied
+
+
+@pytest.mark.parametrize("sign", ["a release with a checkpoint", "the shard's end"])
+def test_a_beat_that_finds_no_owner_ends_the_work(changes: Changes, sign: str) -> None:
+    """Its release, or the end of the shard, was stored, and the answer was lost: another may hold it soon."""
+    with fresh() as db:
+        shard = HeldShard(held(db, changes), "stream", renewed_at=db.port.monotonic())
+        kernel = Kernel(db.port, lambda: False, "live", logging.getLogger())
+        worker = Worker(db.port, changes.consumer, WorkerOptions(), kernel)
+        db.run(LIVE[sign](db.port, changes.consumer.state, shard.lease))
+        db.run(worker._renew(shard))
+        assert shard.is_lost
 
 
 @pytest.mark.parametrize("winner", ["late", "other", ""])

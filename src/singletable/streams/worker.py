@@ -110,8 +110,9 @@ class Worker:
         self._note(shard, renewed, began)
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
-        shard.note(began, lease is not None)
-        if lease is not None:
+        is_held = bool(lease and lease.owner)  # without an owner it was released, or its shard is over
+        shard.note(began, is_held)
+        if is_held:
             shard.lease, shard.is_wanted = lease, lease.wanted_by != ""
 
     # --- a round ------------------------------------------------------------------------------------------------------
