@@ -73,8 +73,8 @@ def test_an_interrupted_send_all_closes_its_connections(server: ScriptedServer) 
 
 FORKING = """
 import os, sys
-from singletable.flow import *
-from singletable.wire import *
+from singletable.flow import drive
+from singletable.wire import BlockingPort, StaticCredentials, endpoint_for
 from tests.unit.wire.conftest import Ask, SOME_CREDENTIALS
 with BlockingPort(endpoint_for(sys.argv[1], environ={}), StaticCredentials(SOME_CREDENTIALS)) as port:
     drive(port.send(Ask("BeforeFork")))
