@@ -151,6 +151,14 @@ def test_a_worker_starts_without_a_web_framework() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    with busy_loops(2):
+        outcome_of(run("simulate", "--searches", "3", "--json", "--seed", "3", seconds=280), 3)
+
+
+@pytest.mark.soak
 @pytest.mark.timeout(3700)
 def test_many_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
     """Some hundred, so that other long runs beside them have time; `BUSY_SEARCHES=2000` for the whole."""
