@@ -106,16 +106,24 @@ def told(findings: Any) -> set[tuple[str, tuple[str, str], str]]:
     return {(each.code, each.key, each.what) for each in findings}
 
 
-@pytest.fixture
-def faults(db: Database) -> set[tuple[str, tuple[str, str], str]]:
-    """What each item alone tells: nothing is left to a page or a later pass."""
-    spoil(db)
+@pytest.fixture(scope="module")
+def spoiled() -> Iterator[Database]:
+    """A graph with faults, for tests that only read it."""
+    with fresh() as made:
+        fill(made)
+        spoil(made)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def faults(spoiled: Database) -> set[tuple[str, tuple[str, str], str]]:
+    """The findings for each item alone: nothing is left to a page or a later pass."""
     check = GraphCheck(records)
 
     async def alone(port: Any) -> list[Any]:
         return [f async for page in pages(port, records) for item in page for f in await check.findings(port, [item])]
 
-    found = told(db.run(alone(db.port)))
+    found = told(spoiled.run(alone(spoiled.port)))
     assert {code for code, *_ in found} == {
         "edge-set.wrong",
         "edge-set.count",
@@ -126,17 +134,17 @@ def faults(db: Database) -> set[tuple[str, tuple[str, str], str]]:
     return found
 
 
-@pytest.mark.parametrize("items", [1, 7, 40, 1000])
-def test_the_same_is_found_wherever_pages_end(db: Database, faults: Any, items: int) -> None:
-    with_pages_of(db, items)
-    found = db.check(records)
+@pytest.mark.parametrize("items", [pytest.param(1, marks=pytest.mark.soak), 7, 40, 1000])
+def test_the_same_is_found_wherever_pages_end(spoiled: Database, faults: Any, items: int) -> None:
+    with_pages_of(spoiled, items)
+    found = spoiled.check(records)
     assert told(found) == faults
     assert len(found) == len(faults)  # each once, however many pages have a part of it
 
 
-def test_a_check_that_another_process_ends_finds_the_same(db: Database, faults: Any) -> None:
+def test_a_check_that_another_process_ends_finds_the_same(spoiled: Database, faults: Any) -> None:
     """What a process has noted is gone with it: the next one reads the nodes again."""
-    with_pages_of(db, 100)
+    with_pages_of(spoiled, 100)
     rounds: list[CheckRound] = []
 
     class Killed(Exception):
@@ -152,7 +160,7 @@ def test_a_check_that_another_process_ends_finds_the_same(db: Database, faults: 
 
     def run(note: Any, state: Any) -> None:
         passes, _ = flows.check_passes(records, (), is_sample=False)
-        db.run(flows.run_check(db.port, passes, CheckOptions(1), note, state, repairs=None))
+        spoiled.run(flows.run_check(spoiled.port, passes, CheckOptions(1), note, state, repairs=None))
 
     with pytest.raises(Killed):
         run(until(18), None)  # the edges lie before it, their targets behind it
@@ -160,7 +168,7 @@ def test_a_check_that_another_process_ends_finds_the_same(db: Database, faults: 
     assert told(f for made in rounds for f in made.findings) == faults
 
 
-@pytest.mark.parametrize("items", [7, 1000])
+@pytest.mark.parametrize("items", [40, 1000])
 def test_a_repair_deletes_edges_whose_target_is_gone(db: Database, items: int) -> None:
     """What no page tells but only the end of all of them, `check --repair` mends too; and lists before."""
     with_pages_of(db, items)
@@ -187,8 +195,9 @@ def repaired(db: Database, mode: Any) -> set[Any]:
     return {(each.finding.code, each.finding.key, each.outcome) for each in done if each.finding.code != "edge.index"}
 
 
-def test_a_sample_tells_of_targets_too(db: Database, faults: Any) -> None:
-    found = told(db.check(records, sample=0.5))
+def test_a_sample_tells_of_targets_too(spoiled: Database, faults: Any) -> None:
+    with_pages_of(spoiled, 1000)
+    found = told(spoiled.check(records, sample=0.5))
     assert any(code == "edge.orphan" for code, *_ in found)
     assert found <= faults
 
