@@ -25,6 +25,7 @@ from tests.exchange.bombs import MEGABYTE, lists, once, packed, zipped
 from tests.support.children import run_child
 from tests.support.engines import fresh
 from tests.support.raw import all_items
+from tests.support.sampling import sampled
 
 boxes = Table("boxes")
 LARGE = "é" * 190_000
@@ -140,16 +141,18 @@ def test_items_of_400_kb_and_classes_without_one(tmp_path: Path, format: Format)
 
 ROOM = "700"
 """Megabytes to read in."""
+SIZES = [(suffix, size) for suffix in (".parquet", ".arrow") for size in (50 * MEGABYTE, 300_000)]
+"""A value too large for an item, and one as large as an item may be."""
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-@pytest.mark.parametrize("size", [50 * MEGABYTE, 300_000], ids=["too large for an item", "as large as an item"])
+@pytest.mark.parametrize(("suffix", "size"), sampled(SIZES, 3))
 def test_a_value_that_stands_once_is_not_written_out_for_all_rows(tmp_path: Path, suffix: str, size: int) -> None:
     """11 KB of Parquet took 4.6 GB."""
     path = packed(tmp_path / f"bomb{suffix}", "body", once(4_000, size))
     assert run_child(reading.read, str(path), ROOM, "4000") == 0
 
 
+@pytest.mark.soak
 def test_nor_where_it_is_in_lists(tmp_path: Path) -> None:
     path = packed(tmp_path / "bomb.parquet", "tags", lists(once(4_000, 50 * MEGABYTE)))
     assert run_child(reading.read, str(path), ROOM, "4000") == 0
@@ -168,6 +171,7 @@ def test_pages_of_large_rows_are_short(tmp_path: Path) -> None:
     assert run_child(reading.read, str(tmp_path / "bomb.json.gz"), ROOM, "100") == 0
 
 
+@pytest.mark.soak
 def test_pages_of_rows_that_are_larger_in_memory_are_short(tmp_path: Path) -> None:
     """An empty object has 3 bytes in a file, and 72 in memory."""
     line = b'{"Item":{"tags":{"L":[' + b"{}," * (8 * MEGABYTE // 3 - 100) + b"{}]}}}\n"
@@ -194,7 +198,7 @@ def test_a_column_that_unpacks_to_a_thousand_times_its_size_is_named(db: Databas
         Imports(db, bombs.boxes).run(path, into=bombs.Box)
 
 
-@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+@pytest.mark.parametrize("compression", sampled(["zstd", "lz4"], 2))
 def test_so_is_a_batch_of_arrow(db: Database, tmp_path: Path, compression: str) -> None:
     """2 MB took 1.1 GB: a batch is unpacked as a whole."""
     for column in (pa.array(["x" * MEGABYTE] * 300), once(3, 300 * MEGABYTE)):

@@ -18,9 +18,10 @@ from singletable.foundation import is_same_item, model_of
 from tests.exchange.models import Line, Rank, State
 from tests.support.engines import fresh
 from tests.support.raw import all_items
+from tests.support.sampling import sampled
 
 kinds = Table("kinds", indexes=["gsi1"])
-FORMATS = ("parquet", "jsonl", "csv", "arrow")
+KINDS = tuple((format, keys) for format in ("parquet", "jsonl", "csv", "arrow") for keys in (True, False))
 
 
 class Thing(Entity, table=kinds, type="thing"):
@@ -145,8 +146,7 @@ def _items(db: Database) -> dict[str, Any]:
     return {item["pk"]["S"]: item for item in db.run(all_items(db.port, "kinds"))}
 
 
-@pytest.mark.parametrize("keys", [True, False])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("format", "keys"), sampled(KINDS, 3))
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(things=st.lists(_THINGS, min_size=1, max_size=12, unique_by=lambda each: each.id))
 def test_a_round_trip_is_the_identity(dbs: Any, format: Any, keys: bool, things: list[Thing]) -> None:

@@ -28,6 +28,7 @@ from tests.streams.models import Note, noted
 from tests.support.emulators import aws_emulator
 from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
+from tests.support.sampling import sampled
 from tests.support.shells import Shell, disguised
 from tests.support.workers import change_worker, task_worker
 from tests.sync.board import Project
@@ -200,7 +201,7 @@ async def opened(kind: str) -> AsyncIterator[Callable[[], Shell]]:
             await shell.close()
 
 
-@pytest.mark.parametrize(("worker", "number"), [(worker, n) for worker, numbers in REQUESTS.items() for n in numbers])
+@pytest.mark.parametrize(("worker", "number"), sampled([(w, n) for w, numbers in REQUESTS.items() for n in numbers], 2))
 async def test_what_passes_is_outlived_and_the_rest_ends_it(
     opened: Callable[[], Shell], aws_emulator: str, worker: str, number: int, caplog: pytest.LogCaptureFixture
 ) -> None:
