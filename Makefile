@@ -12,10 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
-CODE := $(wildcard src tests examples benchmarks requirements tools packages)
+CODE := $(wildcard src tests conftest.py examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
 # Of the library and of what is beside it. The engine's has a binary, which is not installed from here.
-PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml))
+PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml examples/*/pyproject.toml))
 DEMO_READY := .venv/.ready-for-demo
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
@@ -40,7 +40,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(if $(wildcard $(PYTHON_READY)),setup,$(DEMO_READY)) ## see the library at work, on the embedded engine
-	$(BIN)/singletable demo --keep data/demo
+	$(BIN)/python -m examples_demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)

@@ -21,9 +21,9 @@ from itertools import count
 from statistics import median
 from typing import Any
 
-from examples.goals.generated import FLAT, TEAM, generate
-from examples.goals.model import PEOPLE, GoalMembership, Team, User, records
-from examples.goals.service import Service
+from goals.generated import FLAT, TEAM, generate
+from goals.model import PEOPLE, GoalMembership, Team, User, records
+from goals.service import Service
 from singletable import Database, connect
 from singletable.graph import Graph
 

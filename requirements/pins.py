@@ -19,7 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PROJECT, BESIDE = HERE.parent / "pyproject.toml", HERE.parent / "packages"
+ROOT = HERE.parent
+PROJECT = ROOT / "pyproject.toml"
+BESIDE = [*sorted(ROOT.glob("packages/*/pyproject.toml")), *sorted(ROOT.glob("examples/*/pyproject.toml"))]
 OWN = {
     "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
     "demo": [
@@ -85,7 +87,7 @@ def asked_for(name: str) -> list[str]:
     """What a list is made from."""
     if name in OWN:
         return OWN[name]
-    projects = [tomllib.loads(path.read_text()) for path in (PROJECT, *sorted(BESIDE.glob("*/pyproject.toml")))]
+    projects = [tomllib.loads(path.read_text()) for path in (PROJECT, *BESIDE)]
     needed = [project["project"].get("dependencies", []) for project in projects]
     extras = [*projects[0]["project"]["optional-dependencies"].values(), *projects[0]["dependency-groups"].values()]
     asked = dict.fromkeys(each for group in [*needed, *extras] for each in group)

@@ -11,8 +11,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT, *(ROOT / "packages" / name for name in ("deploy", "local", "mcp")))
 SOURCES = tuple(folder / "src" for folder in FOLDERS)
-PYTHONPATH = os.pathsep.join(map(str, (*SOURCES, ROOT)))
-"""For a process that is to import this checkout: the distributions, the examples, the tests."""
+APPLICATIONS = ("goals", "manhunt", "organisations", "projects")
+EXAMPLES = tuple(ROOT / "examples" / name for name in (*APPLICATIONS, "shared", "demo"))
+"""The applications, what they share, and what is made of all: distributions that are not released."""
+EXAMPLE_SOURCES = tuple(folder / "src" for folder in EXAMPLES)
+PYTHONPATH = os.pathsep.join(map(str, (*SOURCES, *EXAMPLE_SOURCES, ROOT)))
+"""For a process that is to import this checkout: the distributions, the examples, the recipes, the tests."""
 
 
 def modules() -> list[Path]:

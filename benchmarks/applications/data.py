@@ -24,10 +24,10 @@ from typing import Final
 
 import obstore.store
 
-from examples.goals.generated import FLAT, generate
-from examples.goals.model import records
-from examples.manhunt.model import Delivery, Kind, Planned, Resolution, Search, SearchAttempt, Status, manhunt
-from examples.organisations.model import (
+from goals.generated import FLAT, generate
+from goals.model import records
+from manhunt.model import Delivery, Kind, Planned, Resolution, Search, SearchAttempt, Status, manhunt
+from organisations.model import (
     Organisation,
     OrganisationMember,
     OrganisationService,
@@ -35,7 +35,7 @@ from examples.organisations.model import (
     UserOrganisation,
     organisations,
 )
-from examples.projects.model import Project, Shape, projects, put_shape
+from projects.model import Project, Shape, projects, put_shape
 from singletable import ANY, Database, Entity, Key, Table, connect
 from singletable.documents import Documents, ObjectBlobs
 from singletable.graph import Graph

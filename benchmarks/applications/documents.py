@@ -15,7 +15,7 @@ import obstore.store
 
 from benchmarks.applications.case import Ask
 from benchmarks.applications.data import BOARD, BOARD_SIZES, ORGANISATION, TWIN, Copied, shape, shape_id
-from examples.projects.model import Project, Shape, move_shape, projects
+from projects.model import Project, Shape, move_shape, projects
 from singletable import ANY, Database, attr
 from singletable.documents import Documents, Mutation, ObjectBlobs
 from singletable.documents.canonical_json import canonical, digest_of

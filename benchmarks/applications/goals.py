@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.applications.case import PAGES, Ask
 from benchmarks.applications.data import SIZES
 from benchmarks.graph_pages import EdgeSets, QueryPerGoal
-from examples.goals.generated import TEAM
-from examples.goals.model import PEOPLE, Goal, GoalMembership, Team, id_of
-from examples.goals.service import Service
+from goals.generated import TEAM
+from goals.model import PEOPLE, Goal, GoalMembership, Team, id_of
+from goals.service import Service
 from singletable import Database, Page, Query
 from singletable.graph import Linked, Node, neighbours_of
 from singletable.records import flows

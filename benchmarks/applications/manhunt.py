@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from benchmarks.applications.case import Ask
 from benchmarks.applications.data import ATTEMPTS, DOMAIN, ITEMS_A_SEARCH, SIZES, search_id
-from examples.manhunt.model import Search, SearchAttempt, SearchDetails
-from examples.manhunt.service import Service
+from manhunt.model import Search, SearchAttempt, SearchDetails
+from manhunt.service import Service
 from singletable import Database
 from singletable.records import flows
 

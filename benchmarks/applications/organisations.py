@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from benchmarks.applications.case import Ask
 from benchmarks.applications.data import MEMBERS, SIZES, organisation_id
-from examples.organisations.model import (
+from organisations.model import (
     Organisation,
     OrganisationDetails,
     OrganisationMember,
     OrganisationService,
     User,
 )
-from examples.organisations.service import Service
+from organisations.service import Service
 from singletable import Database
 from singletable.records import flows
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.studio.asked import Asked, Case, studio_of
-from examples.goals.model import Goal, GoalMembership, Role, SeeAlso, SubGoal, User, records
-from examples.organisations.changes import changes_of
-from examples.organisations.groups import Group
-from examples.organisations.model import organisations
-from examples.organisations.service import Service as Organisations
-from examples.projects.model import Project, projects
-from examples.projects.sample import ORGANISATION, note
-from examples.projects.service import Service
+from goals.model import Goal, GoalMembership, Role, SeeAlso, SubGoal, User, records
+from organisations.changes import changes_of
+from organisations.groups import Group
+from organisations.model import organisations
+from organisations.service import Service as Organisations
+from projects.model import Project, projects
+from projects.sample import ORGANISATION, note
+from projects.service import Service
 from singletable import AsyncDatabase, Database, connect, connect_async
 from singletable.documents import AsyncDocuments, LocalBlobs
 from singletable.graph import Edge, Graph

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from benchmarks.studio.asked import Asked, Case, studio_of
-from examples.organisations.model import Organisation, OrganisationMember, User, organisations
+from organisations.model import Organisation, OrganisationMember, User, organisations
 from singletable import AsyncDatabase, connect_async
 from singletable.exchange import AsyncExports
 from singletable.studio.pages.partition import MOST_ITEMS

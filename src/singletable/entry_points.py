@@ -13,7 +13,6 @@ COMMANDS: Mapping[str, str] = {
     "backup": "singletable.cli.backup:backup",
     "check": "singletable.cli.check_command:check",
     "copy": "singletable.cli.copy:copy_command",
-    "demo": "singletable.cli.demo:demo",
     "erase": "singletable.cli.erase:erase",
     "explain": "singletable.cli.pattern_commands:explain",
     "export": "singletable.cli.export:export",

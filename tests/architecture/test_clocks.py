@@ -15,8 +15,8 @@ from tools.distributions import ROOT, modules
 
 WALL_CLOCKS = {"now", "time"}
 ALLOWED = {
-    "examples/goals/sample.py: now": "the time that the sample's items are stored with",
-    "examples/manhunt/incidents.py: snoozed_until": "stored: the time at which a snooze ends",
+    "examples/goals/src/goals/sample.py: now": "the time that the sample's items are stored with",
+    "examples/manhunt/src/manhunt/incidents.py: snoozed_until": "stored: the time at which a snooze ends",
     "src/singletable/wire/delivery.py: _skew": "how far the wall clock is off, found anew when a signature is refused",
     "src/singletable/streams/record_tail.py: began_at": "compared with the times of records, which the service gives",
 }
@@ -72,7 +72,7 @@ def _is_reading(node: ast.AST) -> bool:
     return node.func.attr == "now" or (of_time and node.func.attr == "time")
 
 
-FILES = [*modules(), *(ROOT / "examples").rglob("*.py")]
+FILES = [*modules(), *(ROOT / "examples").glob("*/src/**/*.py"), *(ROOT / "examples/recipes").glob("*.py")]
 
 
 def test_no_interval_is_measured_by_the_wall_clock() -> None:

@@ -41,7 +41,7 @@ def test_a_unit_is_a_file_or_a_folder() -> None:
     assert unit_of("tests/engine/test_get.py::test_a[1]") == "tests/engine/test_get.py"
     assert unit_of("tests/engine/test_get.py::test_a[1-on=moto]") != unit_of("tests/engine/test_get.py::test_a[1-on=x]")
     assert unit_of("tests/e2e/cli/test_sql.py::test_a") == unit_of("tests/e2e/cli/test_erase.py::test_b")
-    assert unit_of("tests/e2e/cli/test_sql.py::test_a") != unit_of("tests/e2e/goals/test_cli.py::test_a")
+    assert unit_of("tests/e2e/cli/test_sql.py::test_a") != unit_of("examples/goals/tests/test_cli.py::test_a")
 
 
 def test_a_file_has_one_worker(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

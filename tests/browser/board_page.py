@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
+from examples.projects.tests.board.serving import Server, until
 from tests.browser.frames import wait_for_frame
-from tests.e2e.projects_board.serving import Server, until
 
 COUNT_VIOLATIONS = """
 window.violations = [];

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from examples.goals import Service, records
-from examples.goals.generated import generate
-from examples.goals.model import EVERYBODY, Organisation, Team, TeamOrganisation
+from goals import Service, records
+from goals.generated import generate
+from goals.model import EVERYBODY, Organisation, Team, TeamOrganisation
 from singletable import connect
 from singletable.graph import Graph
 from tests.support.serving import serving
@@ -36,7 +36,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         Graph(db).link(TeamOrganisation(source=Team.by_id("T0"), target=Organisation.by_id(EVERYBODY), name="Team 0"))
         for number in range(30):
             app.subscribe("G000000", f"U{number}")
-    with serving("examples.goals", target, folder / "log", "serve", "--insecure-user", "U0") as address:
+    with serving("goals", target, folder / "log", "serve", "--insecure-user", "U0") as address:
         yield address
 
 

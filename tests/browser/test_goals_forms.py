@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from examples.goals import Service, records
-from examples.goals.model import Goal, Role, Team, TeamRole, User
-from examples.goals.principal import SessionTokens
+from goals import Service, records
+from goals.model import Goal, Role, Team, TeamRole, User
+from goals.principal import SessionTokens
 from singletable import connect
 from tests.support.serving import serving
 
@@ -44,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         for id in ("g", "h"):
             app.create_goal("Fly", lead=User.by_id("ada"), holder=Team.by_id("T"), goal_id=id)
             app.set_role(id, User.by_id("grace"), Role.LEAD)
-        with serving("examples.goals", target, folder / "log", "serve", "--secret", SECRET) as url:
+        with serving("goals", target, folder / "log", "serve", "--secret", SECRET) as url:
             yield Site(url, app)
 
 

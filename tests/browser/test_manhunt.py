@@ -18,7 +18,7 @@ from tests.browser.studio.opened import barriers, sideways
 from tests.support.commandline import CommandLine
 from tests.support.serving import serving
 
-MODULE = "examples.manhunt"
+MODULE = "manhunt"
 PICTURES = "MANHUNT_PICTURES"
 """A folder for pictures of the pages, for people to look at."""
 PATIENCE_MS = 45_000

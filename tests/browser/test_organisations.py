@@ -18,14 +18,14 @@ from typing import Any
 import httpx
 import pytest
 
-from examples.organisations import Service, organisations
-from examples.organisations.github_file import read
-from examples.organisations.groups import Group
-from examples.organisations.import_github import import_file
-from examples.organisations.principal import SessionTokens
+from examples.organisations.tests.files import FOLDER
+from organisations import Service, organisations
+from organisations.github_file import read
+from organisations.groups import Group
+from organisations.import_github import import_file
+from organisations.principal import SessionTokens
 from singletable import Database, connect
 from tests.browser.studio.opened import barriers, sideways
-from tests.e2e.organisations.files import FOLDER
 from tests.support.serving import serving
 
 PICTURES = "ORGANISATIONS_PICTURES"
@@ -70,7 +70,7 @@ def serving_what(fill: Callable[[Database], str], folder: Path, *options: str) -
     with connect(target) as db:
         db.create_table(organisations)
         org = fill(db)
-    with serving("examples.organisations", target, folder / "log", "serve", "--secret", SECRET, *options) as url:
+    with serving("organisations", target, folder / "log", "serve", "--secret", SECRET, *options) as url:
         yield Served(url, org)
 
 

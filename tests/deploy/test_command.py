@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from examples.goals.deployment import deployment
+from goals.deployment import deployment
 from singletable.cli.app import app
 from singletable_deploy.formats import FORMATS, template_of, template_text
 
-MODULE = "examples.goals.deployment"
+MODULE = "goals.deployment"
 
 
 def run(*arguments: str) -> Result:
@@ -27,7 +27,7 @@ def test_it_writes_the_template_of_a_modules_deployment(format: str) -> None:
 
 
 def test_a_module_without_a_deployment_is_its_tables_with_ready_made_roles() -> None:
-    result = run("examples.goals.model")
+    result = run("goals.model")
     made = json.loads(result.stdout)
     assert {n for n in made["Resources"] if n.endswith("Policy")} == {
         "AdminPolicy",

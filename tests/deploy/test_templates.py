@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.goals.deployment import deployment as goals
-from examples.manhunt.deployment import deployment as manhunt
-from examples.organisations.deployment import deployment as organisations
-from examples.projects.deployment import deployment as projects
+from goals.deployment import deployment as goals
+from manhunt.deployment import deployment as manhunt
+from organisations.deployment import deployment as organisations
+from projects.deployment import deployment as projects
 from singletable import Index, Table
 from singletable.tables import Provisioned, TableSettings
 from singletable_deploy import Deployment, MessageQueue, Role

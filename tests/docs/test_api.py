@@ -98,7 +98,7 @@ def test_what_is_left_out_as_the_library_s_own_is_there() -> None:
     assert {f"{each.parent.name}.{each.name}" for each in own if each.parent and is_inner(each)} == INNER
 
 
-CODE = [*PAGES_WITH_CODE, *sorted((ROOT / "examples").rglob("*.py"))]
+CODE = [*PAGES_WITH_CODE, *sorted(path for path in (ROOT / "examples").rglob("*.py") if "tests" not in path.parts)]
 LOOKS_INSIDE = {("docs/how-to/types.md", "singletable.schema", "model_of")}
 """To show what is stored; it says that this is the library's own."""
 

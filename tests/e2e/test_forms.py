@@ -15,20 +15,20 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from examples.goals import Service as Goals
-from examples.goals.api import create_app as goals_app
-from examples.manhunt import Service as Manhunt
-from examples.manhunt.api import create_app as manhunt_app
-from examples.manhunt.web import Web
-from examples.organisations import Service as Organisations
-from examples.organisations.api import create_app as organisations_app
-from examples.projects.board.app import create_app as projects_app
-from examples.projects.board.callers import Callers
-from examples.projects.board.opening import open_boards
-from examples.shared.principal import InsecureUser
+from examples.manhunt.tests.support import BASE, LINKS
+from examples_shared.principal import InsecureUser
+from goals import Service as Goals
+from goals.api import create_app as goals_app
+from manhunt import Service as Manhunt
+from manhunt.api import create_app as manhunt_app
+from manhunt.web import Web
+from organisations import Service as Organisations
+from organisations.api import create_app as organisations_app
+from projects.board.app import create_app as projects_app
+from projects.board.callers import Callers
+from projects.board.opening import open_boards
 from singletable.documents import LocalBlobs
 from singletable.studio.pages import actions as studio_actions
-from tests.e2e.manhunt.support import BASE, LINKS
 from tests.support.engines import fresh, fresh_async
 from tests.support.forms_table import FORMS
 

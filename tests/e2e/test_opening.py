@@ -8,10 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from examples.goals.cli import main as goals
-from examples.manhunt.cli import main as manhunt
-from examples.organisations.cli import main as organisations
-from examples.projects.cli import main as projects
+from goals.cli import main as goals
+from manhunt.cli import main as manhunt
+from organisations.cli import main as organisations
+from projects.cli import main as projects
 
 APPLICATIONS = {"goals": goals, "manhunt": manhunt, "organisations": organisations, "projects": projects}
 

@@ -13,17 +13,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from examples.goals import records
-from examples.goals.enhancements import read as read_enhancements
-from examples.goals.generated import generate
-from examples.goals.import_enhancements import import_enhancements
-from examples.manhunt import Service as Manhunt, manhunt
-from examples.manhunt.sample import load_sample
-from examples.organisations import Service as Organisations, organisations
-from examples.organisations.github_file import read as read_organisation
-from examples.organisations.import_github import import_file
-from examples.projects.import_git import import_git
-from examples.projects.model import projects
+from examples.goals.tests.file import FILE
+from examples.manhunt.tests.support import DOMAIN, Clock, Outbox, make_world
+from examples.organisations.tests.files import FILES
+from examples.organisations.tests.support import MEMBER, OWNER
+from examples.projects.tests.gitted import make_repository
+from examples.projects.tests.histories import EVERYTHING
+from goals import records
+from goals.enhancements import read as read_enhancements
+from goals.generated import generate
+from goals.import_enhancements import import_enhancements
+from manhunt import Service as Manhunt, manhunt
+from manhunt.sample import load_sample
+from organisations import Service as Organisations, organisations
+from organisations.github_file import read as read_organisation
+from organisations.import_github import import_file
+from projects.import_git import import_git
+from projects.model import projects
 from singletable import Database, Table
 from singletable.documents import LocalBlobs
 from singletable.exchange import Dataset, Exports, datasets_of
@@ -31,12 +37,6 @@ from singletable.exchange.datasets import REST
 from singletable.foundation import KeyOf, is_same_item
 from singletable.graph import Graph
 from singletable.operations import Item
-from tests.e2e.goals.file import FILE
-from tests.e2e.manhunt.support import DOMAIN, Clock, Outbox, make_world
-from tests.e2e.organisations.files import FILES
-from tests.e2e.organisations.support import MEMBER, OWNER
-from tests.e2e.projects.gitted import make_repository
-from tests.e2e.projects.histories import EVERYTHING
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 

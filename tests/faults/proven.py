@@ -40,7 +40,12 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield ""
     for path, names in groupby(entry.tests, key=lambda each: each.partition("::")[0]):
         said = ", ".join(f"`{name.partition('::')[2]}`" for name in names)
-        yield f"* [{path}](../../tests/{path}): {said}"
+        yield f"* [{path}](../../{file_of(path)}): {said}"
+
+
+def file_of(path: str) -> str:
+    """A test file of the catalogue, from the root: it lies in `tests`, or with an application."""
+    return path if path.startswith("examples/") else f"tests/{path}"
 
 
 def _plain(text: str) -> str:

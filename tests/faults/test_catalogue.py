@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.catalogue import COUNTS, SECTIONS, Entry
+from tests.faults.proven import file_of
 
-HERE = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ENTRIES = [entry for section in SECTIONS for entry in section.entries]
 
 
@@ -29,7 +30,7 @@ def test_an_entry_has_tests_that_exist_or_a_reason(entry: Entry) -> None:
     for named in entry.tests:
         path, _, name = named.partition("::")
         assert name.startswith("test_")
-        assert name in functions_of(HERE / path), named
+        assert name in functions_of(ROOT / file_of(path)), named
 
 
 def test_no_entry_is_left_out() -> None:

@@ -7,25 +7,25 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
-from examples.goals import Service as Goals
-from examples.goals.enhancements import read as read_enhancements
-from examples.goals.import_enhancements import import_enhancements
-from examples.goals.model import records
-from examples.goals.sample import load_sample
-from examples.manhunt import Service as Manhunt
-from examples.manhunt.model import Kind, manhunt
-from examples.organisations.github_file import read as read_organisation
-from examples.organisations.import_github import import_file
-from examples.organisations.model import organisations
-from examples.organisations.service import Service as Organisations
-from examples.organisations.walkthrough import walkthrough
-from examples.projects.import_git import import_git
-from examples.projects.model import projects
-from examples.projects.service import Service as Projects
+from examples.manhunt.tests.support import DOMAIN, Clock, Outbox, contact_with, make_world
+from examples.projects.tests.gitted import Step, make_repository
+from goals import Service as Goals
+from goals.enhancements import read as read_enhancements
+from goals.import_enhancements import import_enhancements
+from goals.model import records
+from goals.sample import load_sample
+from manhunt import Service as Manhunt
+from manhunt.model import Kind, manhunt
+from organisations.github_file import read as read_organisation
+from organisations.import_github import import_file
+from organisations.model import organisations
+from organisations.service import Service as Organisations
+from organisations.walkthrough import walkthrough
+from projects.import_git import import_git
+from projects.model import projects
+from projects.service import Service as Projects
 from singletable import Database, Table
 from singletable.documents import LocalBlobs
-from tests.e2e.manhunt.support import DOMAIN, Clock, Outbox, contact_with, make_world
-from tests.e2e.projects.gitted import Step, make_repository
 from tests.support.engines import fresh
 
 ROOT = Path(__file__).parents[2]

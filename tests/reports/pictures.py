@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from examples.shared.reports import ask, reports_in, title_of
+from examples_shared.reports import ask, reports_in, title_of
 from singletable.reports import open_live, svg_of
 from tests.reports.application_data import ROOT, TABLES, filled
 
@@ -20,7 +20,7 @@ PICTURED: Mapping[str, str] = {
 
 def main() -> None:
     for name, report in PICTURED.items():
-        folder = ROOT / "examples" / name / "reports"
+        folder = ROOT / "examples" / name / "src" / name / "reports"
         path = reports_in(folder)[report]
         with (
             tempfile.TemporaryDirectory() as data,

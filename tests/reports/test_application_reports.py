@@ -12,18 +12,18 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from examples.goals.cli import main as goals_main
-from examples.manhunt.cli import main as manhunt_main
-from examples.organisations.cli import main as organisations_main
-from examples.projects.cli import main as projects_main
-from examples.shared.reports import ask, reports_in, title_of
+from examples.goals.tests.file import FILE, NEEDS_FILE
+from examples_shared.reports import ask, reports_in, title_of
+from goals.cli import main as goals_main
+from manhunt.cli import main as manhunt_main
+from organisations.cli import main as organisations_main
+from projects.cli import main as projects_main
 from singletable import Database
 from singletable.exchange import Exports
 from singletable.reports import SqlSession, open_export, open_live, svg_of
-from tests.e2e.goals.file import FILE, NEEDS_FILE
 from tests.reports.application_data import DATA, ROOT, TABLES, fill_real_goals, fill_real_organisation, filled
 
-REPORTS = {name: reports_in(ROOT / "examples" / name / "reports") for name in TABLES}
+REPORTS = {name: reports_in(ROOT / "examples" / name / "src" / name / "reports") for name in TABLES}
 ORGANISATION = DATA / "organisations" / "kubernetes-csi.yaml"
 MAINS = {
     "goals": goals_main,
@@ -63,10 +63,10 @@ def test_each_application_has_three_questions_with_an_answer(name: str, sessions
 @pytest.mark.parametrize("name", list(TABLES))
 def test_each_application_has_its_picture(name: str) -> None:
     """Written by `python -m tests.reports.pictures`."""
-    (picture,) = (ROOT / "examples" / name / "reports").glob("*.svg")
+    (picture,) = (ROOT / "examples" / name / "src" / name / "reports").glob("*.svg")
     assert picture.stem in REPORTS[name]
     assert title_of(REPORTS[name][picture.stem]).replace("&", "&amp;") in picture.read_text()
-    assert f"reports/{picture.name}" in (ROOT / "examples" / name / "README.md").read_text()
+    assert f"src/{name}/reports/{picture.name}" in (ROOT / "examples" / name / "README.md").read_text()
 
 
 def test_time_from_alarm_to_answer(sessions: Mapping[str, SqlSession]) -> None:

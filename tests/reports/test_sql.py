@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
-from examples.goals.model import Goal, GoalMembership, Role, SubGoal, User, records as goals
-from examples.organisations.model import organisations
+from goals.model import Goal, GoalMembership, Role, SubGoal, User, records as goals
+from organisations.model import organisations
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, field
 from singletable.errors import Corrupt, NotFound, Unavailable
 from singletable.exchange import Exports, Format, ObjectStore, datasets_of

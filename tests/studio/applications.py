@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from examples.goals.model import records
-from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations
-from examples.projects.model import projects
-from examples.tours import TOURS
+from examples_demo.tours import TOURS
+from goals.model import records
+from manhunt.model import manhunt
+from organisations.model import organisations
+from projects.model import projects
 from singletable import Database, Table, connect
 
 TABLES: dict[str, Table] = {

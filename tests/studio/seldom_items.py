@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
 
-from examples.goals.model import Goal, Replaces, SeeAlso
-from examples.manhunt.model import Conversation, IncidentPerson, IncidentResource, Kind, Planned, Search, SearchAttempt
-from examples.organisations.model import Job, JobKind, TrailEntry
+from goals.model import Goal, Replaces, SeeAlso
+from manhunt.model import Conversation, IncidentPerson, IncidentResource, Kind, Planned, Search, SearchAttempt
+from organisations.model import Job, JobKind, TrailEntry
 from singletable import Database
 from singletable.graph import Graph
 

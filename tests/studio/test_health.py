@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from examples.projects.model import projects
+from projects.model import projects
 from singletable import Database, Table
 from singletable.documents import BlobStore
 from singletable.operations import TableCall

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 
-from examples.goals.model import Goal, GoalMembership, records
-from examples.projects.model import projects, rename
+from goals.model import Goal, GoalMembership, records
+from projects.model import projects, rename
 from singletable import Database
 from singletable.foundation import COVERED
 from singletable.streams import ChangeWorker

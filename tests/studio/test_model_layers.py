@@ -6,9 +6,9 @@ from itertools import combinations
 
 from hypothesis import given, strategies as st
 
-from examples.goals.model import records
-from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations
+from goals.model import records
+from manhunt.model import manhunt
+from organisations.model import organisations
 from singletable import Table
 from singletable.studio.model import diagram_of, model_view
 from singletable.studio.model.layers import Box, layout_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from examples.goals.model import records
-from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations
-from examples.projects.model import projects
+from goals.model import records
+from manhunt.model import manhunt
+from organisations.model import organisations
+from projects.model import projects
 from singletable import AsyncDatabase, Entity, Key, Table
 from singletable.studio import studio
 from singletable.studio.model import model_view

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from examples.goals.model import records
-from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations, tasks as organisation_tasks
-from examples.projects.model import projects
+from goals.model import records
+from manhunt.model import manhunt
+from organisations.model import organisations, tasks as organisation_tasks
+from projects.model import projects
 from singletable import ANY, Entity, Key, Table, field
 from singletable.foundation import catalogue, models_of
 from singletable.streams import Changes, Modified

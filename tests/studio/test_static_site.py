@@ -11,10 +11,10 @@ from urllib.parse import unquote
 import msgspec
 import pytest
 
-from examples.goals.model import records
-from examples.manhunt.model import manhunt
-from examples.organisations.model import organisations
-from examples.projects.model import projects
+from goals.model import records
+from manhunt.model import manhunt
+from organisations.model import organisations
+from projects.model import projects
 from singletable import Entity, Key, Table
 from singletable.errors import InvalidRequest
 from singletable.studio.model import model_view, write_site

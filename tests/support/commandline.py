@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ from singletable import connect
 from tests.support.nursery import run_program
 
 ROOT = Path(__file__).parents[2]
+
+
+def environ() -> dict[str, str]:
+    """For a Python that is to find what this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 @dataclass(frozen=True)

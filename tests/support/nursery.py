@@ -1,8 +1,8 @@
 """Python programs in processes that begin with their modules imported.
 
-    process = start_program("examples.goals", "--db", target, "init", warm=["examples.goals.cli"], stdout=PIPE)
+    process = start_program("goals", "--db", target, "init", warm=["goals.cli"], stdout=PIPE)
 
-It is `python -m examples.goals --db ...` in the folder of this checkout. One process, the nursery, imports what
+It is `python -m goals --db ...` in the folder of this checkout. One process, the nursery, imports what
 programs name as `warm`, and each program is a fork of it: with arguments, an environment and files of its own, and with
 an end as any program has. What that leaves out is the start of Python and the imports, most of what a short program
 takes. Where the system has no descriptors of processes, a program starts in the usual way.

@@ -1,6 +1,7 @@
 """Every request that an application makes in its suite is held to the role of the program that makes it.
 
-    held = held_to_roles(deployment, "examples/organisations", {"worker.py": "Worker", "cli.py": "Admin"}, "Web")
+    program = Program("examples/goals/src/goals", {"worker.py": "Worker", "cli.py": "Admin"}, "Web")
+    held = held_to_roles(deployment, program)
 
 in a `conftest.py` is a fixture for every test there: one fails whose application asks for what the deployed template
 does not allow. Which program asks is read off the stack: a worker of the library is the worker's; else the outermost

@@ -17,8 +17,8 @@ from xdist.scheduler import LoadFileScheduling
 TOGETHER = (
     "tests/browser/board/",
     "tests/e2e/cli/",
-    "tests/e2e/goals/",
-    "tests/e2e/projects/",
+    "examples/goals/tests/",
+    "examples/projects/tests/",
 )
 """The folders whose files share a server, a program or an imported file."""
 LONGEST = ("tests/browser/", "tests/e2e/cli/", "tests/aws/", "tests/typing/", "tests/e2e/", "tests/faults/")

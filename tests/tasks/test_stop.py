@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from examples.manhunt import Service
-from examples.manhunt.model import Kind, manhunt
-from examples.manhunt.receiver import receiving
+from manhunt import Service
+from manhunt.model import Kind, manhunt
+from manhunt.receiver import receiving
 from singletable import connect
 
 STARTS = 20
@@ -29,7 +29,7 @@ def worker(target: str, log: Path) -> Generator[subprocess.Popen[bytes], None, N
     """One that is just about to listen."""
     options = ("--secret", SECRET, "--private-webhooks", "--poll", "0.1", "--lease", "3")
     # faulthandler: where a worker that hangs is told to abort, it says in which line each thread stands.
-    command = [sys.executable, "-X", "faulthandler", "-m", "examples.manhunt", "--db", target, "work", *options]
+    command = [sys.executable, "-X", "faulthandler", "-m", "manhunt", "--db", target, "work", *options]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with log.open("wb") as out:
         process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out)

@@ -28,6 +28,7 @@ _NEEDED: Mapping[str, Sequence[str]] = {"deploy": ("click", "rich", "fastapi", "
 """What the tests import besides: the program, and the applications of `examples`."""
 _TOOLS = ("botocore", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
 _COPIED = ("benchmarks", "docs", "examples", "tests", "tools")
+_COPIED_FILES = ("conftest.py", "pyproject.toml")
 _UNSET = ("PYTHONPATH", "SINGLETABLE_ENGINE")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", "cassettes")
 
@@ -55,7 +56,8 @@ def run_tests(python: Path, distribution: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in _COPIED:
             shutil.copytree(ROOT / name, Path(folder, name), ignore=_LEFT_OUT)
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        for name in _COPIED_FILES:
+            shutil.copy(ROOT / name, folder)
         Path(folder, ".venv-tools").symlink_to(ROOT / ".venv-tools")  # with the linter of templates
         environ = {name: value for name, value in os.environ.items() if name not in _UNSET}
         command = [str(python), "-m", "pytest", "--quiet", "-m", "not soak", *TESTS[distribution]]

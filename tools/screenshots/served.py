@@ -14,25 +14,25 @@ from typing import Final
 
 import uvicorn
 
-from examples.goals.model import records
-from examples.goals.sample import load_sample as load_goals
-from examples.goals.service import Service as Goals
-from examples.manhunt.escalation import Escalation
-from examples.manhunt.links import Links
-from examples.manhunt.model import manhunt
-from examples.manhunt.providers import echoing
-from examples.manhunt.sample import load_sample as load_contacts
-from examples.manhunt.service import Service as Manhunt
-from examples.manhunt.worker import drain
-from examples.organisations.github_file import read
-from examples.organisations.groups import Group
-from examples.organisations.import_github import import_file
-from examples.organisations.model import organisations
-from examples.organisations.sample import SAMPLE, SAMPLE_ID
-from examples.organisations.service import Service as Organisations
-from examples.projects.model import projects
-from examples.projects.sample import draw_sample
-from examples.projects.service import Service as Projects
+from goals.model import records
+from goals.sample import load_sample as load_goals
+from goals.service import Service as Goals
+from manhunt.escalation import Escalation
+from manhunt.links import Links
+from manhunt.model import manhunt
+from manhunt.providers import echoing
+from manhunt.sample import load_sample as load_contacts
+from manhunt.service import Service as Manhunt
+from manhunt.worker import drain
+from organisations.github_file import read
+from organisations.groups import Group
+from organisations.import_github import import_file
+from organisations.model import organisations
+from organisations.sample import SAMPLE, SAMPLE_ID
+from organisations.service import Service as Organisations
+from projects.model import projects
+from projects.sample import draw_sample
+from projects.service import Service as Projects
 from singletable import Database, Table, connect, connect_async
 from singletable.documents import LocalBlobs
 from singletable.exchange import Exports

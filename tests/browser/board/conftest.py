@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from examples.projects.board.npm import missing
+from examples.projects.tests.board.conftest import SECRET
+from examples.projects.tests.board.serving import Server, served
+from projects.board.npm import missing
 from tests.browser.board_page import BoardPage
-from tests.e2e.projects_board.conftest import SECRET
-from tests.e2e.projects_board.serving import Server, served
 
 Open = Callable[..., BoardPage]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 
-from examples.projects.board.callers import COOKIE, ProjectTokens
+from examples.projects.tests.board.conftest import SECRET
+from examples.projects.tests.board.serving import Server
+from projects.board.callers import COOKIE, ProjectTokens
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage
-from tests.e2e.projects_board.conftest import SECRET
-from tests.e2e.projects_board.serving import Server
 
 
 def board_of(server: Server, user: str) -> str:

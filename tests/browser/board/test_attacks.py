@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from examples.projects.tests.board.serving import Server, until
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage, note, outcomes_of, put
-from tests.e2e.projects_board.serving import Server, until
 
 RUN = "window.hacked=1;alert(1)"
 PAYLOADS = [

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from examples.projects.model import Project, projects
+from examples.projects.tests.board.replicache import NodeClient, replicache_client, waiting
+from examples.projects.tests.board.serving import Server, served, until
+from projects.model import Project, projects
 from singletable import connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.records import Finding
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage, head_of, outcomes_of, seen_of
-from tests.e2e.projects_board.replicache import NodeClient, replicache_client, waiting
-from tests.e2e.projects_board.serving import Server, served, until
 
 
 @pytest.mark.parametrize("turns", [20, pytest.param(50, marks=pytest.mark.soak)])

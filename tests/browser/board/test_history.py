@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from examples.projects.tests.board.serving import Server, until
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import head_of, note, put
-from tests.e2e.projects_board.serving import Server, until
 
 AT_ONCE_SECONDS = 1.0
 

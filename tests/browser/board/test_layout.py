@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from examples.projects.tests.board.serving import Server, until
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import head_of, note, put
-from tests.e2e.projects_board.serving import Server, until
 
 NARROW = {"viewport": {"width": 360, "height": 740}}
 IN_SIGHT = """() => {

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
+from examples.projects.tests.board.serving import Server, served, until
 from tests.browser.board.conftest import Open
 from tests.browser.board.signing_in import board_of, open_as
 from tests.browser.board_page import BoardPage
-from tests.e2e.projects_board.serving import Server, served, until
 
 HOSTILE = "<img src=x onerror=window.hacked=1>@example.com"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from examples.projects.tests.board.serving import Server, until
 from tests.browser.board.conftest import Open
 from tests.browser.board.signing_in import board_of, open_as
-from tests.e2e.projects_board.serving import Server, until
 
 ADA, BEN = "ada@example.com", "ben@example.com"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
+from examples.projects.tests.board.serving import Server, served, until
 from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage, head_of, note, put, seen_of
-from tests.e2e.projects_board.serving import Server, served, until
 
 AT_ONCE_SECONDS = 1.0
 

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from examples.projects.model import Project
+from examples.projects.tests.board.serving import Server, served, until
+from projects.model import Project
 from singletable import connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.sync.undo import Edit, revised, same
 from tests.browser.board.conftest import Open
 from tests.browser.board.test_convergence import findings_of
 from tests.browser.board_page import BoardPage, head_of, note, put, seen_of
-from tests.e2e.projects_board.serving import Server, served, until
 
 
 def test_what_was_done_is_undone_and_redone(server: Server, open_board: Open) -> None:

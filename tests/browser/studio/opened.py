@@ -1,6 +1,6 @@
 """A studio in a process of its own and a browser that looks at it: what any test of its pages needs.
 
-with studio_of("examples.organisations.model", target, "--write") as address:
+with studio_of("organisations.model", target, "--write") as address:
     with opened(browser, address) as page: ...       # nothing was said on the console, nothing came from elsewhere
 """
 

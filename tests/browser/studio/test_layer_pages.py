@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from examples.goals import Service as Goals
-from examples.goals.model import Goal, GoalMembership, Role, User, records
-from examples.goals.sample import SINCE, load_sample
-from examples.manhunt import Service as Manhunt, manhunt
-from examples.manhunt.model import Kind, tasks
-from examples.projects.model import rename
-from examples.projects.service import Service as Projects
+from examples.manhunt.tests.support import Clock, Outbox, make_world
+from goals import Service as Goals
+from goals.model import Goal, GoalMembership, Role, User, records
+from goals.sample import SINCE, load_sample
+from manhunt import Service as Manhunt, manhunt
+from manhunt.model import Kind, tasks
+from projects.model import rename
+from projects.service import Service as Projects
 from singletable import Database, connect
 from singletable.documents import LocalBlobs
 from singletable.graph import Graph
 from tests.browser.studio.opened import at_each_width, opened, studio_of
-from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.conftest import BOARD, NASTY, draw_board
 
 DOCUMENT = "/documents/projects/Project"
@@ -84,7 +84,7 @@ def goals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("goals")
     with connect(f"local:{folder}/data.db") as db:
         fill_goals(db)
-    with serving("examples.goals.model", folder) as served:
+    with serving("goals.model", folder) as served:
         yield served
 
 
@@ -96,7 +96,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         app.create_table()
         draw_board(app)
     options = ("--blobs", str(folder / "blobs"))
-    with serving("examples.projects.model", folder, *options) as served:
+    with serving("projects.model", folder, *options) as served:
         yield served
 
 
@@ -105,7 +105,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("manhunt")
     with connect(f"local:{folder}/data.db") as db:
         fill_manhunt(db)
-    with serving("examples.manhunt.deployment", folder) as served:
+    with serving("manhunt.deployment", folder) as served:
         yield served
 
 

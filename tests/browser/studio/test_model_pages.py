@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 import pytest
 
-from examples.organisations.model import organisations
-from examples.organisations.walkthrough import walkthrough
+from organisations.model import organisations
+from organisations.walkthrough import walkthrough
 from singletable import connect
 from singletable.exchange import Exports
 from singletable.studio.model import model_view, write_site
 from tests.browser.studio.opened import at_each_width, barriers, opened, studio_of
 
-MODULE = "examples.organisations.model"
+MODULE = "organisations.model"
 QUESTION = """-- Members of each organisation
 SELECT organisation_id, count(*) AS members FROM organisation_member GROUP BY ALL ORDER BY ALL"""
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from examples.organisations import Service, organisations
-from examples.organisations.groups import Group
-from examples.organisations.model import Organisation
+from organisations import Service, organisations
+from organisations.groups import Group
+from organisations.model import Organisation
 from singletable import Database, attr, connect
 from tests.browser.studio.opened import (
     WIDTHS,
@@ -25,7 +25,7 @@ from tests.browser.studio.opened import (
 )
 
 NASTY = "<script>alert(1)</script>\u202egnp.exe"
-MODULE = "examples.organisations.model"
+MODULE = "organisations.model"
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def test_a_call_is_copied(browser: Any, served: Served) -> None:
         page.goto(f"/patterns/organisations/Organisation/by_id?organisation_id={served.org}")
         page.get_by_role("button", name="Copy the call for Python").click()
         page.get_by_text("Copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()").startswith("from examples.organisations.model import")
+        assert page.evaluate("navigator.clipboard.readText()").startswith("from organisations.model import")
 
 
 def test_hostile_text_is_text(browser: Any, served: Served) -> None:

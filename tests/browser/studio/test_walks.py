@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from examples.manhunt.model import ContactMethod
+from manhunt.model import ContactMethod
 from singletable.exchange import Exports
 from tests.browser.studio.opened import Page, barriers, opened, studio_of
 from tests.studio.applications import TABLES, Application, filled

@@ -15,12 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-import examples.goals.sample
-import examples.goals.service
-import examples.manhunt.sample
-import examples.manhunt.service
-import examples.organisations.walkthrough
-import examples.projects.service
+import goals.sample
+import goals.service
+import manhunt.sample
+import manhunt.service
+import organisations.walkthrough
+import projects.service
 from singletable import Database, KeyOf, Table, connect
 from singletable.cli.app import app
 from singletable.documents import LocalBlobs
@@ -31,10 +31,10 @@ from singletable.schema.models import Model
 from tests.support.raw import all_items
 
 MODULES = {
-    "organisations": "examples.organisations.model",
-    "goals": "examples.goals.model",
-    "projects": "examples.projects.model",
-    "manhunt": "examples.manhunt.model",
+    "organisations": "organisations.model",
+    "goals": "goals.model",
+    "projects": "projects.model",
+    "manhunt": "manhunt.model",
 }
 
 
@@ -50,14 +50,14 @@ NAMED = [f"{module.split('.')[1]} {p.entity}.{p.name}" for module, p in PATTERNS
 
 def fill(db: Database, blobs: Path) -> None:
     """What each application's own sample writes."""
-    examples.goals.sample.load_sample(examples.goals.service.Service(db))
-    rota = examples.manhunt.service.Service(db)
-    contacts = examples.manhunt.sample.load_sample(rota, "d1")
+    goals.sample.load_sample(goals.service.Service(db))
+    rota = manhunt.service.Service(db)
+    contacts = manhunt.sample.load_sample(rota, "d1")
     rota.open_search("d1", contacts[0].contact_id, {"summary": "the lamp is out"})
     (policy,) = rota.policies_of_domain("d1").items
     rota.open_incident("d1", policy.policy_id, "the lamp is out", alarm_key="lamp")
-    assert list(examples.organisations.walkthrough.walkthrough(db))
-    boards = examples.projects.service.Service(db, LocalBlobs(blobs))
+    assert list(organisations.walkthrough.walkthrough(db))
+    boards = projects.service.Service(db, LocalBlobs(blobs))
     boards.create_board("acme", "b1", "A board", "")
 
 
@@ -168,7 +168,7 @@ def test_the_samples_hold_most_of_them(bench: Bench) -> None:
 
 
 def test_words_by_place_and_open_ends(bench: Bench) -> None:
-    goals = "examples.goals.model"
+    goals = "goals.model"
     rank = bench.run("query", goals, "GoalMembership.by_rank", "USER-U1", "--json")
     leads = bench.run("query", goals, "GoalMembership.by_rank", "USER-U1", "LEAD", "--json")
     every, some = json.loads(rank.stdout)["items"], json.loads(leads.stdout)["items"]
@@ -211,17 +211,17 @@ def test_words_by_place_and_open_ends(bench: Bench) -> None:
 )
 @pytest.mark.parametrize("command", ["get", "query", "explain"])
 def test_what_is_wrong_is_said_in_one_line(bench: Bench, command: str, words: tuple[str, ...], said: str) -> None:
-    ran = bench.run(command, "examples.goals.model", *words)
+    ran = bench.run(command, "goals.model", *words)
     assert ran.exit_code in (1, 2)
     assert said in ran.stderr
     assert not ran.stdout
 
 
 def test_two_classes_of_one_name(bench: Bench) -> None:
-    ran = bench.run("explain", "examples.projects.model", "Listing.by_document", "b1")
+    ran = bench.run("explain", "projects.model", "Listing.by_document", "b1")
     assert ran.exit_code == 2
     assert "Project.Listing.by_document or Repository.Listing.by_document" in ran.stderr
-    listed = json.loads(bench.run("patterns", "examples.projects.model", "--json").stdout)
+    listed = json.loads(bench.run("patterns", "projects.model", "--json").stdout)
     names = [f"{p['entity']}.{p['name']}" for p in listed]
     assert len(set(names)) == len(names)
 
@@ -287,8 +287,22 @@ def test_no_words_end_in_a_traceback(
         assert ran.stderr.strip()
 
 
-NO_MODULES = ["", ".", "..", ".x", "a b", "nope", "nope.py", "/", "/dev", "tests", "os", "examples", "examples/goals"]
-NO_MODULES += ["examples.goals.model:", "examples.goals.model:nope", "examples.goals.model.", ":", "x:y:z", "\udcff"]
+NO_MODULES = [
+    "",
+    ".",
+    "..",
+    ".x",
+    "a b",
+    "nope",
+    "nope.py",
+    "/",
+    "/dev",
+    "tests",
+    "os",
+    "examples",
+    "examples/goals",
+]
+NO_MODULES += ["goals.model:", "goals.model:nope", "goals.model.", ":", "x:y:z", "\udcff"]
 
 
 @pytest.mark.parametrize("module", NO_MODULES)
@@ -317,7 +331,7 @@ def test_a_module_that_ends_the_program_is_named(bench: Bench, tmp_path: Path) -
 def test_no_target_ends_in_a_traceback(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SINGLETABLE_DB", raising=False)
     monkeypatch.chdir(tmp_path)
-    arguments = ["--db", target, "get", "examples.goals.model", "Goal.by_id", "x"]
+    arguments = ["--db", target, "get", "goals.model", "Goal.by_id", "x"]
     ran = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert ran.exit_code in (1, 2)
     assert ran.stderr.strip()

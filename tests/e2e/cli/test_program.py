@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import sys
-from dataclasses import replace
-from pathlib import Path
-
-import httpx
 import pytest
 
 from singletable import __version__
-from tests.e2e.cli.conftest import ROOT, Folder
-from tests.e2e.projects_board.serving import until
-from tests.support.serving import free_port, is_open
+from tests.e2e.cli.conftest import Folder
 
 
 def test_version(folder: Folder) -> None:
@@ -61,59 +52,3 @@ def test_a_module_that_can_not_be_used(folder: Folder, module: str, said: str, c
     (folder.path / "undeclared.py").write_text("from singletable import Table\napp = Table('x')\n")
     ran = folder.run_installed("patterns", module)
     assert (ran.code, said in ran.err) == (code, True), ran.err
-
-
-def test_the_demo_outside_a_checkout_says_how_to_run_it(folder: Folder) -> None:
-    ran = folder.run_installed("demo")
-    assert ran.code == 1
-    assert "Run `make demo` in a checkout" in ran.err
-
-
-SHOWN = {
-    "organisations": "Harbour",
-    "goals": "Harbour",
-    "projects": "lighthouse-2",
-    "manhunt": "The lamp is out",
-}
-"""What the page of each application shows of the data that its tour made."""
-
-
-@pytest.mark.parametrize("opening", [["manhunt"], pytest.param(list(SHOWN), marks=pytest.mark.soak)])
-def test_the_demo_shows_three_calls_of_each_application(folder: Folder, opening: list[str]) -> None:
-    """And prints lines that open what it kept."""
-    kept = folder.path / "kept here"
-    ran = replace(folder, path=ROOT).run_installed("demo", "--keep", str(kept))
-    assert ran.code == 0, ran.err
-    shown, _, opened = ran.out.partition("To look at each in a browser:")
-    for application in ("organisations", "goals", "projects", "manhunt"):
-        assert f"\n{application}: " in shown
-        assert f"python -m examples.{application} " in opened
-        assert f"singletable studio examples.{application}.model --db 'local:{kept}/{application}.db'" in opened
-        assert (kept / f"{application}.db").stat().st_size > 0
-    assert "12 calls, " in shown
-    lines = [line.strip() for line in opened.splitlines() if line.startswith("  ")]
-    assert len(lines) == 8
-    chosen = [words for words in map(shlex.split, lines) if words[2].split(".")[1] in opening]
-    assert len(chosen) == 2 * len(opening)
-    for words in chosen:
-        check_opens(folder, words)
-
-
-def check_opens(folder: Folder, line: list[str]) -> None:
-    """A printed line, as a person runs it, on a port that is free: what it opens shows what the tour made."""
-    port, log, is_studio = free_port(), folder.path / "log", line[0] == "singletable"
-    program = str(Path(sys.executable).with_name("singletable")) if is_studio else sys.executable
-    with log.open("wb") as out:
-        process = subprocess.Popen([program, *line[1:], "--port", str(port)], cwd=ROOT, stdout=out, stderr=out)
-    try:
-        until(lambda: process.poll() is not None or (is_open(f"http://127.0.0.1:{port}") and bool(log.stat().st_size)))
-        application = line[2].split(".")[1]
-        place = "/incidents" if application == "manhunt" else "/"
-        url = log.read_text().split()[0] if is_studio else f"http://127.0.0.1:{port}{place}"
-        with httpx.Client(follow_redirects=True) as client:
-            page = client.get(url)
-        assert page.status_code == 200, log.read_text()
-        assert (application if is_studio else SHOWN[application]) in page.text, (line, page.text)
-    finally:
-        process.terminate()
-        process.wait(30)

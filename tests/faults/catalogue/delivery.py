@@ -75,7 +75,7 @@ _STREAMS = (
         "Handlers may be called again, from an earlier change on and in the same order. None is left out.",
         (
             "streams/test_shards.py::test_each_change_is_handled_in_its_items_order",
-            "e2e/manhunt/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
+            "examples/manhunt/tests/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
         ),
     ),
     Entry(

@@ -10,7 +10,7 @@ _TASKS = (
         "The event that begins a search comes twice.",
         "The search is keyed by it, and begins once.",
         (
-            "e2e/manhunt/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
+            "examples/manhunt/tests/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
             "tasks/test_tasks.py::test_a_key_exists_once_and_cancels",
         ),
     ),
@@ -21,7 +21,7 @@ _TASKS = (
         (
             "tasks/test_queued.py::test_messages_that_are_early_doubled_late_or_forged_do_nothing",
             "tasks/test_lag.py::test_an_index_that_lags_makes_tasks_late_and_no_more",
-            "e2e/manhunt/test_escalation.py::test_searches_that_the_stream_lost_are_found",
+            "examples/manhunt/tests/test_escalation.py::test_searches_that_the_stream_lost_are_found",
         ),
     ),
     Entry(
@@ -29,8 +29,8 @@ _TASKS = (
         "Somebody answers exactly while the next step begins.",
         "One conditional write decides; after the end no attempt is claimed.",
         (
-            "e2e/manhunt/test_search_ends.py::test_an_end_at_any_request_of_the_worker_is_the_only_one",
-            "e2e/manhunt/test_search_ends.py::test_a_step_at_any_request_of_an_answer_gives_one_end",
+            "examples/manhunt/tests/test_search_ends.py::test_an_end_at_any_request_of_the_worker_is_the_only_one",
+            "examples/manhunt/tests/test_search_ends.py::test_a_step_at_any_request_of_an_answer_gives_one_end",
         ),
     ),
     Entry(
@@ -38,8 +38,8 @@ _TASKS = (
         "A worker is killed between a claim, the message and its record.",
         "The claim's lease ends, and the message is sent again with the same idempotency key.",
         (
-            "e2e/manhunt/test_crashes.py::test_killed_at_some_request",
-            "e2e/manhunt/test_crashes.py::test_killed_at_every_request",
+            "examples/manhunt/tests/test_crashes.py::test_killed_at_some_request",
+            "examples/manhunt/tests/test_crashes.py::test_killed_at_every_request",
             "tasks/test_faults.py::test_a_worker_that_is_killed_at_any_request_leaves_nothing_undone",
         ),
     ),
@@ -48,9 +48,9 @@ _TASKS = (
         "A provider times out, fails, or may have taken the message.",
         "The attempt fails after its deadline or is marked unknown, and the search goes on.",
         (
-            "e2e/manhunt/test_providers.py::test_a_provider_that_fails_is_asked_again_and_the_search_goes_on",
-            "e2e/manhunt/test_providers.py::test_a_provider_that_never_answers_is_given_up_and_the_search_is_not",
-            "e2e/manhunt/test_providers.py::test_a_provider_that_may_have_taken_it_leaves_it_unknown",
+            "examples/manhunt/tests/test_providers.py::test_a_provider_that_fails_is_asked_again_and_the_search_goes_on",
+            "examples/manhunt/tests/test_providers.py::test_a_provider_that_never_answers_is_given_up_and_the_search_is_not",
+            "examples/manhunt/tests/test_providers.py::test_a_provider_that_may_have_taken_it_leaves_it_unknown",
         ),
     ),
     Entry(
@@ -67,8 +67,8 @@ _TASKS = (
         "Contact methods change while a search goes on.",
         "The search has a copy of its plan.",
         (
-            "e2e/manhunt/test_escalation.py::test_the_plan_is_a_copy",
-            "e2e/manhunt/test_contacts.py::test_the_plan_is_the_one_at_the_commit",
+            "examples/manhunt/tests/test_escalation.py::test_the_plan_is_a_copy",
+            "examples/manhunt/tests/test_contacts.py::test_the_plan_is_the_one_at_the_commit",
         ),
     ),
     Entry(
@@ -76,8 +76,8 @@ _TASKS = (
         "No method is left, or there was none.",
         "The search fails and says so.",
         (
-            "e2e/manhunt/test_escalation.py::test_no_enabled_method_fails_at_once_and_says_so",
-            "e2e/manhunt/test_escalation.py::test_no_time_for_an_answer_fails_after_the_last_method",
+            "examples/manhunt/tests/test_escalation.py::test_no_enabled_method_fails_at_once_and_says_so",
+            "examples/manhunt/tests/test_escalation.py::test_no_time_for_an_answer_fails_after_the_last_method",
         ),
     ),
     Entry(
@@ -85,8 +85,8 @@ _TASKS = (
         "Two people end a search, or one ends what has ended.",
         "One end is stored, and stays.",
         (
-            "e2e/manhunt/test_search_ends.py::test_of_two_who_end_a_search_at_once_one_does",
-            "e2e/manhunt/test_search_ends.py::test_what_has_ended_stays_as_it_ended",
+            "examples/manhunt/tests/test_search_ends.py::test_of_two_who_end_a_search_at_once_one_does",
+            "examples/manhunt/tests/test_search_ends.py::test_what_has_ended_stays_as_it_ended",
         ),
     ),
     Entry(
@@ -107,7 +107,7 @@ _TASKS = (
             "tasks/test_tasks.py::test_the_oldest_come_first",
             "tasks/test_tasks.py::test_no_more_run_at_once_than_asked_for",
             "tasks/test_tasks.py::test_many_are_run_in_any_number_of_looks",
-            "e2e/manhunt/test_cli.py::test_a_thousand_searches_at_once_all_end_once",
+            "examples/manhunt/tests/test_cli.py::test_a_thousand_searches_at_once_all_end_once",
         ),
     ),
 )

@@ -26,7 +26,7 @@ SECTION = Section(
             (
                 "property/test_key_text.py::test_an_identifier_is_normal_and_without_controls",
                 "property/test_key_text.py::test_every_character_sorts_in_its_place",
-                "e2e/organisations/test_groups.py::test_what_could_pass_for_another_address_is_refused",
+                "examples/organisations/tests/test_groups.py::test_what_could_pass_for_another_address_is_refused",
             ),
         ),
         Entry(
@@ -56,14 +56,14 @@ SECTION = Section(
             (
                 "property/test_codecs.py::test_a_wrong_value_is_refused_by_its_attribute",
                 "sync/test_protocol.py::test_what_no_client_sends_is_refused",
-                "e2e/goals/test_api.py::test_wrong_bodies",
+                "examples/goals/tests/test_api.py::test_wrong_bodies",
             ),
         ),
         Entry(
             "S-6",
             "Input sets attributes that are not the caller's: keys, type, version, owner.",
             "Input models name their fields and refuse others.",
-            ("e2e/manhunt/test_api.py::test_nothing_of_a_record_is_set_in_passing",),
+            ("examples/manhunt/tests/test_api.py::test_nothing_of_a_record_is_set_in_passing",),
         ),
         Entry(
             "S-7",
@@ -72,7 +72,7 @@ SECTION = Section(
             (
                 "engine/test_get.py::test_the_wrong_class_is_the_same_as_absent",
                 "rules/test_places.py::test_an_item_under_another_key_is_corrupt",
-                "e2e/manhunt/test_api.py::test_wrong_types_and_other_domains_are_404_with_one_body",
+                "examples/manhunt/tests/test_api.py::test_wrong_types_and_other_domains_are_404_with_one_body",
             ),
         ),
         Entry(
@@ -81,7 +81,7 @@ SECTION = Section(
             "It is missing, by every verb. A tenant's prefix holds no other tenant.",
             (
                 "sync/test_matrix.py::test_the_matrix",
-                "e2e/manhunt/test_queries.py::test_another_domains_id_and_another_records_are_missing",
+                "examples/manhunt/tests/test_queries.py::test_another_domains_id_and_another_records_are_missing",
                 "property/test_key_text.py::test_a_prefix_is_exact",
             ),
             "IAM policies by leading keys belong to whoever deploys.",
@@ -142,8 +142,8 @@ SECTION = Section(
             (
                 "engine/local/test_attacks.py::test_a_page_in_a_browser_finds_no_port",
                 "engine/local/test_attacks.py::test_another_user_gets_neither_a_connection_nor_a_hold",
-                "e2e/projects_board/test_guard.py::test_no_other_site_changes_anything",
-                "e2e/goals/test_api.py::test_other_hosts_are_refused",
+                "examples/projects/tests/board/test_guard.py::test_no_other_site_changes_anything",
+                "examples/goals/tests/test_api.py::test_other_hosts_are_refused",
             ),
         ),
         Entry(
@@ -151,7 +151,7 @@ SECTION = Section(
             "A value holds markup or characters that a terminal obeys.",
             "Pages and the command line show it as text.",
             (
-                "e2e/goals/test_pages.py::test_nothing_that_people_write_is_markup",
+                "examples/goals/tests/test_pages.py::test_nothing_that_people_write_is_markup",
                 "browser/board/test_attacks.py::test_values_are_text_and_nothing_else",
                 "e2e/cli/test_reading.py::test_what_a_terminal_would_obey_is_not_printed",
             ),
@@ -181,7 +181,7 @@ SECTION = Section(
             "What is another's and what is not there have one answer.",
             (
                 "sync/test_matrix.py::test_a_foreign_project_looks_like_a_missing_one",
-                "e2e/projects_board/test_access.py::test_a_foreign_board_looks_like_one_that_is_not_there",
+                "examples/projects/tests/board/test_access.py::test_a_foreign_board_looks_like_one_that_is_not_there",
             ),
         ),
         Entry(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from examples.projects.model import Project
+from projects.model import Project
 from singletable.documents import Draft, Ref
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from examples.goals import Service as Goals
-from examples.goals.model import records
-from examples.goals.sample import load_sample
-from examples.projects.model import Project, move_shape, put_comment, put_shape, rename
-from examples.projects.service import Service as Projects
+from goals import Service as Goals
+from goals.model import records
+from goals.sample import load_sample
+from projects.model import Project, move_shape, put_comment, put_shape, rename
+from projects.service import Service as Projects
 from singletable import Database
 from singletable.documents import BlobStore, LocalBlobs
 from tests.support.engines import fresh

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from examples.projects.model import Project, projects, put_shape, rename
+from projects.model import Project, projects, put_shape, rename
 from singletable import InvalidCursor, InvalidRequest, InvalidValue, NotFound
 from singletable.documents import Mutation
 from singletable.documents.blobs import NoBlobs

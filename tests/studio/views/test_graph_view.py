@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from examples.goals.model import (
+from goals.model import (
     Goal,
     GoalKind,
     GoalMembership,

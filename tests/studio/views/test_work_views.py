@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from examples.manhunt import Service, manhunt
-from examples.manhunt.model import Kind, tasks
+from examples.manhunt.tests.support import Clock, Outbox, make_world
+from manhunt import Service, manhunt
+from manhunt.model import Kind, tasks
 from singletable import InvalidCursor, NotFound
 from singletable.foundation import COVERED
 from singletable.operations import TableCall
@@ -21,7 +22,6 @@ from singletable.streams.inspect.letters import LettersInfo, inspect_letter, ins
 from singletable.tasks import TaskWorker
 from singletable.tasks.inspect import MOST_TASKS, TasksInfo, inspect_order, inspect_task, inspect_tasks
 from singletable.tasks.tasks import tasks_of
-from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.work import NASTY, Shop, open_shop
 from tests.support.engines import fresh
 
