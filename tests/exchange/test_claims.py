@@ -12,7 +12,7 @@ from obstore.store import MemoryStore
 
 from singletable import Database, Unavailable
 from singletable.exchange import DirectoryStore, Exports, ObjectStore, Store, claims, read_manifest
-from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, Claim, LockClaim
+from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, FolderClaim, LockClaim
 from tests.exchange.models import order, shop
 from tests.support.engines import fresh
 
@@ -41,7 +41,7 @@ class Clock:
         self.awake()
 
 
-def taken_by(db: Database, claim: Claim, clock: Any) -> None:
+def taken_by(db: Database, claim: FolderClaim, clock: Any) -> None:
     db.run(claim.take(clock))
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, NotFound, Table, Unavailable
 from singletable.exchange import AsyncImports, BadRow, Exports, Imports, datasets_of
-from singletable.exchange.import_files import Row
+from singletable.exchange.import_files import FileRow
 from singletable.exchange.row_items import item_of
 from singletable.flow import Rate
 from singletable.foundation import is_same_item, model_of
@@ -222,8 +222,8 @@ def test_what_follows_an_ignored_or_empty_value_is_taken(tmp_path: Path) -> None
 def test_a_row_with_keys_that_makes_no_item_has_a_reason(cells: dict[str, Any], reason: str) -> None:
     dataset = next(each for each in datasets_of(people) if each.entity == "Person").with_keys()
     (row,) = dataset.batch([read_item(encode(model_of(Person).item(person(1))))]).to_pylist()
-    assert "pk" in item_of(dataset, Row(1, cells=row))
-    refused = item_of(dataset, Row(1, cells={**row, **cells}))
+    assert "pk" in item_of(dataset, FileRow(1, cells=row))
+    refused = item_of(dataset, FileRow(1, cells={**row, **cells}))
     assert isinstance(refused, str)
     assert refused.startswith("it makes no item: ")
     assert reason in refused

@@ -43,7 +43,7 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
             show(each, prices)
         if asks and not all(each.is_empty for each in plans):
             click.confirm(f"Do this at {db.target.endpoint.url}?", abort=True)
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             done = [_applied(db, t, p, by, options) for t, p in zip(tables, plans, strict=True)]
     if as_json:
         output.print_json([_facts(table, outcome) for table, outcome in zip(tables, done, strict=True)])

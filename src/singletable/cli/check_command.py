@@ -67,7 +67,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"
             output.note(f"{name}: {known if units else 'the service gives no size, so the cost of a check is unknown'}")
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             run.run()
     run.tell()
     cost.print()

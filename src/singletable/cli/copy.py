@@ -61,7 +61,7 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     with (
         _connected(source, options["from_profile"], must_exist=True) as one,
         _connected(target, options["to_profile"], must_exist=False) as other,
-        output.Cost(one) as cost,
+        output.MeteredBlock(one) as cost,
     ):
         _confirm(other, tables, options)
         copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]

@@ -62,7 +62,7 @@ def erase(
         blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
         erasure = Erasure(db, table, *belongings_of(table, db.target.seal, blobs))
         rate = rate_of(options)
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             kept: tuple[Kept, ...] = ()
             if options["dry_run"] or not options["yes"]:
                 found = erasure.plan(asked, rate=rate)

@@ -52,7 +52,7 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
         rate = rate_of({**options, "rate": None}, tables[0])
-        with output.Cost(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
+        with output.MeteredBlock(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
 
             def show(done: Exported) -> None:
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")

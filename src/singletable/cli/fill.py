@@ -41,7 +41,7 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
         if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
             names = ", ".join(t.name for t in tables)
             raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             found = [(table, _filled(db, table, options)) for table in tables]
     if as_json:
         output.print_json([_facts(table, filled) for table, filled in found])

@@ -77,7 +77,7 @@ def import_command(ctx: click.Context, /, module: str, source: str, as_json: boo
         if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
             names = ", ".join(table.name for table in tables)
             raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             done = _imported(db, tables, source, options)
     if as_json:
         output.print_json(msgspec.to_builtins(done))

@@ -161,13 +161,13 @@ def _encoded(value: Any) -> bytes:
         return _as_it_is.encode(value)
 
 
-class Cost:
+class MeteredBlock:
     """Counts and times a block; `print` says what it cost, once there is nothing else to print."""
 
     def __init__(self, db: Database) -> None:
         self.meter = db.meter()
 
-    def __enter__(self) -> Cost:
+    def __enter__(self) -> MeteredBlock:
         self._began = time.perf_counter()
         self.meter.__enter__()
         return self

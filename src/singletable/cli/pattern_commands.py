@@ -141,7 +141,7 @@ def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     """The result; its cost goes to standard error, without the cost of a local table's first use."""
     with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
         db.run(ready(db.port, bound.captured.model.table))
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             found = read(status)
     cost.print()
     return found

@@ -9,7 +9,7 @@ import click
 from singletable.records import MOST_SEGMENTS
 
 
-class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
+class SampleShare(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
     """A part of the whole: `1%`, or `0.01`."""
 
     name = "part"
@@ -26,7 +26,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every r
 
 
 sample_option = click.option(
-    "--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
+    "--sample", type=SampleShare(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
 )
 segments_option = click.option(
     "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS."

@@ -97,7 +97,7 @@ def _opened(ctx: click.Context, module: str, options: Mapping[str, Any]) -> SqlS
         tell_cost(predicted, tables)
         confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
         rate = rate_of({"rate": None, "read_rate": options["read_rate"]})
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             session = open_live(db, *tables, rate=rate, personal=options["personal"])
         cost.print()
         return session

@@ -64,7 +64,7 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
         tell_cost(predicted, tables)
         confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
-        with output.Cost(db) as cost:
+        with output.MeteredBlock(db) as cost:
             shapes = [_read(db, table, options) for table in tables]
     shown = [_as_shown(table, shape, personal=options["personal"]) for table, shape in zip(tables, shapes, strict=True)]
     if as_json:

@@ -31,7 +31,7 @@ LEASE_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 5.0
 
 
-class Claim(Protocol):
+class FolderClaim(Protocol):
     """The right to write an export into a folder. `take` and `beat` raise Unavailable if another process has it."""
 
     async def take(self, port: Port) -> None: ...

@@ -307,7 +307,7 @@ def _shown(value: Any) -> Any:
     return value.partition if isinstance(value, KeyOf) else value
 
 
-class _Holder:
+class _DefaultHolder:
     """Something with one attribute, to write its default."""
 
     def __init__(self, name: str, value: Any) -> None:
@@ -317,7 +317,7 @@ class _Holder:
 def _default_value(f: Field) -> dict[str, Any] | None:
     """The attribute value of an attribute's default."""
     assert f.default is not None
-    written = Codec(_Holder, [f]).dump(_Holder(f.name, f.default()))
+    written = Codec(_DefaultHolder, [f]).dump(_DefaultHolder(f.name, f.default()))
     return read_item(encode(written)).get(f.stored)
 
 

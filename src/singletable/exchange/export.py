@@ -42,7 +42,7 @@ from singletable.exchange.private_state import private_store
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.stores import Store
-from singletable.exchange.unfinished import StateFile, Unfinished, delete_folder, delete_unkept
+from singletable.exchange.unfinished import StateFile, UnfinishedExport, delete_folder, delete_unkept
 from singletable.flow import Port, instant, patiently
 from singletable.foundation import (
     ResumableRun,
@@ -144,7 +144,7 @@ async def _export(run: ExportRun, progress: Progress | None) -> Exported:
         run.claim.release()
 
 
-class ExportRun(ResumableRun[Unfinished, Exported]):
+class ExportRun(ResumableRun[UnfinishedExport, Exported]):
     """One run of an export. The state is kept at the end of each section."""
 
     def __init__(self, port: Port, tables: Sequence[Table], store: Store, options: ExportOptions, place: str) -> None:
@@ -232,12 +232,12 @@ class ExportRun(ResumableRun[Unfinished, Exported]):
         self.open.close()
         self.kept.write(self.state)
 
-    def _new(self) -> Unfinished:
+    def _new(self) -> UnfinishedExport:
         now = instant(self.port.now())
         segments = {table.name: all_segments(self.count) for table in self.tables}
         own_key = not self.options.personal and self.options.mask_key is None
         key = secrets.token_bytes(_MASK_BYTES) if own_key else None
-        return Unfinished(new_id(self.port), now, self._made_for(), segments, mask_key=key)
+        return UnfinishedExport(new_id(self.port), now, self._made_for(), segments, mask_key=key)
 
     def _made_for(self) -> dict[str, Any]:
         tables = [table.name for table in self.tables]

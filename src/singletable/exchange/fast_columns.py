@@ -47,7 +47,7 @@ class FastColumn(msgspec.Struct, frozen=True):
     """The column; adds to `Bad` the places of the values that it can't hold, or that would come back otherwise."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class InnerColumn(msgspec.Struct, frozen=True):
     """A value inside another: the msgspec type of what is inside its letter, and the array of many of them."""
 
     tag: str
@@ -60,7 +60,7 @@ class Part(msgspec.Struct, frozen=True):
         return wire_struct(self.tag, self.inner)
 
 
-def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: Part | None) -> FastColumn:
+def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: InnerColumn | None) -> FastColumn:
     """The fast way to a column. `part` is that of a value of parts, if there is one."""
     if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
         array = _with_absent(f, _typed(pa.string()))

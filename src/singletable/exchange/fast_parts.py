@@ -11,18 +11,18 @@ import msgspec
 import pyarrow as pa
 
 from singletable.exchange.columns import column_of, value_type
-from singletable.exchange.fast_columns import Array, Bad, Part, Values, fast_scalar, lists
+from singletable.exchange.fast_columns import Array, Bad, InnerColumn, Values, fast_scalar, lists
 from singletable.values import INTEGER, TEXT, Field, ListPlan, MapPlan, NestedPlan, Plan, Scalar, SetPlan
 
 
-def part_of(plan: Plan) -> Part | None:
+def part_of(plan: Plan) -> InnerColumn | None:
     """The fast way to a type's values; None if there is none, as for what is JSON text."""
     if isinstance(plan, Scalar):
         return _scalar(plan)
     if isinstance(plan, SetPlan) and plan.element in (TEXT, INTEGER):
         column = column_of(plan)
         inner: Any = list[int] if plan.element is INTEGER else list[str]
-        return Part(plan.tag, inner, column.type, lists(column))
+        return InnerColumn(plan.tag, inner, column.type, lists(column))
     if isinstance(plan, ListPlan):
         element = part_of(plan.element)
         return element and _list(element)
@@ -32,11 +32,11 @@ def part_of(plan: Plan) -> Part | None:
     return _dataclass(plan) if isinstance(plan, NestedPlan) else None
 
 
-def _scalar(plan: Scalar) -> Part | None:
+def _scalar(plan: Scalar) -> InnerColumn | None:
     fast = fast_scalar(plan)
     if fast is not None:
         inner, array = fast
-        return Part(plan.tag, inner, column_of(plan).type, array)
+        return InnerColumn(plan.tag, inner, column_of(plan).type, array)
     if not plan.choices:
         return None
     type, choices = value_type(column_of(plan).type), {*plan.choices, None}
@@ -46,10 +46,10 @@ def _scalar(plan: Scalar) -> Part | None:
             bad.update(place for place, value in enumerate(values) if value not in choices)
         return pa.array(values, type)
 
-    return Part(plan.tag, int if plan.tag == "N" else str, type, chosen)
+    return InnerColumn(plan.tag, int if plan.tag == "N" else str, type, chosen)
 
 
-def _list(element: Part) -> Part:
+def _list(element: InnerColumn) -> InnerColumn:
     tag, build, type = element.tag, element.array, pa.list_(element.type)
 
     def array(values: Values, bad: Bad) -> Any:
@@ -57,10 +57,10 @@ def _list(element: Part) -> Part:
         inside = _inside(build, flat, values, bad)
         return pa.ListArray.from_arrays(_offsets(values), inside, type=type, mask=_mask(values))
 
-    return Part("L", list[element.wire], type, array)  # type: ignore[name-defined]
+    return InnerColumn("L", list[element.wire], type, array)  # type: ignore[name-defined]
 
 
-def _map(element: Part) -> Part:
+def _map(element: InnerColumn) -> InnerColumn:
     tag, build, type = element.tag, element.array, pa.map_(pa.string(), element.type)
 
     def array(values: Values, bad: Bad) -> Any:
@@ -71,10 +71,10 @@ def _map(element: Part) -> Part:
         empty = _mask(values)
         return made.cast(type) if empty is None else pa.array(made.to_pylist(), type, mask=empty)
 
-    return Part("M", dict[str, element.wire], type, array)  # type: ignore[name-defined]
+    return InnerColumn("M", dict[str, element.wire], type, array)  # type: ignore[name-defined]
 
 
-def _dataclass(plan: NestedPlan) -> Part | None:
+def _dataclass(plan: NestedPlan) -> InnerColumn | None:
     column = column_of(plan)
     if column.may_lose or not pa.types.is_struct(column.type):
         return None
@@ -90,10 +90,10 @@ def _dataclass(plan: NestedPlan) -> Part | None:
         arrays = [build(contents(values), bad) for contents, build in readers]
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=_mask(values))
 
-    return Part("M", inner, column.type, array)
+    return InnerColumn("M", inner, column.type, array)
 
 
-def _struct_of(kind: type[Any], parts: Sequence[tuple[Field, Part]]) -> Any:
+def _struct_of(kind: type[Any], parts: Sequence[tuple[Field, InnerColumn]]) -> Any:
     required: list[Any] = [(f"p{n}", p.wire) for n, (f, p) in enumerate(parts) if not f.may_be_absent]
     absent: list[Any] = [(f"p{n}", p.wire | None, None) for n, (f, p) in enumerate(parts) if f.may_be_absent]
     rename = {f"p{n}": f.stored for n, (f, _) in enumerate(parts)}

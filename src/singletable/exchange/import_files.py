@@ -41,7 +41,7 @@ _NAMED: Final = 10
 """The number of columns that an error names."""
 
 
-class Row(Struct, frozen=True):
+class FileRow(Struct, frozen=True):
     """One row of a part: its cells, or an item as DynamoDB writes it, or why it is neither."""
 
     number: int
@@ -55,7 +55,7 @@ class Row(Struct, frozen=True):
     """The approximate bytes in memory."""
 
 
-Rows = Iterator[Row]
+Rows = Iterator[FileRow]
 
 
 def format_of(path: str) -> ImportFormat:
@@ -75,7 +75,7 @@ def rows_of(
     ignored: Sequence[str],
     skip: int,
     unknown: Unknown = "refuse",
-) -> Iterator[Row]:
+) -> Iterator[FileRow]:
     """The rows of a file after the first `skip`. Raises InvalidRequest for columns that the class lacks, if they are
     refused; Corrupt for a file of another format."""
     if format == "dynamodb":
@@ -95,9 +95,9 @@ def rows_of_columns(
     ignored: Sequence[str] = (),
     skip: int = 0,
     unknown: Unknown = "refuse",
-) -> Iterator[Row]:
+) -> Iterator[FileRow]:
     """The same of columns with their types."""
-    made: Iterator[Row] = _READERS[format](path, _Cells(path, columns, frozenset(ignored), unknown), skip)
+    made: Iterator[FileRow] = _READERS[format](path, _Cells(path, columns, frozenset(ignored), unknown), skip)
     return made
 
 
@@ -128,7 +128,9 @@ class _Cells:
                 f"report). The class has {', '.join(self.columns)}.",
             )
 
-    def row(self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any], size: int) -> Row:
+    def row(
+        self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any], size: int
+    ) -> FileRow:
         cells: dict[str, Any] = {}
         rest: dict[str, Any] = {}
         for name, value in values.items():
@@ -137,14 +139,14 @@ class _Cells:
                 if name in self.ignored or value is None:
                     continue
                 if self.unknown == "refuse":
-                    return Row(number, reason=f"{name}: the class has no such attribute")
+                    return FileRow(number, reason=f"{name}: the class has no such attribute")
                 rest[name] = value
                 continue
             try:
                 cells[name] = read(value, type)
             except BadCell as bad:
-                return Row(number, reason=f"{name}: {bad}")
-        return Row(number, cells, rest=rest, size=size)
+                return FileRow(number, reason=f"{name}: {bad}")
+        return FileRow(number, cells, rest=rest, size=size)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -152,27 +154,27 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
+def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
     with open(path, "rb") as file:
         for number, line in islice(enumerate(lines_of(path.name, file), 1), skip, None):
             values = _object(number, line)
-            yield values if isinstance(values, Row) else read.row(number, values, cell_of, json_bytes(line))
+            yield values if isinstance(values, FileRow) else read.row(number, values, cell_of, json_bytes(line))
 
 
-def _object(number: int, line: bytes | None) -> Row | dict[str, Any]:
+def _object(number: int, line: bytes | None) -> FileRow | dict[str, Any]:
     """The object of a line; a row where it has none."""
     if line is None:
-        return Row(number, reason=TOO_LONG)
+        return FileRow(number, reason=TOO_LONG)
     if not line.strip():
-        return Row(number)
+        return FileRow(number)
     try:
         values = exact_json(line)
     except (ValueError, RecursionError) as bad:
-        return Row(number, reason=f"the line is not a JSON object: {bad}")
-    return values if isinstance(values, dict) else Row(number, reason="the line is not a JSON object")
+        return FileRow(number, reason=f"the line is not a JSON object: {bad}")
+    return values if isinstance(values, dict) else FileRow(number, reason="the line is not a JSON object")
 
 
-def _csv(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
+def _csv(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
     with open(path, "rb") as file:
         found = records(lines_of(path.name, file))
         header = next(found, None)
@@ -196,24 +198,24 @@ def _check_commas(path: Path, names: Sequence[str], read: _Cells) -> None:
             )
 
 
-def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRecord, read: _Cells) -> Row:
+def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRecord, read: _Cells) -> FileRow:
     if isinstance(record, BadRecord):
-        return Row(number, reason=str(record))
+        return FileRow(number, reason=str(record))
     if len(record) != len(names):
-        return Row(number, reason=f"it has {len(record)} values, and the header {len(names)}")
+        return FileRow(number, reason=f"it has {len(record)} values, and the header {len(names)}")
     said = "".join(text for text in record if text is not None)
     if _HALF(said):
-        return Row(number, reason="it is not UTF-8")
+        return FileRow(number, reason="it is not UTF-8")
     return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, len(said))
 
 
-def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
+def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
     with _opened(path, opened_parquet) as file:
         read.check_header(file.schema_arrow.names)
         yield from _arrow_rows(_unbroken(path, parquet_batches(file)), read, skip)
 
 
-def _arrow(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
+def _arrow(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
     with pa.memory_map(str(path)) as source, _opened(source, pa.ipc.open_file, path.name) as reader:
         read.check_header(reader.schema.names)
         yield from _arrow_rows(_unbroken(path, arrow_batches(path.name, source, reader.num_record_batches)), read, skip)
@@ -228,29 +230,33 @@ def _unbroken(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
         raise Corrupt(f"{path.name} can't be read: {error}", hint="Copy it again.") from None
 
 
-def _arrow_rows(batches: Iterator[pa.RecordBatch], read: _Cells, skip: int) -> Iterator[Row]:
+def _arrow_rows(batches: Iterator[pa.RecordBatch], read: _Cells, skip: int) -> Iterator[FileRow]:
     done = 0
     for batch in batches:
         if done + batch.num_rows > skip:
             first = max(0, skip - done)
             for number, row, size in rows_of_batch(batch.slice(first), done + first + 1):
-                bad = Row(number, reason=f"a value can't be read, or {TOO_LONG}")
+                bad = FileRow(number, reason=f"a value can't be read, or {TOO_LONG}")
                 yield bad if row is None else read.row(number, row, cell_of, size)
         done += batch.num_rows
 
 
-def _dynamodb(path: Path) -> Iterator[Row]:
+def _dynamodb(path: Path) -> Iterator[FileRow]:
     """Lines of `{"Item": {...}}`, as DynamoDB exports them, or of items alone."""
     opened = gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")  # noqa: SIM115 closed below
     with closing(cast(Any, opened)) as file:
         for number, line in enumerate(_undamaged(path, lines_of(path.name, file)), 1):
             said = _object(number, line)
-            if isinstance(said, Row):
+            if isinstance(said, FileRow):
                 yield said
                 continue
             item = said.get("Item", said) if said.keys() <= {"Item"} else said
             is_item = isinstance(item, dict) and all(isinstance(value, dict) for value in item.values())
-            yield Row(number, item=item, size=json_bytes(line)) if is_item else Row(number, reason="it is not an item")
+            yield (
+                FileRow(number, item=item, size=json_bytes(line))
+                if is_item
+                else FileRow(number, reason="it is not an item")
+            )
 
 
 def _undamaged(path: Path, lines: Iterator[bytes | None]) -> Iterator[bytes | None]:

@@ -20,10 +20,10 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, NotFound
 from singletable.exchange.arrow_rows import PART_BYTES
 from singletable.exchange.datasets import UNKNOWN, Dataset
-from singletable.exchange.import_files import ImportFormat, Row, Unknown, format_of, rows_of
+from singletable.exchange.import_files import FileRow, ImportFormat, Unknown, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
-from singletable.exchange.table_export_files import SUMMARY, DataFile, TableExportFiles, open_table_export
+from singletable.exchange.table_export_files import SUMMARY, ManifestFile, TableExportFiles, open_table_export
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.graph import Edge
@@ -36,7 +36,7 @@ PAGE: Final = 500
 class Read(Struct, frozen=True):
     """Rows of a part, and the position after them; None after the last ones."""
 
-    rows: Sequence[Row]
+    rows: Sequence[FileRow]
     position: Any
 
 
@@ -121,7 +121,7 @@ class TablePart:
         limit = min(PAGE, self.port.traits.scan_page_limit or PAGE)
         while True:
             page = await self.port.send(Scan(self.name, Selection(limit=limit, after=after, consistent=True), RAW))
-            rows = [Row(n, item=item) for n, item in enumerate(page.items, number + 1)]
+            rows = [FileRow(n, item=item) for n, item in enumerate(page.items, number + 1)]
             number, after = number + len(rows), page.after
             yield Read(rows, None if after is None else (number, after))
             if after is None:
@@ -133,7 +133,7 @@ class TableExportPart:
 
     dataset: Dataset | None = None
 
-    def __init__(self, files: TableExportFiles, file: DataFile, table: Table) -> None:
+    def __init__(self, files: TableExportFiles, file: ManifestFile, table: Table) -> None:
         self.files, self.file, self.table = files, file, table
 
     @property
@@ -147,14 +147,14 @@ class TableExportPart:
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
         self.files.check(self.file)
-        items = (Row(n, item=record.new) for n, record in enumerate(self.files.records(self.file), 1))
+        items = (FileRow(n, item=record.new) for n, record in enumerate(self.files.records(self.file), 1))
         for read in _pages(islice(items, done, None)):
             yield read
 
 
-def _pages(rows: Iterator[Row]) -> Iterator[Read]:
+def _pages(rows: Iterator[FileRow]) -> Iterator[Read]:
     """Pages of rows, fewer if they are large."""
-    page: list[Row] = []
+    page: list[FileRow] = []
     size = 0
     for row in rows:
         page.append(row)

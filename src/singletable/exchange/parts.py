@@ -19,7 +19,7 @@ BUFFERED_BYTES: Final = 64 << 20
 """Rows of all datasets that wait; more than that, and all are written."""
 
 
-class _Part:
+class _OpenFile:
     """A file that is being written."""
 
     def __init__(self, path: str, draft: Path, writer: BatchWriter) -> None:
@@ -40,7 +40,7 @@ class Parts:
     ) -> None:
         self._store, self._folder, self._schemas, self._files = store, folder, schemas, files
         self._format: Format = format
-        self._open: dict[str, _Part] = {}
+        self._open: dict[str, _OpenFile] = {}
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._buffered = 0
         self.items = 0
@@ -102,7 +102,7 @@ class Parts:
                 part.rows += batch.num_rows
         self._buffered -= sum(batch.nbytes for batch in batches)
 
-    def _part(self, name: str) -> _Part:
+    def _part(self, name: str) -> _OpenFile:
         part = self._open.get(name)
         if part is None:
             number = len(self._files.get(name, ()))
@@ -110,5 +110,5 @@ class Parts:
             draft = self._store.draft(path)
             with writing_to(self._store):
                 writer = open_writer(self._format, draft, self._schemas[name])
-            part = self._open[name] = _Part(path, draft, writer)
+            part = self._open[name] = _OpenFile(path, draft, writer)
         return part

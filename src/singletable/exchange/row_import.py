@@ -36,7 +36,7 @@ from singletable.exchange.entity_writes import (
     why_not_kept,
     why_too_large,
 )
-from singletable.exchange.import_files import Row, Unknown
+from singletable.exchange.import_files import FileRow, Unknown
 from singletable.exchange.import_parts import ImportPart, ImportSource, Read
 from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
 from singletable.exchange.store_faults import exhausted
@@ -169,7 +169,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
             await super().end()
 
     # --- a page -------------------------------------------------------------------------------------------------------
-    async def _page(self, part: ImportPart, rows: Sequence[Row]) -> Imported:
+    async def _page(self, part: ImportPart, rows: Sequence[FileRow]) -> Imported:
         if self.source.is_exact:
             outcomes = await self._put(part, rows)
         else:
@@ -191,7 +191,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
             is_stopped=self.options.stop_at is not None and self.bad_here >= self.options.stop_at,
         )
 
-    async def _put(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
+    async def _put(self, part: ImportPart, rows: Sequence[FileRow]) -> list[str]:
         """Items as they were, but what the work of their table needed only there."""
         made = [item_of(part.dataset, row) for row in rows]
         by_table: dict[str, list[Item]] = {}
@@ -216,7 +216,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
                 await put_patiently(self.port, table, by_table.get(table.name, ()))
         return outcomes
 
-    async def _write(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
+    async def _write(self, part: ImportPart, rows: Sequence[FileRow]) -> list[str]:
         """Write by the rules of each class. Rows of one key or unique value go one by one, others concurrently."""
         outcomes = [""] * len(rows)
         rests = {n: row.rest for n, row in enumerate(rows) if row.rest and self.options.unknown == "keep"}

@@ -9,7 +9,7 @@ from singletable.errors import SingletableError
 from singletable.exchange.bad_rows import reason_of
 from singletable.exchange.datasets import Dataset
 from singletable.exchange.foreign_text import exact_json
-from singletable.exchange.import_files import Row
+from singletable.exchange.import_files import FileRow
 from singletable.foundation import Model, Table, type_in
 from singletable.graph import Edge
 from singletable.operations import Item, encode, read_item
@@ -20,7 +20,7 @@ _UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, Attri
 """The errors of a class for values of other types, or of too many levels."""
 
 
-def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
+def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: FileRow) -> Any:
     """The entity of a row, or why there is none."""
     if row.reason or (row.cells is None and row.item is None):
         return row.reason or BLANK
@@ -33,7 +33,7 @@ def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any
     return entity
 
 
-def _loaded(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
+def _loaded(tables: Sequence[Table], dataset: Dataset | None, row: FileRow) -> Any:
     if dataset is None:
         assert row.item is not None
         return _by_type(tables, row.item)
@@ -80,7 +80,7 @@ def has_key(table: Table, item: Item) -> bool:
     return all(isinstance(value, dict) and value.get("S") for value in values)
 
 
-def item_of(dataset: Dataset | None, row: Row) -> Any:
+def item_of(dataset: Dataset | None, row: FileRow) -> Any:
     """The item of a row of an export with keys, or why there is none."""
     if row.reason or row.item is not None:
         return row.reason or row.item

@@ -42,7 +42,7 @@ from singletable.operations import Item
 Place = tuple[str, str]
 
 
-class Partition(Struct, frozen=True):
+class PartitionSlice(Struct, frozen=True):
     """A partition of the table or of one of its indexes: all of it, or its items of one type."""
 
     index: str | None
@@ -68,23 +68,29 @@ class Slices:
         """The items, and all that they need. A round trip or more for each step from an item to what it needs: batches
         of keys, and a query for each partition."""
         found = {place_in(self.table, item): item for item in items}
-        read: set[Partition] = set()
-        near = [Partition(q.index, q.partition) for entity in self._loaded(items) for q in self.table.around(entity)]
+        read: set[PartitionSlice] = set()
+        near = [
+            PartitionSlice(q.index, q.partition) for entity in self._loaded(items) for q in self.table.around(entity)
+        ]
         frontier = [*items, *await self._read(near, (), found, read)]
         while frontier:
-            partitions: list[Partition] = []
+            partitions: list[PartitionSlice] = []
             keys: list[Place] = []
             for entity in self._loaded(frontier):
                 for query, type_name in self._needs(entity):
                     if query.is_one_key and query.index is None:
                         keys.append((query.partition, query.low))
                     else:
-                        partitions.append(Partition(query.index, query.partition, type_name))
+                        partitions.append(PartitionSlice(query.index, query.partition, type_name))
             frontier = await self._read(partitions, keys, found, read)
         return list(found.values())
 
     async def _read(
-        self, partitions: Iterable[Partition], keys: Iterable[Place], found: dict[Place, Item], read: set[Partition]
+        self,
+        partitions: Iterable[PartitionSlice],
+        keys: Iterable[Place],
+        found: dict[Place, Item],
+        read: set[PartitionSlice],
     ) -> list[Item]:
         """The items that were not found before."""
         new: dict[Place, Item] = {}
@@ -100,7 +106,7 @@ class Slices:
         found |= new
         return list(new.values())
 
-    async def _partition(self, asked: Partition) -> list[Item]:
+    async def _partition(self, asked: PartitionSlice) -> list[Item]:
         items = await patiently(self.port, lambda: partition_items(self.port, self.table, asked.index, asked.text))
         return items if asked.type is None else [item for item in items if type_in(self.table, item) == asked.type]
 

@@ -15,7 +15,7 @@ from singletable.operations import Item, read_item
 from singletable.values import json_decoder, wire_struct
 
 
-class RawItems:
+class ItemBytes:
     """Reads items as the bytes that came."""
 
     wire: Any = msgspec.Raw
@@ -27,7 +27,7 @@ class RawItems:
         return msgspec.Raw(msgspec.json.encode(item))
 
 
-RAW_ITEMS = RawItems()
+RAW_ITEMS = ItemBytes()
 
 
 class Sorter:

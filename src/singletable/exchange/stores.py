@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from singletable.errors import InvalidRequest
-from singletable.exchange.claims import Claim
+from singletable.exchange.claims import FolderClaim
 from singletable.exchange.directory_store import DirectoryStore as DirectoryStore
 from singletable.exchange.object_store import ObjectStore as ObjectStore, s3_store
 from singletable.exchange.store_faults import faults
@@ -35,7 +35,7 @@ class Store(Protocol):
         """Replace a file at once, durable when it returns."""
         ...
 
-    def claim(self) -> Claim:
+    def claim(self) -> FolderClaim:
         """The claim that keeps other exports out of the folder: a `BeatClaim`, which needs `write_if`, or the store's
         own kind."""
         ...

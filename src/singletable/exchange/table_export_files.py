@@ -69,7 +69,7 @@ class Summary(Struct, frozen=True, rename="camel"):
         return self.export_to_time if self.is_incremental else self.export_time
 
 
-class DataFile(Struct, frozen=True, rename="camel"):
+class ManifestFile(Struct, frozen=True, rename="camel"):
     """A line of `manifest-files.json`."""
 
     data_file_s3_key: str = msgspec.field(name="dataFileS3Key")
@@ -102,12 +102,12 @@ class TableExportFiles:
         """As errors name it."""
         return f"{self.store.url}/{self.name}"
 
-    def data_files(self) -> list[DataFile]:
+    def data_files(self) -> list[ManifestFile]:
         """The data files of the export; Corrupt if their list is not a list of files, or not all of it."""
         path = self._path(self.summary.manifest_files_s3_key)
         text = self._checked(path)
         try:
-            found = [msgspec.json.decode(line, type=DataFile) for line in text.splitlines() if line.strip()]
+            found = [msgspec.json.decode(line, type=ManifestFile) for line in text.splitlines() if line.strip()]
         except msgspec.MsgspecError as error:
             raise Corrupt(f"{self.where}: {_FILES} is not a list of data files: {error}") from None
         said = sum(file.item_count for file in found)
@@ -118,7 +118,7 @@ class TableExportFiles:
             )
         return found
 
-    def check(self, file: DataFile) -> None:
+    def check(self, file: ManifestFile) -> None:
         """Corrupt if a data file is missing, or another than the manifest says. Reads it once."""
         path = self._path(file.data_file_s3_key)
         with self.store.opened(path) as content:
@@ -126,7 +126,7 @@ class TableExportFiles:
         if file.md5_checksum and not _is_sum(digest, file.md5_checksum):
             raise self._another(path)
 
-    def records(self, file: DataFile) -> Iterator[ExportRecord]:
+    def records(self, file: ManifestFile) -> Iterator[ExportRecord]:
         """The records of a data file, in one pass and in little memory.
 
         Corrupt if it is damaged, cut short, or holds another number of records than the manifest says. The checksum

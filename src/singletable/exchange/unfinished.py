@@ -22,7 +22,7 @@ DRAFT_SECONDS: Final = 3600.0
 """Longer than any program takes to write a file."""
 
 
-class Unfinished(Struct):
+class UnfinishedExport(Struct):
     """The progress of an export, from which the next run goes on."""
 
     id: ExportId
@@ -36,7 +36,7 @@ class Unfinished(Struct):
     mask_key: bytes | None = None
     """The key of the masks, if the caller didn't give one. It is deleted with the last file."""
 
-    def is_like(self, other: Unfinished) -> bool:
+    def is_like(self, other: UnfinishedExport) -> bool:
         """Whether both are of the same export: this one has none but the segments of the other, which is new."""
         parts, others = ({(t, s.number, s.of) for t in x.segments for s in x.segments[t]} for x in (self, other))
         return self.made_for == other.made_for and self.segments.keys() == other.segments.keys() and parts <= others
@@ -51,7 +51,7 @@ class StateFile:
     def __init__(self, store: Store, own: Store | None) -> None:
         self.store, self.own = store, own
 
-    def read(self, *, anew: bool = False) -> Unfinished | None:
+    def read(self, *, anew: bool = False) -> UnfinishedExport | None:
         """The state of an earlier run, if it left one. Raises Corrupt for a file that no export has written; None if
         the export begins again in any case."""
         found = _read(self.store, UNFINISHED, anew=anew)
@@ -59,17 +59,17 @@ class StateFile:
             return found
         return _read(self.own, _own(found), anew=anew) or _named(found)
 
-    def begin(self, state: Unfinished) -> None:
+    def begin(self, state: UnfinishedExport) -> None:
         if self.own is not None:
             self.store.write(UNFINISHED, msgspec.json.encode(_named(state)))
         self.write(state)
 
-    def write(self, state: Unfinished) -> None:
+    def write(self, state: UnfinishedExport) -> None:
         """Replace it, at once."""
         store, path = (self.store, UNFINISHED) if self.own is None else (self.own, _own(state))
         store.write(path, msgspec.json.encode(state))
 
-    def delete(self, state: Unfinished) -> None:
+    def delete(self, state: UnfinishedExport) -> None:
         """The export has ended, or another one takes its place, perhaps without masks."""
         own = self.own if state.made_for else private_files()
         if own is not None:
@@ -77,19 +77,19 @@ class StateFile:
         self.store.delete(UNFINISHED)
 
 
-def _named(state: Unfinished) -> Unfinished:
+def _named(state: UnfinishedExport) -> UnfinishedExport:
     """The name of an export, and nothing to go on with: a folder may hold a key that its sender knows."""
-    return Unfinished(state.id, state.begun_at, {})
+    return UnfinishedExport(state.id, state.begun_at, {})
 
 
-def _own(state: Unfinished) -> str:
+def _own(state: UnfinishedExport) -> str:
     return f"{state.id}.json"
 
 
-def _read(store: Store, path: str, *, anew: bool) -> Unfinished | None:
+def _read(store: Store, path: str, *, anew: bool) -> UnfinishedExport | None:
     text = store.read(path)
     try:
-        return None if text is None else msgspec.json.decode(text, type=Unfinished)
+        return None if text is None else msgspec.json.decode(text, type=UnfinishedExport)
     except (msgspec.MsgspecError, RecursionError) as error:
         if anew:
             return None
@@ -105,7 +105,7 @@ def delete_folder(store: Store, id: str) -> None:
         store.delete(path)
 
 
-def delete_unkept(store: Store, state: Unfinished, now: float) -> None:
+def delete_unkept(store: Store, state: UnfinishedExport, now: float) -> None:
     """Delete the files of a killed run after its last section. Half-written files elsewhere may be another's work: they
     are deleted when they are an hour old."""
     kept = {file.path for files in state.files.values() for file in files}
