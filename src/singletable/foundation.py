@@ -12,7 +12,7 @@ Grouped by what a layer does with it:
 * take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
 * take part in an erasure (`LayerBelongings`, `Subject`, `Belonging`; `references_of`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`; `TryWrite`), and the same as a
-  part of a transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`,
+  part of a transaction (`GuardedWrite`; `Write`, `WritePart` and `Moment` for what has rules of its own; `commit`,
   `send_alone`)
 
 Everything here may change with the layers that use it; applications use `singletable` itself.
@@ -76,7 +76,7 @@ from singletable.records.guarded_write import (
 )
 from singletable.records.index_keys import applied as applied
 from singletable.records.item_writes import DeleteWrite as DeleteWrite, UpdateWrite as UpdateWrite
-from singletable.records.moves import Move as Move, Outcome as Outcome, TryMove as TryMove, move_of as move_of
+from singletable.records.moves import Move as Move, MoveOutcome as MoveOutcome, TryMove as TryMove, move_of as move_of
 from singletable.records.page import Page as Page, Position as Position
 from singletable.records.placement import placement_of as placement_of
 from singletable.records.query_request import PreparedQuery as PreparedQuery, prepare_query as prepare_query
@@ -106,7 +106,7 @@ from singletable.records.segments import (
 )
 from singletable.records.send import send_alone as send_alone
 from singletable.records.transactions import HasWrites as HasWrites, Transaction as Transaction
-from singletable.records.unique_guards import Claim as Claim, guard_actions as guard_actions
+from singletable.records.unique_guards import GuardChange as GuardChange, guard_actions as guard_actions
 from singletable.records.unreadable import (
     OnUnreadable as OnUnreadable,
     Unreadable as Unreadable,
@@ -121,7 +121,7 @@ from singletable.records.upgrade import (
     upgrade_if_needed as upgrade_if_needed,
     value_as_read as value_as_read,
 )
-from singletable.records.write import UNREAD as UNREAD, Moment as Moment, Part as Part, Write as Write
+from singletable.records.write import UNREAD as UNREAD, Moment as Moment, Write as Write, WritePart as WritePart
 from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
 from singletable.schema.catalogue import (
     AccessPattern as AccessPattern,

@@ -18,7 +18,7 @@ from singletable.documents import BlobStore, Documents, LocalBlobs
 from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.contents import Content, Contents, prefix_of
 from singletable.errors import Corrupt, NotConfigured, TooLarge
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from singletable.records import flows
 from singletable.schema import ANY
@@ -168,7 +168,7 @@ async def _emptied(docs: Documents[Project]) -> None:
     inbox: Any = Project.Inbox
     for row in await flows.read_all(docs.db.port, inbox.by_id("p1", ANY)):
         model: Any = model_of(inbox)
-        await docs.db.port.send(DeleteItem(model.table.name, model.key_item(model.key_of(row)), Guard(), RAW))
+        await docs.db.port.send(DeleteItem(model.table.name, model.key_item(model.key_of(row)), RawCondition(), RAW))
 
 
 def test_a_foreign_blob_under_the_name_of_a_new_one_is_found_before_the_commit(store: BlobStore) -> None:

@@ -13,7 +13,7 @@ from singletable.documents import Documents, LocalBlobs, Submission
 from singletable.documents.batches import map_bytes
 from singletable.documents.commit import _check_refusal
 from singletable.errors import DeclarationError
-from singletable.operations.transact import Cancelled, Reason
+from singletable.operations.transact import Reason, ReasonedCancellation
 from singletable.records import flows
 from singletable.schema import ANY
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout
@@ -49,9 +49,9 @@ def test_the_bytes_of_a_map_are_those_of_what_is_in_it() -> None:
 
 def test_a_refusal_of_a_commit_that_is_no_race_is_told() -> None:
     context: Any = SimpleNamespace(model=SimpleNamespace(table=Table("app")))
-    lost = Cancelled((Reason("ConditionalCheckFailed", "", None),), False, "app")
+    lost = ReasonedCancellation((Reason("ConditionalCheckFailed", "", None),), False, "app")
     _check_refusal(context, lost)
-    worse = Cancelled((*lost.reasons, Reason("ValidationError", "", None)), False, "app")
+    worse = ReasonedCancellation((*lost.reasons, Reason("ValidationError", "", None)), False, "app")
     with pytest.raises(InvalidRequest, match="refused the commit: ValidationError") as refused:
         _check_refusal(context, worse)
     assert (refused.value.table, refused.value.operation) == ("app", "process")

@@ -8,7 +8,7 @@ import pytest
 
 from singletable import AlreadyExists, InvalidRequest, InvalidValue, NotFound
 from singletable.documents import Document, Documents, Mutation, Outcome
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from singletable.records import flows
 from singletable.schema import ANY
@@ -92,7 +92,7 @@ def test_without_its_record_a_mutation_is_not_applied_again(light: Documents[Pro
     light.apply("p1", pushed)
     for id in (1, 2):
         key = rows_of().mutation.by_id("p1", "c", id)
-        light.db.run(light.db.port.send(DeleteItem(key.model.table.name, key.model.key_item(key), Guard(), RAW)))
+        light.db.run(light.db.port.send(DeleteItem(key.model.table.name, key.model.key_item(key), RawCondition(), RAW)))
     light.submit("p1", pushed)
     assert light.process("p1") == []
     assert (light.head("p1").version, said(light.head("p1")), light.last_ids("p1", ["c"])) == (1, ["a"], {"c": 2})

@@ -15,9 +15,9 @@ from singletable.operations import (
     CheckItem,
     DeleteItem,
     GetItem,
-    Guard,
     PutItem,
     Query,
+    RawCondition,
     Selection,
     TransactGetItems,
     TransactWriteItems,
@@ -95,7 +95,7 @@ def stored(db: Database) -> Any:
 def reset(db: Database, item: dict[str, Any] | None) -> Any:
     """Bring the one item of these tests to a state; give it as the engine has it."""
     if item is None:
-        db.run(db.port.send(DeleteItem(TABLE.name, KEY, Guard(), RAW)))
+        db.run(db.port.send(DeleteItem(TABLE.name, KEY, RawCondition(), RAW)))
     else:
         db.run(db.port.send(PutItem(TABLE.name, item)))
     return stored(db)
@@ -117,7 +117,7 @@ def test_put(db: Database, before: dict[str, Any] | None, after: dict[str, Any])
 @given(before=maybe)
 def test_delete(db: Database, before: dict[str, Any] | None) -> None:
     old = reset(db, before)
-    reported = spent(db, DeleteItem(TABLE.name, KEY, Guard(), RAW))
+    reported = spent(db, DeleteItem(TABLE.name, KEY, RawCondition(), RAW))
     assert reported.write_units == write_cost(TABLE, old, None).write_units
 
 
@@ -131,7 +131,7 @@ def test_update(db: Database, before: dict[str, Any] | None, size: int, move: st
         names |= {"#1": f"{move}p", "#2": f"{move}s"}
         values |= {":1": {"S": "z"}, ":2": {"S": "9"}}
         text += ", #1 = :1, #2 = :2"
-    reported = spent(db, UpdateItem(TABLE.name, KEY, text, Guard(None, names, values), RAW))
+    reported = spent(db, UpdateItem(TABLE.name, KEY, text, RawCondition(None, names, values), RAW))
     assert reported.write_units == write_cost(TABLE, old, stored(db)).write_units
 
 
@@ -152,14 +152,14 @@ def test_transaction_verbs(db: Database, before: dict[str, Any] | None, after: d
     reported = spent(db, TransactWriteItems([PutItem(TABLE.name, after)], db.port.token()))
     new = stored(db)
     assert reported.write_units == write_cost(TABLE, old, new, transaction=True).write_units
-    exists = Guard("attribute_exists(#0)", {"#0": "pk"})
+    exists = RawCondition("attribute_exists(#0)", {"#0": "pk"})
     reported = spent(db, TransactWriteItems([CheckItem(TABLE.name, KEY, exists)], db.port.token()))
     assert reported.write_units == check_cost(new).write_units
-    update = UpdateItem(TABLE.name, KEY, "SET #0 = :0", Guard(None, {"#0": "pad"}, {":0": {"S": "r"}}), RAW)
+    update = UpdateItem(TABLE.name, KEY, "SET #0 = :0", RawCondition(None, {"#0": "pad"}, {":0": {"S": "r"}}), RAW)
     reported = spent(db, TransactWriteItems([update], db.port.token()))
     updated = stored(db)
     assert reported.write_units == write_cost(TABLE, new, updated, transaction=True).write_units
-    reported = spent(db, TransactWriteItems([DeleteItem(TABLE.name, KEY, Guard(), RAW)], db.port.token()))
+    reported = spent(db, TransactWriteItems([DeleteItem(TABLE.name, KEY, RawCondition(), RAW)], db.port.token()))
     assert reported.write_units == write_cost(TABLE, updated, None, transaction=True).write_units
 
 
@@ -168,7 +168,7 @@ def test_transaction_verbs(db: Database, before: dict[str, Any] | None, after: d
 def test_query_and_batch_get(db: Database, found: list[dict[str, Any]], consistent: bool) -> None:
     keys = [{"pk": {"S": "many"}, "sk": {"S": str(i)}} for i in range(7)]
     for key in keys:
-        db.run(db.port.send(DeleteItem(TABLE.name, key, Guard(), RAW)))
+        db.run(db.port.send(DeleteItem(TABLE.name, key, RawCondition(), RAW)))
     for key, item in zip(keys, found, strict=False):
         db.run(db.port.send(PutItem(TABLE.name, {**item, **key})))
     in_partition = Selection(names={"#0": "pk"}, values={":0": {"S": "many"}}, consistent=consistent)

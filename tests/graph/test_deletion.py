@@ -13,7 +13,7 @@ from singletable import Database, InvalidRequest, NotFound, NotUnique, attr, con
 from singletable.errors import Corrupt
 from singletable.graph import Graph, flows
 from singletable.graph.check import check_graph
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from tests.faults.failpoints import AFTER, BEFORE
 from tests.graph import processes
@@ -214,7 +214,7 @@ async def test_a_node_whose_unique_value_is_broken_goes_and_its_guard_stays(
     with pytest.raises(NotUnique):
         await shell.create(Account(id="b", email="ada@example.com"))
     key = {name: {"S": text} for name, text in zip(records.definition.key, finding.key, strict=True)}
-    await shell.port.send(DeleteItem(records.name, key, Guard(), RAW))
+    await shell.port.send(DeleteItem(records.name, key, RawCondition(), RAW))
     await shell.create(Account(id="b", email="ada@example.com"))
 
 

@@ -14,7 +14,7 @@ from singletable.errors import Corrupt
 from singletable.graph import Graph
 from singletable.graph.members import form_of
 from singletable.graph.nodes import kind_type
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User, records
 from tests.graph.shells import bound
@@ -151,4 +151,4 @@ async def test_a_node_under_two_ids_is_none(db: Database) -> None:
     with pytest.raises(Corrupt, match="has another target than id makes"):
         list(db.scan(User))
     assert "key.wrong" in {finding.code for finding in db.check(records)}
-    db.run(db.port.send(DeleteItem("records", {n: item[n] for n in ("source", "target")}, Guard(), RAW)))
+    db.run(db.port.send(DeleteItem("records", {n: item[n] for n in ("source", "target")}, RawCondition(), RAW)))

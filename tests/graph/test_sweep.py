@@ -13,7 +13,7 @@ import pytest
 from singletable import AlreadyExists, Database, NotFound, NotUnique, connect
 from singletable.graph import Graph, flows, members_of
 from singletable.graph.nodes import TOMBSTONE
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from tests.documents.stepping import Stepped, SteppingPort
 from tests.faults.actions import NotThereYet
@@ -198,7 +198,7 @@ def test_what_this_program_does_not_know_keeps_the_tombstone(world: World) -> No
         world.engine.run(put_raw(world.engine.port, Goal, {**newer, **ends}))
         assert world.db.sweep_table(records) == 0
         assert sorted(world.told()) == ["node.deleting", "type.unknown"]
-        world.engine.run(world.engine.port.send(DeleteItem("records", ends, Guard(), RAW)))
+        world.engine.run(world.engine.port.send(DeleteItem("records", ends, RawCondition(), RAW)))
     assert world.db.sweep_table(records) == 1
     world.assert_gone(1)
 

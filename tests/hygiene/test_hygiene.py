@@ -13,8 +13,8 @@ import pytest
 
 from singletable import attr
 from singletable.errors import Conflict, InvalidCursor, InvalidValue, SingletableError
-from singletable.operations.answers import Refused
-from singletable.operations.transact import Cancelled
+from singletable.operations.answers import RefusedWrite
+from singletable.operations.transact import ReasonedCancellation
 from singletable.records.first_use import ready
 from singletable.schema.models import model_of
 from singletable.wire import RetryPolicy, StaticCredentials
@@ -135,7 +135,7 @@ ABOVE = tuple(f"singletable.{layer}" for layer in ("documents", "graph", "migrat
 
 
 def test_every_error_is_provoked() -> None:
-    inner = {Refused, Cancelled}  # never leave the library: records turns them into what they mean
+    inner = {RefusedWrite, ReasonedCancellation}  # never leave the library: records turns them into what they mean
     codes = {kind.code for kind in every_class() - inner if not kind.__module__.startswith(ABOVE)}
     assert codes - FAMILIES == {code for code, _ in EVERY.values()}
 

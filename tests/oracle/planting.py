@@ -19,7 +19,7 @@ import singletable.sync.check
 import singletable.tasks.check
 from singletable.cli.app import app
 from singletable.foundation import BlockingDatabase, Finding
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from singletable.schema import KeyOf
 from tests.support.engines import engine
@@ -49,7 +49,7 @@ def put(db: BlockingDatabase, kind: type[Any], item: dict[str, Any]) -> None:
 
 def delete(db: BlockingDatabase, key: KeyOf[Any]) -> None:
     model = key.model
-    db.run(db.port.send(DeleteItem(model.table.name, model.key_item(key), Guard(), RAW)))
+    db.run(db.port.send(DeleteItem(model.table.name, model.key_item(key), RawCondition(), RAW)))
 
 
 def codes(findings: Iterable[Any]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import Entity, InvalidRequest, Key, NotUnique, Table, attr, field
-from singletable.operations import DeleteItem, Guard as PlainGuard
+from singletable.operations import DeleteItem, RawCondition as PlainGuard
 from singletable.operations.answers import RAW
 from tests.faults.actions import ApplyThenCut
 from tests.faults.opening import findings, opened_at

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import attr
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from singletable.streams import Changes, Expired, Inserted, Modified, Removed
 from tests.streams.models import Account, Draft, Note, Paper, Parcel, Seen, Ticket, noted, shared
@@ -185,7 +185,7 @@ async def put_expired(shell: Shell, id: str) -> None:
 
 async def remove_raw(shell: Shell, id: str) -> None:
     model: Any = Ticket.__model__
-    await shell.port.send(DeleteItem(noted.name, model.key_item(Ticket.by_id(id)), Guard(), RAW))
+    await shell.port.send(DeleteItem(noted.name, model.key_item(Ticket.by_id(id)), RawCondition(), RAW))
 
 
 def item_of(entity: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_mil
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists
 from singletable.flow import Port
-from singletable.operations import Action, Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
 
 D = TypeVar("D", bound=Document)
 
@@ -63,10 +63,10 @@ async def _try_branch(port: Port, context: Context[Any], found: Version, new: st
         raise _taken(context, new)
     puts = _puts(port, context, found, root, new, parent)
     checks = [epoch_check(epoch) for epoch in {epoch.document_id: epoch for epoch in (own, root)}.values()]
-    actions: list[Action] = [*map(put_if_absent, puts), *checks]
+    actions: list[TransactAction] = [*map(put_if_absent, puts), *checks]
     try:
         await port.send(TransactWriteItems(actions, port.token()))
-    except Cancelled as cancelled:
+    except ReasonedCancellation as cancelled:
         if any(reason.code == "ConditionalCheckFailed" for reason in cancelled.reasons[: len(puts)]):
             raise _taken(context, new) from None
         return None

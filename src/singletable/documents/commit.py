@@ -33,7 +33,7 @@ from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from singletable.flow import Port, Race
 from singletable.foundation import ready
-from singletable.operations import Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactWriteItems
 
 _TRIES = 60
 """More than others: every processor and every inline push of a document writes the same next version."""
@@ -110,7 +110,7 @@ async def next_version(
             raise Corrupt(missing.what, operation="process", hint=_LOST_HINT) from None
         try:
             await port.send(TransactWriteItems(actions, port.token()))
-        except Cancelled as lost:
+        except ReasonedCancellation as lost:
             _check_refusal(context, lost)
             await race.lost()
         except OutcomeUnknown as unknown:
@@ -252,7 +252,7 @@ def _outcomes(state: HeadState, ended: Sequence[Ended]) -> list[Outcome]:
     ]
 
 
-def _check_refusal(context: Context[Any], lost: Cancelled) -> None:
+def _check_refusal(context: Context[Any], lost: ReasonedCancellation) -> None:
     """Raises InvalidRequest for any cancellation reason other than a lost race."""
     wrong = {reason.code for reason in lost.reasons} - _SETTLED
     if wrong:

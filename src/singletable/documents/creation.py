@@ -14,7 +14,7 @@ from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow import Port
 from singletable.foundation import ready
-from singletable.operations import Action, Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.values import from_attribute_value
 
 D = TypeVar("D", bound=Document)
@@ -31,10 +31,10 @@ async def create(port: Port, context: Context[D], parent: str, document_id: str,
     rows = context.model.rows
     listing = rows.listing(document_id=document_id, parent=parent, created=version.time)
     epoch = rows.epoch(document_id=document_id, parent=parent, epoch=1)
-    actions: list[Action] = [put_if_absent(version), put_if_absent(listing), put_if_absent(epoch)]
+    actions: list[TransactAction] = [put_if_absent(version), put_if_absent(listing), put_if_absent(epoch)]
     try:
         await port.send(TransactWriteItems(actions, port.token()))
-    except Cancelled:
+    except ReasonedCancellation:
         raise AlreadyExists(
             "there is, or was, a document of this id already",
             key=rows.version.by_number(document_id, 0),

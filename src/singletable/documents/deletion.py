@@ -25,7 +25,7 @@ from singletable.documents.retention import COMMITTED, same_epoch
 from singletable.documents.rows import Branch, GcEpoch, Version, to_the_millisecond
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, delete_if, delete_rows, get, prepare_query, ready
-from singletable.operations import Action, Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
 
 _TRIES = 50
 """More than others: a commit of a processor has fewer round trips, and so is first more often."""
@@ -67,7 +67,7 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
         actions = [*_hiding(context, epoch, hidden, last, port.now()), *await _leaving(port, context, epoch)]
         try:
             await port.send(TransactWriteItems(actions, port.token()))
-        except Cancelled:
+        except ReasonedCancellation:
             found = await any_epoch_row(port, context, epoch.document_id)
             assert found is not None, "an epoch is never deleted"
             if found.deleted:
@@ -78,7 +78,7 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
             return hidden
 
 
-def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Version, now: float) -> list[Action]:
+def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Version, now: float) -> list[TransactAction]:
     """The epoch, if it is what was read; the version that hides the others; and the place in the parent's list."""
     rows = context.model.rows
     final = replace(
@@ -92,7 +92,7 @@ def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Versio
     ]
 
 
-async def _leaving(port: Port, context: Context[Any], epoch: GcEpoch) -> list[Action]:
+async def _leaving(port: Port, context: Context[Any], epoch: GcEpoch) -> list[TransactAction]:
     """Its place in its family, marked: what it began with is needed for it no more."""
     if epoch.pool is None:
         return []

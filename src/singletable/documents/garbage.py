@@ -48,7 +48,7 @@ from singletable.errors import Denied, NotFound, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, TryWrite, after, delete_if, is_absent, model_of, ready, update_if
-from singletable.operations import PutItem, Refused
+from singletable.operations import PutItem, RefusedWrite
 from singletable.schema import key_of
 from singletable.values import AttributeValue
 
@@ -293,7 +293,7 @@ class GarbageRun:
     async def _remove(self, row: Condemned, held: Condition) -> None:
         try:
             await self.port.send(delete_if(key_of(row), held))
-        except Refused:
+        except RefusedWrite:
             return  # a writer or another run was first
 
     async def _changed(self, row: Row, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
@@ -301,7 +301,7 @@ class GarbageRun:
         changes = [AttributeChange(name, value) for name, value in values.items()]
         try:
             await self.port.send(update_if(key_of(row), changes, held))
-        except Refused:
+        except RefusedWrite:
             return False
         return True
 

@@ -19,7 +19,7 @@ from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow import Port, Race
 from singletable.foundation import check_if, delete_if, get_many
-from singletable.operations import CheckItem, Refused
+from singletable.operations import CheckItem, RefusedWrite
 from singletable.schema import key_of
 
 _TRIES = 40
@@ -98,5 +98,5 @@ async def _remove(port: Port, row: Condemned) -> None:
     undisturbed = Condition("=", (Stored("deleting"), Given({"BOOL": False})))
     try:
         await port.send(delete_if(key_of(row), undisturbed))
-    except Refused:
+    except RefusedWrite:
         return

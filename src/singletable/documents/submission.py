@@ -26,7 +26,7 @@ from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest
 from singletable.flow import Consumed, Port, Race, instant
 from singletable.foundation import ANY, Query, TryWrite, get_many, prepare_query, ready
-from singletable.operations import Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactWriteItems
 
 T = TypeVar("T")
 
@@ -230,7 +230,7 @@ async def submit_next(
         try:
             # A transaction, because its token settles a lost answer: an id in use is another call's.
             await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
-        except Cancelled:
+        except ReasonedCancellation:
             await race.lost()
         else:
             return submission
@@ -265,7 +265,7 @@ class _PutInEpoch:
     def answer(self, response: Any) -> Any:
         try:
             _, consumed = self._transaction.answer(response)
-        except Cancelled as cancelled:
+        except ReasonedCancellation as cancelled:
             row, _ = cancelled.reasons
             return row.code == "ConditionalCheckFailed", Consumed()
         return True, consumed

@@ -13,7 +13,7 @@ from singletable.documents.rows import Tag
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow import Port, instant
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Page, Query, delete_if, page
-from singletable.operations import Cancelled, TransactWriteItems
+from singletable.operations import ReasonedCancellation, TransactWriteItems
 
 
 async def tag(port: Port, context: Context[Any], document_id: str, name: str, version: int | None = None) -> Tag:
@@ -30,7 +30,7 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
         epoch = await epoch_row(port, context, document_id)
         try:
             await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
-        except Cancelled as cancelled:
+        except ReasonedCancellation as cancelled:
             if cancelled.reasons[0].code == "ConditionalCheckFailed":
                 raise AlreadyExists(
                     f"there is a tag {name!r} already",

@@ -18,13 +18,13 @@ from singletable.documents.head_state import HeadState
 from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied, Version, to_the_millisecond
 from singletable.expressions import Condition, Given, Stored
-from singletable.operations import Action
+from singletable.operations import TransactAction
 from singletable.values import from_attribute_value, text_size
 
 
 def actions_of(
     context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[Ended], now: float
-) -> list[Action]:
+) -> list[TransactAction]:
     """The actions of the transaction. The batch ensures that they are at most 100 actions and 4 MB."""
     before = state.version
     number = before.number + 1
@@ -43,7 +43,7 @@ def actions_of(
         pool=before.pool,
         sources={n: place for n, place in (before.sources or {}).items() if n not in working.changed} or None,
     )
-    actions: list[Action] = [put_if_absent(version)]
+    actions: list[TransactAction] = [put_if_absent(version)]
     for name in working.changed:
         hashes = working.hashes_now(name)
         actions += collection_actions(context, before, name, numbers[name], hashes)
@@ -54,7 +54,7 @@ def actions_of(
 
 def collection_actions(
     context: Context[Any], of: Version, name: str, number: int, hashes: dict[str, bytes]
-) -> list[Action]:
+) -> list[TransactAction]:
     """The parts of one version of a collection: as few as possible."""
     parts = parts_of(hashes)
     kind = context.model.rows.collections[name]
@@ -89,7 +89,7 @@ def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
     return parts
 
 
-def _record(context: Context[Any], document_id: str, number: int, ended: Ended) -> Action:
+def _record(context: Context[Any], document_id: str, number: int, ended: Ended) -> TransactAction:
     each = ended.submission
     return put_if_absent(
         context.model.rows.mutation(
@@ -107,11 +107,11 @@ def _record(context: Context[Any], document_id: str, number: int, ended: Ended) 
     )
 
 
-def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[Action]:
+def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[TransactAction]:
     """The writes of each client's last id, on condition of the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
     document_id = state.version.document_id
-    found: list[Action] = []
+    found: list[TransactAction] = []
     for client, id in last.items():
         row = context.model.rows.client(document_id=document_id, client=client, last_id=id, version=number)
         if client in state.clients:

@@ -20,7 +20,7 @@ from singletable.expressions import Condition, Given, Stored
 from singletable.flow import Port, instant
 from singletable.foundation import Belonging, Table, flows, model_for, put_if
 from singletable.migrations import ApplyRefused
-from singletable.operations import Refused
+from singletable.operations import RefusedWrite
 
 BATCH: Final = 48
 """Items between two writes of the record."""
@@ -87,7 +87,7 @@ class Journal:
         model = model_for(after)
         try:
             await self.port.send(put_if(model.key_of(after), model.item(after), held))
-        except Refused:
+        except RefusedWrite:
             if not await self._is_written(after):
                 raise _lost(self.table) from None
         self.record = after

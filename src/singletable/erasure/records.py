@@ -16,7 +16,7 @@ from singletable.expressions import attr
 from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
-    Claim,
+    GuardChange,
     KeyOf,
     Model,
     Reference,
@@ -29,7 +29,7 @@ from singletable.foundation import (
     subject_of,
     value_as_read,
 )
-from singletable.operations import Cancelled, Item, Refused, TransactWriteItems
+from singletable.operations import Item, ReasonedCancellation, RefusedWrite, TransactWriteItems
 from singletable.tables import Projected, write_units
 
 
@@ -43,7 +43,7 @@ def deletion(
     for name in dict.fromkeys([*names, *(unique.name for unique in model.uniques)]):
         if name not in model.identity:
             held = held & value_as_read(model.by_name[name].stored, item)
-    claims = [Claim(model, unique, key, getattr(entity, unique.name), None) for unique in model.uniques]
+    claims = [GuardChange(model, unique, key, getattr(entity, unique.name), None) for unique in model.uniques]
     guards = sum(1 for claim in claims if claim.old is not None)
     units = write_units(indexes, item, None, transaction=guards > 0) + 2.0 * guards
     return Belonging(
@@ -77,16 +77,16 @@ def clearing(
     )
 
 
-async def _delete(action: Any, claims: Sequence[Claim], port: Port) -> bool:
+async def _delete(action: Any, claims: Sequence[GuardChange], port: Port) -> bool:
     guards = [guard for _, guard, _ in guard_actions(claims, port.now())]
     try:
         if guards:
             await port.send(TransactWriteItems((action, *guards), port.token()))
         else:
             await port.send(action)
-    except Cancelled:
+    except ReasonedCancellation:
         return False
-    except Refused as refused:
+    except RefusedWrite as refused:
         return refused.unsettled and refused.stored is None  # an earlier try of this request deleted it
     return True
 

@@ -11,7 +11,7 @@ from singletable.expressions import attr
 from singletable.flow import Port
 from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, flows as records, is_same_item, model_for
 from singletable.graph import Edge, Node, flows as graph
-from singletable.operations import RAW, Guard, Item, Refused, UpdateItem, encode, read_item
+from singletable.operations import RAW, Item, RawCondition, RefusedWrite, UpdateItem, encode, read_item
 from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
 
 _MOST_NAME_BYTES: Final = 1 << 16
@@ -119,10 +119,10 @@ async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
     names = {f"#{n}": name for n, (name, _) in numbered} | {"#key": model.key_attributes[0]}
     values = {f":{n}": to_attribute_value(value) for n, (_, value) in numbered}
     update = "SET " + ", ".join(f"#{n} = :{n}" for n, _ in numbered)
-    guard = Guard("attribute_exists(#key)", names, values)
+    guard = RawCondition("attribute_exists(#key)", names, values)
     try:
         await port.send(UpdateItem(model.table.name, key, update, guard, RAW, repeatable=True))
-    except Refused:
+    except RefusedWrite:
         raise NotFound("its item was deleted meanwhile", table=model.table.name, operation="import") from None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from singletable.errors import SingletableError
 from singletable.exchange.masks import Mask, masked
 from singletable.foundation import (
-    Claim,
+    GuardChange,
     KeyOf,
     Model,
     Table,
@@ -108,7 +108,7 @@ def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:
         return
     expires = None if model.expires is None else item.get(model.expires.stored)
     owner = model.key_of(entity)
-    claims = [Claim(model, each, owner, None, getattr(entity, each.name), expires) for each in model.uniques]
+    claims = [GuardChange(model, each, owner, None, getattr(entity, each.name), expires) for each in model.uniques]
     for _, action, _ in guard_actions(claims, now):
         if isinstance(action, PutItem):
             yield action.item

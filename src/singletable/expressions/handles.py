@@ -11,7 +11,7 @@ from singletable.errors import InvalidRequest, SingletableError
 from singletable.values import Field, Plan
 
 
-class Owner(Protocol):
+class HandleOwner(Protocol):
     """The members of a class that a handle needs."""
 
     __name__: str

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from singletable.errors import AlreadyExists, Conflict, NotFound, SingletableError
 from singletable.expressions import Condition, Given, Stored
-from singletable.foundation import KeyOf, Model, Moment, Part, Write, delete_if, is_absent, model_of, put_if
+from singletable.foundation import KeyOf, Model, Moment, Write, WritePart, delete_if, is_absent, model_of, put_if
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.members import form_of
 from singletable.graph.nodes import EDGE_SETS
@@ -59,14 +59,14 @@ class PutEdge(Write):
     listing: Listing
     before: Listing | None = None
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         item = self.model.item(self.listing.edge)
         item[REVISION] = {"N": str(self.listing.revision)}
         if not self.listing.listed:
             item[LISTED] = {"BOOL": False}
         condition = is_absent(self.model) if self.before is None else is_as_read(self.before)
         action = put_if(self.key, item, condition)
-        return Part(action, self._refusal, refusal_needs_item=self.before is not None)
+        return WritePart(action, self._refusal, refusal_needs_item=self.before is not None)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         if self.before is None:
@@ -91,9 +91,9 @@ class DeleteEdge(Write):
     key: KeyOf[Any]
     listing: Listing
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, is_as_read(self.listing))
-        return Part(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
+        return WritePart(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
 
 
 def listing_of(edge: Edge[Any, Any]) -> Listing:

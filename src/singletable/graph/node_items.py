@@ -10,7 +10,7 @@ from msgspec import structs
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.foundation import CreateWrite, KeyOf, Moment, Part, Write, check_if, is_type, model_of, update_if
+from singletable.foundation import CreateWrite, KeyOf, Moment, Write, WritePart, check_if, is_type, model_of, update_if
 from singletable.graph.edge_items import Listing, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
@@ -59,11 +59,11 @@ class UpdateEdgeSet(Write):
                     hint="Do it in two transactions.",
                 )
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         changes, condition = list(self._changes()), self._condition()
         if not changes:
-            return Part(check_if(self.key, condition), self._refusal)
-        return Part(update_if(self.key, changes, condition, repeatable=False), self._refusal)
+            return WritePart(check_if(self.key, condition), self._refusal)
+        return WritePart(update_if(self.key, changes, condition, repeatable=False), self._refusal)
 
     def contents(self) -> dict[str, Any]:
         """The sets and counters of a new node with these edges. A transaction has fewer edges than the cap."""
@@ -142,7 +142,7 @@ class CreateLinkedNode(CreateWrite):
         assert isinstance(edge_set, UpdateEdgeSet)
         return CreateLinkedNode(self.entity, self.where, self.origin, edge_set)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         part = super().main(current, moment)
         assert isinstance(part.action, PutItem)
         assert self.edge_set is not None

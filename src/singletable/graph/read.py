@@ -36,7 +36,7 @@ from singletable.graph.members import Member, has_more, knows_edges, members_of
 from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery, edges_from
 from singletable.graph.rows import Neighbours, NodePage, Row
-from singletable.operations import Found
+from singletable.operations import AnswerPage
 
 F = TypeVar("F", bound=Node)
 N = TypeVar("N", bound=Node)
@@ -200,7 +200,7 @@ async def _complete(
     found: list[list[Any]] = [[] for _ in places]
     waiting: list[int] = list(range(len(places)))
     while waiting:
-        pages: list[Found[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
+        pages: list[AnswerPage[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
         for w, got in zip(waiting, pages, strict=True):
             found[w] += readable(got.items, unreadable, prepared[w].shown)
             after[w] = got.after

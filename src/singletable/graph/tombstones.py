@@ -21,12 +21,12 @@ from singletable.errors import Corrupt, NotFound, SingletableError, TransactionC
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port
 from singletable.foundation import (
-    Claim,
+    GuardChange,
     KeyOf,
     Model,
     Moment,
-    Part,
     Write,
+    WritePart,
     check_if,
     delete_if,
     is_type,
@@ -34,7 +34,7 @@ from singletable.foundation import (
     update_if,
 )
 from singletable.graph.nodes import RETAINED, TOMBSTONE
-from singletable.operations import Item, Refused
+from singletable.operations import Item, RefusedWrite
 
 _log = logging.getLogger("singletable.graph")
 
@@ -45,7 +45,7 @@ async def set_tombstone(port: Port, key: KeyOf[Any]) -> Item | None:
     change = AttributeChange(TOMBSTONE, {"N": mark}, keep=True)
     try:
         item: Any = await port.send(update_if(key, [change], is_type(key.model)))
-    except Refused:
+    except RefusedWrite:
         return None
     return dict(item)
 
@@ -59,9 +59,9 @@ class HoldTombstone(Write):
     mark: str
     """The tombstone's number."""
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = check_if(self.key, self._marked)
-        return Part(action, self._refusal, refusal_needs_item=False)
+        return WritePart(action, self._refusal, refusal_needs_item=False)
 
     @property
     def _marked(self) -> Condition:
@@ -74,23 +74,23 @@ class HoldTombstone(Write):
 class _End(HoldTombstone):
     """Deletes the node's item, and with it the guards of its unique values, which `current` has by name."""
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         for unique in self.model.uniques if current else ():
-            yield Claim(self.model, unique, self.key, current[unique.name], None)
+            yield GuardChange(self.model, unique, self.key, current[unique.name], None)
 
 
 class RemoveNode(_End):
     """Removes the node's item."""
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, self._marked)
-        return Part(action, self._refusal, refusal_needs_item=False)
+        return WritePart(action, self._refusal, refusal_needs_item=False)
 
 
 class RetainTombstone(_End):
     """Removes the node's data; its key and its tombstone are left."""
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         definition = self.model.table.definition
         item: dict[str, Any] = {
             **self.model.key_item(self.key),
@@ -101,7 +101,7 @@ class RetainTombstone(_End):
         }
         condition = self._marked & Condition("attribute_not_exists", (Stored(RETAINED),))
         action = put_if(self.key, item, condition)
-        return Part(action, self._refusal, refusal_needs_item=False)
+        return WritePart(action, self._refusal, refusal_needs_item=False)
 
 
 def is_ended(cancelled: TransactionCancelled) -> bool:

@@ -19,7 +19,15 @@ from singletable.foundation import Table, check_if, model_for, model_of, put_if,
 from singletable.migrations.items import ApplyLease, ModelRecord
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import ApplyRefused
-from singletable.operations import RAW, Cancelled, CheckItem, GetItem, PutItem, Refused, TransactWriteItems
+from singletable.operations import (
+    RAW,
+    CheckItem,
+    GetItem,
+    PutItem,
+    ReasonedCancellation,
+    RefusedWrite,
+    TransactWriteItems,
+)
 
 LEASE_SECONDS: Final = 30.0
 """An owner whose beats did not change for so long counts as dead."""
@@ -59,7 +67,7 @@ async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> 
     changes = AttributeChange("beats", {"N": str(beats)}), AttributeChange("doing", {"S": doing})
     try:
         await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
-    except Refused:
+    except RefusedWrite:
         raise await _lost(port, table) from None
 
 
@@ -68,7 +76,7 @@ async def release(port: Port, table: Table, held: Held) -> None:
     changes = AttributeChange("owner", {"S": ""}), AttributeChange("doing", {"S": ""})
     try:
         await port.send(update_if(ApplyLease.of(table).only(), changes, _is_held(held)))
-    except Refused:
+    except RefusedWrite:
         return
 
 
@@ -80,7 +88,7 @@ async def write_record(port: Port, table: Table, held: Held, document: ModelDocu
         return
     try:
         await port.send(TransactWriteItems((check, put), port.token()))
-    except Cancelled:
+    except ReasonedCancellation:
         raise await _lost(port, table) from None
 
 
@@ -125,7 +133,7 @@ class _Candidate:
             condition = _is_held(Held(seen.owner, seen.fence)) & _equal("beats", seen.beats)
         try:
             await port.send(put_if(kind.only(), model_for(lease).item(lease), condition))
-        except Refused:
+        except RefusedWrite:
             stored = await self.read(port)
             return stored is not None and stored.owner == self.held.owner
         return True

@@ -21,7 +21,7 @@ from singletable.flow import Port, patiently, send_patiently
 from singletable.foundation import (
     Captured,
     Finding,
-    Outcome,
+    MoveOutcome,
     ResumableRun,
     ScanSegment,
     Table,
@@ -214,8 +214,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             outcomes = await send_patiently(self.port, [write.attempt() for write in writes])
             tried = list(zip(writes, outcomes, strict=True))
             self._add(unreadable=[outcome for _, outcome in tried if isinstance(outcome, Finding)])
-            await self._compare([w for w, outcome in tried if outcome is Outcome.TWICE and isinstance(w, ItemMove)])
-            items = await self._items([(self.table, w.key) for w, outcome in tried if outcome is Outcome.CHANGED])
+            await self._compare([w for w, outcome in tried if outcome is MoveOutcome.TWICE and isinstance(w, ItemMove)])
+            items = await self._items([(self.table, w.key) for w, outcome in tried if outcome is MoveOutcome.CHANGED])
             again = [needed(self.table, item, self.port.now()) for item in items if item is not None]
             writes = [need for need in again if isinstance(need, ItemWrite)]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))

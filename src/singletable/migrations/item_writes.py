@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
 from singletable.flow import Consumed, Operation, Request, Response
-from singletable.foundation import Finding, Move, Outcome, Table, TryMove, place_in
-from singletable.operations import DeleteItem, Item, Key, PutItem, Refused, UpdateItem
+from singletable.foundation import Finding, Move, MoveOutcome, Table, TryMove, place_in
+from singletable.operations import DeleteItem, Item, Key, PutItem, RefusedWrite, UpdateItem
 from singletable.tables import Projected, projected_in, size_units, write_units
 
 _SETS = re.compile(r"(#\d+) = (:\d+)")
 _STARTS = re.compile(r"(#\d+) = if_not_exists\(#\d+, (:\d+)\)(?: \+ (:\d+))?")
 _REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
-Attempt = Operation[Outcome | Finding]
+Attempt = Operation[MoveOutcome | Finding]
 """A write whose refusal is an outcome and no error; a finding where it can never be done."""
 
 
@@ -120,14 +120,14 @@ class UpdateAttempt(Struct, frozen=True):
     def request(self) -> Request:
         return self.write.request()
 
-    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
+    def answer(self, response: Response) -> tuple[MoveOutcome, Consumed]:
         try:
             _, consumed = self.write.answer(response)
-        except Refused:
-            return Outcome.CHANGED, Consumed()
+        except RefusedWrite:
+            return MoveOutcome.CHANGED, Consumed()
         except Applied:
-            return Outcome.DONE, Consumed()
-        return Outcome.DONE, consumed
+            return MoveOutcome.DONE, Consumed()
+        return MoveOutcome.DONE, consumed
 
 
 class MoveAttempt(Struct, frozen=True):
@@ -138,7 +138,7 @@ class MoveAttempt(Struct, frozen=True):
     def request(self) -> Request:
         return TryMove(self.move).request()
 
-    def answer(self, response: Response) -> tuple[Outcome | Finding, Consumed]:
+    def answer(self, response: Response) -> tuple[MoveOutcome | Finding, Consumed]:
         try:
             return TryMove(self.move).answer(response)
         except (NotUnique, TooLarge, InvalidRequest) as error:

@@ -23,7 +23,7 @@ from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Consumed, Observations, Port, Rate, Tenure
 from singletable.foundation import Model, Table, model_of, ready, update_if
 from singletable.migrations.items import SharedBudget
-from singletable.operations import RAW, Item, Refused
+from singletable.operations import RAW, Item, RefusedWrite
 
 BEAT_SECONDS: Final = 2.0
 HELD_SECONDS: Final = 8.0
@@ -94,7 +94,7 @@ class SharedRate(Rate):
         await ready(port, self.table)
         try:
             item = await self._raise_number(port, self._others.dead(began))
-        except Refused:  # another process has removed it, or it lives
+        except RefusedWrite:  # another process has removed it, or it lives
             item = await self._raise_number(port, {})
         numbers = {n: str(v.get("N")) for n, v in item.items() if n.startswith(_MEMBER) and n != self._member}
         self._others.note(numbers, port.monotonic())

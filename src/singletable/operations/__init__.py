@@ -2,7 +2,7 @@
 
     GetItem("app", {"pk": {"S": "user#1"}, "sk": {"S": "user"}}, reader).request()
 
-They know items, conditions and capacity, and no entities: a `Reader` stands for those. Begin with `answers`.
+They know items, conditions and capacity, and no entities: a `ItemReader` stands for those. Begin with `answers`.
 """
 
 from typing import TYPE_CHECKING
@@ -12,9 +12,9 @@ from singletable.operations.answers import (
     NOTHING as NOTHING,
     RAW as RAW,
     Item as Item,
+    ItemReader as ItemReader,
     Key as Key,
-    Reader as Reader,
-    Refused as Refused,
+    RefusedWrite as RefusedWrite,
     applied as applied,
     encode as encode,
     is_too_large as is_too_large,
@@ -31,7 +31,7 @@ from singletable.operations.batch import (
 from singletable.operations.get import GetItem as GetItem
 from singletable.operations.limits import check_item as check_item
 from singletable.operations.query import (
-    Found as Found,
+    AnswerPage as AnswerPage,
     Query as Query,
     Scan as Scan,
     Selection as Selection,
@@ -40,17 +40,17 @@ from singletable.operations.query import (
 from singletable.operations.table import TableCall as TableCall
 from singletable.operations.transact import (
     MAX_ACTIONS as MAX_ACTIONS,
-    Action as Action,
-    Cancelled as Cancelled,
     Reason as Reason,
+    ReasonedCancellation as ReasonedCancellation,
+    TransactAction as TransactAction,
     TransactGetItems as TransactGetItems,
     TransactWriteItems as TransactWriteItems,
 )
 from singletable.operations.write import (
     CheckItem as CheckItem,
     DeleteItem as DeleteItem,
-    Guard as Guard,
     PutItem as PutItem,
+    RawCondition as RawCondition,
     UpdateItem as UpdateItem,
 )
 
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
         ChangeMessageVisibility as ChangeMessageVisibility,
         DeleteMessageBatch as DeleteMessageBatch,
         Depth as Depth,
-        Entry as Entry,
         GetQueueAttributes as GetQueueAttributes,
+        QueueEntry as QueueEntry,
         Received as Received,
         ReceiveMessage as ReceiveMessage,
         SendMessageBatch as SendMessageBatch,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 __getattr__ = late_names(
     __name__,
     queue=(
-        "ChangeMessageVisibility DeleteMessageBatch Depth Entry GetQueueAttributes"
+        "ChangeMessageVisibility DeleteMessageBatch Depth QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"
         " ReceiveMessage Received SendMessageBatch"
     ),

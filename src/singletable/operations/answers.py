@@ -1,6 +1,6 @@
 """The shared part of operations: reading an answer's items, its cost, and the error that an error answer raises.
 
-An item is read by a `Reader`. On the fast path msgspec decodes the whole answer into the reader's wire type. If one
+An item is read by a `ItemReader`. On the fast path msgspec decodes the whole answer into the reader's wire type. If one
 item does not fit, each item of that answer is tried alone, and only a failing item takes the reader's slow path.
 """
 
@@ -46,7 +46,7 @@ def encode(body: Any) -> bytes:
         raise InvalidValue("a text holds a lone surrogate, which has no form in UTF-8") from None
 
 
-class Reader(Protocol[T_co]):
+class ItemReader(Protocol[T_co]):
     """Turns items into objects. None stands for an item of a class that was not asked for."""
 
     @property
@@ -128,7 +128,7 @@ def write_units(capacity: Capacity | None) -> Consumed:
     return Consumed(write_units=capacity.capacity_units) if capacity is not None else NOTHING
 
 
-def read_one(raw: Raw | bytes, reader: Reader[T], operation: str | None = None) -> T | None:
+def read_one(raw: Raw | bytes, reader: ItemReader[T], operation: str | None = None) -> T | None:
     """One item by itself: fast where it fits, else slow. Raises what the slow path explains: the fast path's own error
     may quote a value, or be the class's."""
     try:
@@ -147,7 +147,7 @@ def met_by(error: SingletableError, operation: str) -> None:
     error.operation, error.hint = operation, f"{error.hint} Reads go past it with unreadable=."
 
 
-def read_written(raw: Raw, reader: Reader[T], operation: str, table: str) -> T | None:
+def read_written(raw: Raw, reader: ItemReader[T], operation: str, table: str) -> T | None:
     """The item that a write returns. Raises Applied if it can't be read."""
     try:
         return read_one(raw, reader)
@@ -168,7 +168,7 @@ def applied(item: Item | None, error: Exception, operation: str, table: str) -> 
     )
 
 
-def read_items(items: Sequence[Raw], reader: Reader[T], operation: str) -> list[T]:
+def read_items(items: Sequence[Raw], reader: ItemReader[T], operation: str) -> list[T]:
     return [found for raw in items if (found := read_one(raw, reader, operation)) is not None]
 
 
@@ -177,11 +177,11 @@ def raise_fault(response: Response, operation: str, table: str) -> NoReturn:
     try was lost."""
     fault = read_fault(response.body) or Fault("UnreadableAnswer")
     if fault.code == "ConditionalCheckFailedException":
-        raise Refused(stored_item(fault.item), response.unsettled, operation, table)
+        raise RefusedWrite(stored_item(fault.item), response.unsettled, operation, table)
     raise named(fault, operation, table)
 
 
-class Refused(ConditionFailed):
+class RefusedWrite(ConditionFailed):
     """The condition of a single write did not hold. Caught in `records`, which knows what the condition meant."""
 
     def __init__(self, stored: Item | None, unsettled: bool, operation: str, table: str) -> None:

@@ -14,8 +14,8 @@ from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
     Capacity,
     Item,
+    ItemReader,
     Key,
-    Reader,
     decoder,
     decoder_of,
     encode,
@@ -31,13 +31,13 @@ MAX_BATCH_GET = 100
 MAX_BATCH_WRITE = 25
 
 
-class _GetAnswer(Struct, Generic[W], rename="pascal", gc=False):
+class _BatchGetAnswer(Struct, Generic[W], rename="pascal", gc=False):
     responses: dict[str, list[W]] = {}
     unprocessed_keys: dict[str, dict[str, Any]] = {}
     consumed_capacity: list[Capacity] = []
 
 
-class _WriteAnswer(Struct, rename="pascal", gc=False):
+class _BatchWriteAnswer(Struct, rename="pascal", gc=False):
     unprocessed_items: dict[str, list[dict[str, Any]]] = {}
     consumed_capacity: list[Capacity] = []
 
@@ -54,7 +54,7 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
 
     table: str
     keys: Sequence[Key]
-    reader: Reader[T]
+    reader: ItemReader[T]
     consistent: bool = False
     projection: str | None = None
     names: Mapping[str, str] | None = None
@@ -73,11 +73,11 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
             raise_fault(response, "BatchGetItem", self.table)
         build = self.reader.build
         try:
-            answer = decoder(_GetAnswer, self.reader.wire)(response.body)
+            answer = decoder(_BatchGetAnswer, self.reader.wire)(response.body)
             wires = answer.responses.get(self.table, ())
             items = [item for wire in wires if (item := build(wire)) is not None]
         except Exception:  # also from a class's own code
-            answer = decoder(_GetAnswer, Raw)(response.body)
+            answer = decoder(_BatchGetAnswer, Raw)(response.body)
             wires = answer.responses.get(self.table, ())
             items = read_items(wires, self.reader, "BatchGetItem")
         rest = answer.unprocessed_keys.get(self.table, {}).get("Keys", [])
@@ -102,6 +102,6 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[list[dict[str, Any]], Consumed]:
         if response.status != 200:
             raise_fault(response, "BatchWriteItem", self.table)
-        answer: _WriteAnswer = decoder_of(_WriteAnswer)(response.body)
+        answer: _BatchWriteAnswer = decoder_of(_BatchWriteAnswer)(response.body)
         consumed = Consumed(write_units=sum(c.capacity_units for c in answer.consumed_capacity))
         return answer.unprocessed_items.get(self.table, []), consumed

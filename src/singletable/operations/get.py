@@ -10,8 +10,8 @@ from msgspec import Raw, Struct
 from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
     GetAnswer,
+    ItemReader,
     Key,
-    Reader,
     decoder,
     encode,
     raise_fault,
@@ -27,7 +27,7 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
 
     table: str
     key: Key
-    reader: Reader[T]
+    reader: ItemReader[T]
     consistent: bool = False
     projection: str | None = None
     names: Mapping[str, str] | None = None

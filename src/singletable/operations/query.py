@@ -13,9 +13,9 @@ from msgspec import Raw, Struct
 
 from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
+    ItemReader,
     ItemsAnswer,
     Key,
-    Reader,
     decoder,
     encode,
     raise_fault,
@@ -27,7 +27,7 @@ from singletable.values import AttributeValue
 T = TypeVar("T")
 
 
-class Found(Struct, Generic[T], frozen=True, gc=False):
+class AnswerPage(Struct, Generic[T], frozen=True, gc=False):
     """One page of an answer. `after` is where it ended, None when nothing lies beyond."""
 
     items: list[T]
@@ -72,7 +72,7 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     table: str
     key_condition: str
     selection: Selection
-    reader: Reader[T]
+    reader: ItemReader[T]
     forward: bool = True
     pattern: Any = None
     """The key pattern that errors name, by `shown`."""
@@ -83,7 +83,7 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
             body["ScanIndexForward"] = False
         return Request("Query", encode(self.selection.into(body)), self.table)
 
-    def answer(self, response: Response) -> tuple[Found[T], Consumed]:
+    def answer(self, response: Response) -> tuple[AnswerPage[T], Consumed]:
         return _found(response, "Query", self.table, self.reader, self.pattern)
 
 
@@ -92,7 +92,7 @@ class Scan(Struct, Generic[T], frozen=True, gc=False):
 
     table: str
     selection: Selection
-    reader: Reader[T]
+    reader: ItemReader[T]
     segment: int = 0
     segments: int = 1
 
@@ -102,7 +102,7 @@ class Scan(Struct, Generic[T], frozen=True, gc=False):
             body |= {"Segment": self.segment, "TotalSegments": self.segments}
         return Request("Scan", encode(self.selection.into(body)), self.table)
 
-    def answer(self, response: Response) -> tuple[Found[T], Consumed]:
+    def answer(self, response: Response) -> tuple[AnswerPage[T], Consumed]:
         return _found(response, "Scan", self.table, self.reader)
 
 
@@ -113,8 +113,8 @@ def keys_in(body: bytes) -> list[dict[str, AttributeValue]]:
 
 
 def _found(
-    response: Response, operation: str, table: str, reader: Reader[T], pattern: Any = None
-) -> tuple[Found[T], Consumed]:
+    response: Response, operation: str, table: str, reader: ItemReader[T], pattern: Any = None
+) -> tuple[AnswerPage[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
     build = reader.build
@@ -124,5 +124,5 @@ def _found(
     except Exception:  # also from a class's own code
         answer = decoder(ItemsAnswer, Raw)(response.body)
         items = read_items(answer.items, reader, f"{operation} of {pattern.shown}" if pattern else operation)
-    found = Found(items, answer.last_evaluated_key, answer.scanned_count, response.body)
+    found = AnswerPage(items, answer.last_evaluated_key, answer.scanned_count, response.body)
     return found, read_units(answer.consumed_capacity, max(0, answer.scanned_count - len(items)))

@@ -33,7 +33,7 @@ _DEPTHS = (
 """The attributes that make up a queue's depth, in the order of `Depth`."""
 
 
-class Entry(Struct, frozen=True, rename="pascal", omit_defaults=True):
+class QueueEntry(Struct, frozen=True, rename="pascal", omit_defaults=True):
     """One message of a batch; `id` is its number within the request."""
 
     id: str
@@ -52,7 +52,7 @@ class Received(Struct, frozen=True, rename="pascal"):
     attributes: dict[str, str] = {}
 
 
-class Refusal(Struct, frozen=True, rename="pascal"):
+class RefusedEntry(Struct, frozen=True, rename="pascal"):
     """One entry of a batch that was not done."""
 
     id: str
@@ -64,12 +64,12 @@ class SendMessageBatch(Struct, frozen=True):
     """Up to 10 messages, each by itself; returns the refusals."""
 
     url: str
-    entries: Sequence[Entry]
+    entries: Sequence[QueueEntry]
 
     def request(self) -> Request:
         return _request("SendMessageBatch", {"QueueUrl": self.url, "Entries": self.entries}, self.url)
 
-    def answer(self, response: Response) -> tuple[list[Refusal], Consumed]:
+    def answer(self, response: Response) -> tuple[list[RefusedEntry], Consumed]:
         return _decoded(response, _Batch, "SendMessageBatch", self.url).failed, NOTHING
 
 
@@ -105,7 +105,7 @@ class DeleteMessageBatch(Struct, frozen=True):
         entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(self.receipts)]
         return _request("DeleteMessageBatch", {"QueueUrl": self.url, "Entries": entries}, self.url)
 
-    def answer(self, response: Response) -> tuple[list[Refusal], Consumed]:
+    def answer(self, response: Response) -> tuple[list[RefusedEntry], Consumed]:
         return _decoded(response, _Batch, "DeleteMessageBatch", self.url).failed, NOTHING
 
 
@@ -156,7 +156,7 @@ class _Attributes(Struct, rename="pascal"):
 
 
 class _Batch(Struct, rename="pascal"):
-    failed: list[Refusal] = []
+    failed: list[RefusedEntry] = []
 
 
 class _Messages(Struct, rename="pascal"):

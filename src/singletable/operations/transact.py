@@ -28,7 +28,7 @@ T = TypeVar("T")
 MAX_ACTIONS = 100
 
 
-class Action(Protocol):
+class TransactAction(Protocol):
     """A write that can be part of a transaction."""
 
     @property
@@ -45,7 +45,7 @@ class Reason(Struct, frozen=True, gc=False):
     stored: Item | None
 
 
-class Cancelled(Conflict):
+class ReasonedCancellation(Conflict):
     """A transaction's refusal, reason by reason. Caught in `records`, which knows the operations."""
 
     def __init__(self, reasons: tuple[Reason, ...], unsettled: bool, table: str) -> None:
@@ -54,7 +54,7 @@ class Cancelled(Conflict):
         self.unsettled = unsettled
 
 
-class _WriteAnswer(Struct, rename="pascal", gc=False):
+class _TransactWriteAnswer(Struct, rename="pascal", gc=False):
     consumed_capacity: list[Capacity] = []
 
 
@@ -62,13 +62,13 @@ class _GetResult(Struct, rename="pascal", gc=False):
     item: Raw = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
 
-class _GetAnswer(Struct, rename="pascal", gc=False):
+class _TransactGetAnswer(Struct, rename="pascal", gc=False):
     responses: list[_GetResult] = []
     consumed_capacity: list[Capacity] = []
 
 
-_decode_write = msgspec.json.Decoder(_WriteAnswer).decode
-_decode_get = msgspec.json.Decoder(_GetAnswer).decode
+_decode_write = msgspec.json.Decoder(_TransactWriteAnswer).decode
+_decode_get = msgspec.json.Decoder(_TransactGetAnswer).decode
 
 
 class TransactWriteItems(Struct, frozen=True, gc=False):
@@ -78,7 +78,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
     same is written again. Bulk work has none, since an engine may compare each token with all of ten minutes.
     """
 
-    actions: Sequence[Action]
+    actions: Sequence[TransactAction]
     token: str | None = None
 
     @property
@@ -153,5 +153,5 @@ def _raise(response: Response, operation: str, table: str) -> None:
     fault = read_fault(response.body) or Fault("UnreadableAnswer")
     if fault.code == "TransactionCanceledException":
         reasons = tuple(Reason(r.code or "None", r.message or "", stored_item(r.item)) for r in fault.reasons)
-        raise Cancelled(reasons, response.unsettled, table)
+        raise ReasonedCancellation(reasons, response.unsettled, table)
     raise named(fault, operation, table)

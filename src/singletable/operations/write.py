@@ -13,8 +13,8 @@ from msgspec import Raw, Struct
 from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
     Item,
+    ItemReader,
     Key,
-    Reader,
     WriteAnswer,
     decoder,
     encode,
@@ -28,7 +28,7 @@ from singletable.values import AttributeValue
 T = TypeVar("T")
 
 
-class Guard(Struct, frozen=True, gc=False):
+class RawCondition(Struct, frozen=True, gc=False):
     """A condition as DynamoDB takes it, or none; with the names and values of the whole request."""
 
     condition: str | None = None
@@ -54,7 +54,7 @@ class PutItem(Struct, frozen=True, gc=False):
 
     table: str
     item: Item
-    guard: Guard = Guard()
+    guard: RawCondition = RawCondition()
     repeatable: bool = True
 
     def action(self) -> dict[str, Any]:
@@ -77,8 +77,8 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     table: str
     key: Key
     update: str
-    guard: Guard
-    reader: Reader[T]
+    guard: RawCondition
+    reader: ItemReader[T]
     repeatable: bool = False
 
     def action(self) -> dict[str, Any]:
@@ -105,8 +105,8 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
 
     table: str
     key: Key
-    guard: Guard
-    reader: Reader[T]
+    guard: RawCondition
+    reader: ItemReader[T]
     repeatable: bool = True
 
     def action(self) -> dict[str, Any]:
@@ -125,13 +125,13 @@ class CheckItem(Struct, frozen=True, gc=False):
 
     table: str
     key: Key
-    guard: Guard
+    guard: RawCondition
 
     def action(self) -> dict[str, Any]:
         return {"ConditionCheck": self.guard.into({"TableName": self.table, "Key": self.key}, transaction=True)}
 
 
-def _written(response: Response, operation: str, table: str, reader: Reader[T]) -> tuple[T | None, Consumed]:
+def _written(response: Response, operation: str, table: str, reader: ItemReader[T]) -> tuple[T | None, Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
     try:

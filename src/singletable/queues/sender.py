@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, TooLarge
 from singletable.flow import SQS, Port
-from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, Entry, SendMessageBatch
+from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, QueueEntry, SendMessageBatch
 from singletable.queues.message_ids import legal_id
 from singletable.queues.queue import Outgoing, Queue
 
@@ -37,7 +37,7 @@ async def send(port: Port, queue: Queue[T], messages: Sequence[Outgoing[T]]) -> 
     )
 
 
-_Pair = tuple[Outgoing[Any], Entry]
+_Pair = tuple[Outgoing[Any], QueueEntry]
 
 
 async def _send_all(port: Port, queue: Queue[Any], pairs: Sequence[_Pair]) -> list[_Pair]:
@@ -61,7 +61,7 @@ async def _send(port: Port, queue: Queue[Any], batch: Sequence[_Pair]) -> list[_
     return [(message, entry) for message, entry in batch if entry.id in codes]
 
 
-def _entry(queue: Queue[T], number: int, message: Outgoing[T]) -> Entry:
+def _entry(queue: Queue[T], number: int, message: Outgoing[T]) -> QueueEntry:
     if queue.is_fifo and not message.group:
         raise InvalidRequest(f"a message to the fifo queue {queue.name} has no group", hint="Outgoing(..., group=...).")
     if queue.is_fifo and message.delay_seconds:
@@ -73,7 +73,7 @@ def _entry(queue: Queue[T], number: int, message: Outgoing[T]) -> Entry:
         raise TooLarge(f"a message of over {MAX_BATCH_MESSAGE_BYTES} bytes", hint="Send the key of what is stored.")
     group = legal_id(message.group) if message.group else ""
     deduplication = legal_id(message.deduplication) if queue.is_fifo and message.deduplication else ""
-    return Entry(str(number), text, message.delay_seconds, group, deduplication)
+    return QueueEntry(str(number), text, message.delay_seconds, group, deduplication)
 
 
 def _batches(pairs: Sequence[_Pair]) -> Iterator[list[_Pair]]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow import Port
-from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, ItemReader, Key
 from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
@@ -69,7 +69,7 @@ async def get_at(
     port: Port,
     table: Table,
     places: Collection[Place],
-    reader: Reader[T],
+    reader: ItemReader[T],
     key_at: Callable[[Place], KeyOf[Any]],
     consistent: bool = False,
 ) -> list[T]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.flow import Port
-from singletable.operations import RAW, Found, Item, Key
+from singletable.operations import RAW, AnswerPage, Item, Key
 from singletable.records.moves import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of
@@ -32,7 +32,7 @@ class _Row(Struct, frozen=True):
     item: Item
 
 
-class _Part(Struct, frozen=True):
+class _RowsOfKey(Struct, frozen=True):
     """The rows under one of the two keys, and the sort text after which more may follow."""
 
     rows: list[_Row]
@@ -41,7 +41,7 @@ class _Part(Struct, frozen=True):
 
 async def read_both(
     port: Port, query: Query[Any], after: Key | None, limit: int | None, unreadable: OnUnreadable = None
-) -> Found[Any]:
+) -> AnswerPage[Any]:
     """Up to `limit` items after a position, or two pages of up to 1 MB. Two requests, unless a filter leaves out most.
     An unreadable item has no place under the new key; if a page ends before it, the next page reports it again.
 
@@ -61,7 +61,7 @@ async def read_both(
     position = None if is_over else model.key_item(_key_at(query, taken[-1].sort))
     reader = reader_of(query.kinds, query.attributes)
     loaded = [load_or_tell(reader, row.item, unreadable, new_part.shown) for row in taken]
-    return Found([each for each in loaded if each is not None], position, len(ordered), b"")
+    return AnswerPage([each for each in loaded if each is not None], position, len(ordered), b"")
 
 
 async def _read(
@@ -73,15 +73,15 @@ async def _read(
     unreadable: OnUnreadable,
     *,
     is_old: bool,
-) -> _Part:
+) -> _RowsOfKey:
     """The first pages under one key that have a row."""
     sort = prepared.table.definition.key[1]
     while True:
-        found: Found[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
+        found: AnswerPage[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
         rows = list(_rows(query, found.items, unreadable, prepared.shown, is_old=is_old))
         after = found.after
         if rows or after is None:
-            return _Part(rows, None if after is None else str(after[sort]["S"]))
+            return _RowsOfKey(rows, None if after is None else str(after[sort]["S"]))
 
 
 def _rows(

@@ -45,7 +45,7 @@ async def commit_repair(port: Port, writes: Sequence[GuardedWrite]) -> bool:
     return True
 
 
-class Found(Struct, frozen=True):
+class ConfirmedFinding(Struct, frozen=True):
     """A finding that persists, and its repair; None if a person has to decide."""
 
     repair: Repair | None
@@ -230,13 +230,13 @@ class ItemPass(Pass):
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
         return [finding for check in self.checks for finding in await check.end(port)]
 
-    async def find_again(self, port: Port, item: Item, finding: Finding) -> Found | None:
+    async def find_again(self, port: Port, item: Item, finding: Finding) -> ConfirmedFinding | None:
         """Read an item again, and return the repair of its finding; None if the finding is gone."""
         for check in self.checks:
             if finding.code in check.repairs:
                 told = await check.findings(port, [item])
                 if any((each.code, each.key) == (finding.code, finding.key) for each in told):
-                    return Found(await check.repair(port, item, finding))
+                    return ConfirmedFinding(await check.repair(port, item, finding))
         return None
 
 

@@ -30,7 +30,15 @@ from singletable.errors import (
 )
 from singletable.expressions import words
 from singletable.flow import Port, Race
-from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems, is_too_large
+from singletable.operations import (
+    MAX_ACTIONS,
+    DeleteItem,
+    Item,
+    Reason,
+    ReasonedCancellation,
+    TransactWriteItems,
+    is_too_large,
+)
 from singletable.records.conditions import is_there
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
@@ -38,7 +46,7 @@ from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.unique_guards import Place, guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.write import UNREAD, Moment, Part, Presence, Write
+from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart
 from singletable.schema import KeyOf
 
 _PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
@@ -72,7 +80,7 @@ class PlannedAction(Struct, frozen=True):
     """One action of the request, and the write to which it belongs."""
 
     number: int
-    part: Part
+    part: WritePart
     is_main: bool
     given_up: Place | None = None
     """The guard of a unique value that the write gives up."""
@@ -124,7 +132,7 @@ class Commit:
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
-            except Cancelled as cancelled:
+            except ReasonedCancellation as cancelled:
                 await self._after_refusal(plan, cancelled.reasons)
                 race.table = self.writes[0].model.table.name
                 if await race.lost():
@@ -157,9 +165,9 @@ class Commit:
             )
         return plan
 
-    def _mains(self) -> list[Part | None]:
+    def _mains(self) -> list[WritePart | None]:
         """Each write's action. Raises TransactionCancelled for writes whose items are missing."""
-        parts: list[Part | None] = []
+        parts: list[WritePart | None] = []
         failures: list[Failure] = []
         for number, write in enumerate(self.writes):
             try:
@@ -188,7 +196,7 @@ class Commit:
             return
         actions = guard_actions([claim for _, claim in claims.values()], self.moment.now, self.foreign)
         for claim, action, given_up in actions:
-            yield PlannedAction(claims[id(claim)][0], Part(action, claim.refusal), False, given_up)
+            yield PlannedAction(claims[id(claim)][0], WritePart(action, claim.refusal), False, given_up)
 
     def _companions(self) -> Iterator[PlannedAction]:
         """The actions in the other places where items may lie: one for each such place."""
@@ -303,7 +311,7 @@ class Commit:
         return dict(zip(numbers, items, strict=True))
 
 
-def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
+def _error(write: Write, part: WritePart, reason: Reason) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
         return part.refusal(reason.stored)
     if is_too_large(reason.message):

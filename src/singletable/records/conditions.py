@@ -34,7 +34,7 @@ from singletable.errors import (
     VersionMoved,
 )
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
-from singletable.operations import Guard, Item
+from singletable.operations import Item, RawCondition
 from singletable.schema import Model
 from singletable.values import Field
 
@@ -51,17 +51,17 @@ def check_verb(model: Model[Any], verb: str) -> None:
         )
 
 
-def guard(model: Model[Any], condition: Condition | None) -> Guard:
+def guard(model: Model[Any], condition: Condition | None) -> RawCondition:
     """A condition in the form that a request takes."""
     if condition is None:
-        return Guard()
+        return RawCondition()
     return guard_in(Expressions((model.kind,)), condition)
 
 
-def guard_in(expressions: Expressions, condition: Condition | None) -> Guard:
+def guard_in(expressions: Expressions, condition: Condition | None) -> RawCondition:
     """A condition in a request that has other expressions: they share its names and values."""
     text = None if condition is None else expressions.condition(condition)
-    return Guard(text, expressions.names, expressions.values)
+    return RawCondition(text, expressions.names, expressions.values)
 
 
 def both(one: Condition | None, other: Condition | None) -> Condition | None:
@@ -110,7 +110,7 @@ def is_own_or_absent(model: Model[Any]) -> Condition:
 
 
 @cache
-def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> Guard:
+def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> RawCondition:
     """The condition of a write without a condition of the caller: the same for every item of a class."""
     return guard(model, condition(model))
 

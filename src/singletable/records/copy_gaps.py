@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from singletable.errors import Applied, SingletableError
 from singletable.flow import Consumed, Port, Request, Response, patiently
-from singletable.operations import Item, Refused, UpdateItem
+from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.item_writes import UpdateWrite
@@ -92,7 +92,7 @@ class _TryCopy(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[bool, Consumed]:
         try:
             _, consumed = self.update.answer(response)
-        except Refused:
+        except RefusedWrite:
             return False, Consumed()
         except Applied:
             return self.is_all, Consumed()

@@ -30,8 +30,8 @@ from singletable.records.conditions import (
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
 from singletable.records.item_writes import uniques_as_read, uniques_moved, where_with
-from singletable.records.unique_guards import Claim
-from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
+from singletable.records.unique_guards import GuardChange
+from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult, counted
 from singletable.schema import KeyOf, Model, model_for
 
 
@@ -66,7 +66,7 @@ class EntityWrite(Write):
         counter = self.model.counter
         return None if counter is None else int(getattr(self.entity, counter.name))
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         expires = self.model.expires
         ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
         for unique in self.model.uniques:
@@ -75,7 +75,7 @@ class EntityWrite(Write):
             renew = (
                 known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
             )
-            yield Claim(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
+            yield GuardChange(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         return uniques_moved(self.model, current, stored, now)
@@ -103,20 +103,20 @@ class CreateWrite(EntityWrite):
     verb: ClassVar[str] = "create"
     presence: ClassVar[Presence] = Presence.ABSENT
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         model = self.model
         count = None if model.counter is None else 1
         item = writes_entity(model, self.entity, count, moment.write_id)
         expiring = model.expires is not None
         held = guard(model, is_gone(model, moment.now)) if expiring else plain_guard(model, is_absent)
         action = PutItem(model.table.name, item, held)
-        return Part(
+        return WritePart(
             action,
             lambda stored: already_exists(model, self.key, stored),
             lambda stored: carries(model, stored, moment.write_id),
         )
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         return super().claims(None)
 
     def done(self) -> None:
@@ -129,7 +129,7 @@ class PutWrite(EntityWrite):
     verb: ClassVar[str] = "put"
     presence: ClassVar[Presence] = Presence.EITHER
 
-    def main(self, current: Any, moment: Moment) -> Part | None:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if model.uniques and current is UNREAD:
             return None
@@ -140,7 +140,7 @@ class PutWrite(EntityWrite):
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment.now))
         action = PutItem(model.table.name, item, held)
         certain = self.where is None and next_count is None
-        return Part(
+        return WritePart(
             action,
             lambda stored: self._refusal(stored, moment.now),
             lambda stored: next_count is not None and carries(model, stored, moment.write_id),
@@ -176,9 +176,9 @@ class UpsertWrite(EntityWrite):
 
     verb: ClassVar[str] = "upsert"
     presence: ClassVar[Presence] = Presence.EITHER
-    answer: ClassVar[Answer] = Answer.AFTER
+    answer: ClassVar[WriteResult] = WriteResult.AFTER
 
-    def main(self, current: Any, moment: Moment) -> Part | None:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if model.uniques and current is UNREAD:
             return None
@@ -186,18 +186,18 @@ class UpsertWrite(EntityWrite):
             return self._whole(moment)
         condition = both(self._condition(moment), uniques_as_read(model, current, moment.now))
         action = update_if(self.key, list(self._changes(moment)), condition, reader=model)
-        return Part(
+        return WritePart(
             action,
             lambda stored: self._refusal(stored),
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
         )
 
-    def _whole(self, moment: Moment) -> Part:
+    def _whole(self, moment: Moment) -> WritePart:
         """Replace an expired item, like create: no attribute of the old item stays."""
         model = self.model
         item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
         action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
-        return Part(
+        return WritePart(
             action,
             lambda stored: self._refusal(stored),
             lambda stored: carries(model, stored, moment.write_id),

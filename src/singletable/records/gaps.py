@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.flow import Consumed, Operation, Port, Race, Request, Response, Traits, WrappedPort, patiently
-from singletable.operations import Action, Cancelled, Item, TransactWriteItems
+from singletable.operations import Item, ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, items_at, type_in
 from singletable.records.conditions import CHANGED
@@ -86,7 +86,7 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
     return GapsFilled(len(written - contended), len(contended), tuple(left.values()))
 
 
-def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
+def guards_sent(table: Table, item: Item, now: float) -> Sequence[TransactAction]:
     """The transaction that puts the guards of an item: a condition on it, and a put for each of its unique values."""
     model = table.model_of_type(type_in(table, item))
     return [] if model is None else [write.action for write in guard_writes(model, item, model.uniques, now)]
@@ -143,7 +143,7 @@ class _TryGuards(Struct, frozen=True):
 
     table: Table
     item: Item
-    actions: Sequence[Action]
+    actions: Sequence[TransactAction]
 
     def request(self) -> Request:
         return self._transaction.request()
@@ -151,7 +151,7 @@ class _TryGuards(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[bool | Finding, Consumed]:
         try:
             _, consumed = self._transaction.answer(response)
-        except Cancelled as cancelled:
+        except ReasonedCancellation as cancelled:
             return self._outcome(cancelled), Consumed()
         return True, consumed
 
@@ -159,7 +159,7 @@ class _TryGuards(Struct, frozen=True):
     def _transaction(self) -> TransactWriteItems:
         return TransactWriteItems(self.actions)
 
-    def _outcome(self, cancelled: Cancelled) -> bool | Finding:
+    def _outcome(self, cancelled: ReasonedCancellation) -> bool | Finding:
         own, *guards = cancelled.reasons
         if own.code == "ConditionalCheckFailed":
             return False

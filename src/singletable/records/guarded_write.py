@@ -19,9 +19,18 @@ from msgspec import Struct
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Expressions, Update
 from singletable.flow import Consumed, Request, Response
-from singletable.operations import RAW, Action, CheckItem, DeleteItem, PutItem, Reader, Refused, UpdateItem
+from singletable.operations import (
+    RAW,
+    CheckItem,
+    DeleteItem,
+    ItemReader,
+    PutItem,
+    RefusedWrite,
+    TransactAction,
+    UpdateItem,
+)
 from singletable.records.conditions import guard, guard_in
-from singletable.records.write import Moment, Part, Write
+from singletable.records.write import Moment, Write, WritePart
 from singletable.schema import KeyOf
 from singletable.values import AttributeValue
 
@@ -40,7 +49,7 @@ def update_if(
     *,
     updates: Sequence[Update] = (),
     repeatable: bool = True,
-    reader: Reader[T] = RAW,  # type: ignore[assignment]  # the default's T is Item
+    reader: ItemReader[T] = RAW,  # type: ignore[assignment]  # the default's T is Item
 ) -> UpdateItem[T]:
     """An update of stored attributes, and of a class's attributes by `updates`; `reader` reads the item after it."""
     model = key.model
@@ -71,7 +80,7 @@ class TryWrite(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[bool, Consumed]:
         try:
             _, consumed = self.write.answer(response)
-        except Refused:
+        except RefusedWrite:
             return False, Consumed()
         return True, consumed
 
@@ -82,9 +91,9 @@ class GuardedWrite(Write):
     depend on the stored item, so no read is needed."""
 
     key: KeyOf[Any]
-    action: Action
+    action: TransactAction
     verb: str  # type: ignore[misc]
     refusal: Callable[[KeyOf[Any], str], SingletableError]
 
-    def main(self, current: Any, moment: Moment) -> Part:
-        return Part(self.action, lambda stored: self.refusal(self.key, self.verb), refusal_needs_item=False)
+    def main(self, current: Any, moment: Moment) -> WritePart:
+        return WritePart(self.action, lambda stored: self.refusal(self.key, self.verb), refusal_needs_item=False)

@@ -31,8 +31,8 @@ from singletable.records.conditions import (
 )
 from singletable.records.guarded_write import check_if, update_if
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
-from singletable.records.unique_guards import Claim
-from singletable.records.write import UNREAD, Answer, Moment, Part, Presence, Write, counted
+from singletable.records.unique_guards import GuardChange
+from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult, counted
 from singletable.schema import KeyOf, Model
 
 
@@ -47,14 +47,14 @@ class UpdateWrite(Write):
     caller_copy: Any = UNREAD
     verb: ClassVar[str] = "update"
     presence: ClassVar[Presence] = Presence.PRESENT
-    answer: ClassVar[Answer] = Answer.AFTER
+    answer: ClassVar[WriteResult] = WriteResult.AFTER
     always_guards: ClassVar[bool] = False
     upgrades_item: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_verb(self.model, self.verb)
 
-    def main(self, current: Any, moment: Moment) -> Part | None:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if current is None:
             raise not_found(self.key, self.verb)
@@ -65,14 +65,14 @@ class UpdateWrite(Write):
         condition = self._condition(planned, current, moment)
         repeatable = is_repeatable(model, self.updates)
         action = update_if(self.key, changes, condition, updates=self.updates, repeatable=repeatable, reader=model)
-        return Part(
+        return WritePart(
             action,
             lambda stored: self._refusal(stored, moment.now),
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
             certain=self.where is None and self.expected is None and not self._touches_expiry,
         )
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         if not self.touches_uniques:
             return
         expires, ends_change = self.model.expires, self._touches_expiry
@@ -81,7 +81,7 @@ class UpdateWrite(Write):
         for unique in self.model.uniques:
             old, new = getattr(current, unique.name), getattr(after, unique.name)
             if ends_change or old != new:
-                yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+                yield GuardChange(self.model, unique, self.key, old, new, ends, ends_change)
 
     @property
     def needed_names(self) -> frozenset[str]:
@@ -164,7 +164,7 @@ class DeleteWrite(Write):
     expected: int | None = None
     verb: ClassVar[str] = "delete"
     presence: ClassVar[Presence] = Presence.EITHER
-    answer: ClassVar[Answer] = Answer.BEFORE
+    answer: ClassVar[WriteResult] = WriteResult.BEFORE
 
     def __post_init__(self) -> None:
         check_verb(self.model, self.verb)
@@ -174,7 +174,7 @@ class DeleteWrite(Write):
         """Whether the write fails if the item is missing."""
         return self.where is not None or self.expected is not None
 
-    def main(self, current: Any, moment: Moment) -> Part | None:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if model.uniques and current is UNREAD:
             return None
@@ -187,12 +187,12 @@ class DeleteWrite(Write):
         plain = condition is None
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
-        return Part(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
+        return WritePart(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         if current is not None and current is not UNREAD:
             for unique in self.model.uniques:
-                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+                yield GuardChange(self.model, unique, self.key, getattr(current, unique.name), None)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         return uniques_moved(self.model, current, stored, now)
@@ -217,10 +217,10 @@ class CheckWrite(Write):
     verb: ClassVar[str] = "check"
     presence: ClassVar[Presence] = Presence.PRESENT
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         model = self.model
         condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
-        return Part(check_if(self.key, condition), lambda stored: refusal_of(self, stored, moment.now))
+        return WritePart(check_if(self.key, condition), lambda stored: refusal_of(self, stored, moment.now))
 
     def joined_with(self, other: Write) -> Write | None:
         return other.with_check(self)

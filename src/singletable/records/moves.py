@@ -19,21 +19,21 @@ from singletable.errors import InvalidRequest, TooLarge
 from singletable.flow import Consumed, Port, Race, Request, Response
 from singletable.operations import (
     RAW,
-    Action,
-    Cancelled,
     DeleteItem,
     GetItem,
     Item,
     PutItem,
     Reason,
-    Refused,
+    ReasonedCancellation,
+    RefusedWrite,
+    TransactAction,
     TransactWriteItems,
     check_item,
     is_too_large,
 )
 from singletable.records.conditions import CHANGED, is_gone
 from singletable.records.guarded_write import delete_if, put_if
-from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.unique_guards import GuardChange, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
 from singletable.schema import KeyOf, Model, model_of
@@ -41,7 +41,7 @@ from singletable.schema import KeyOf, Model, model_of
 NEEDED_BY = "a key that was another"
 
 
-class Outcome(Enum):
+class MoveOutcome(Enum):
     DONE = auto()
     CHANGED = auto()
     """Another writer was first: the item under the old key has changed."""
@@ -56,10 +56,10 @@ class Move(Struct, frozen=True):
     old: KeyOf[Any]
     put: PutItem
     delete: DeleteItem[Any]
-    claims: tuple[tuple[Claim, Action], ...] = ()
+    claims: tuple[tuple[GuardChange, TransactAction], ...] = ()
     """The change of the owner in each unique value's guard."""
 
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[TransactAction]:
         return [self.put, self.delete, *(action for _, action in self.claims)]
 
 
@@ -98,13 +98,13 @@ def moved(model: Model[Any], entity: Any, stored: Item) -> Item:
 
 def _claims(
     model: Model[Any], entity: Any, key: KeyOf[Any], old: KeyOf[Any], item: Item, now: float
-) -> Iterator[tuple[Claim, Action]]:
+) -> Iterator[tuple[GuardChange, TransactAction]]:
     ends = item.get(model.expires.stored) if model.expires is not None else None
-    claims: list[Claim] = []
+    claims: list[GuardChange] = []
     for unique in model.uniques:
         value = getattr(entity, unique.name)
-        claims.append(Claim(model, unique, old, value, None))
-        claims.append(Claim(key.model, unique, key, None, value, ends))
+        claims.append(GuardChange(model, unique, old, value, None))
+        claims.append(GuardChange(key.model, unique, key, None, value, ends))
     for claim, action, _ in guard_actions(claims, now):
         yield claim, action
 
@@ -120,18 +120,18 @@ class TryMove(Struct, frozen=True):
     def request(self) -> Request:
         return self._transaction.request()
 
-    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
+    def answer(self, response: Response) -> tuple[MoveOutcome, Consumed]:
         try:
             _, consumed = self._transaction.answer(response)
-        except Cancelled as cancelled:
+        except ReasonedCancellation as cancelled:
             return self._outcome(cancelled.reasons), Consumed()
-        return Outcome.DONE, consumed
+        return MoveOutcome.DONE, consumed
 
     @property
     def _transaction(self) -> TransactWriteItems:
         return TransactWriteItems(self.move.actions())
 
-    def _outcome(self, reasons: Sequence[Reason]) -> Outcome:
+    def _outcome(self, reasons: Sequence[Reason]) -> MoveOutcome:
         for reason in reasons:
             if reason.code == "ValidationError":
                 if is_too_large(reason.message):
@@ -139,13 +139,13 @@ class TryMove(Struct, frozen=True):
                 raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key)
         put, delete, *guards = (reason.code == "ConditionalCheckFailed" for reason in reasons)
         if delete:
-            return Outcome.CHANGED
+            return MoveOutcome.CHANGED
         if put:
-            return Outcome.TWICE
+            return MoveOutcome.TWICE
         for (claim, _), is_refused, reason in zip(self.move.claims, guards, reasons[2:], strict=True):
             if is_refused:
                 raise claim.refusal(reason.stored)
-        return Outcome.CHANGED
+        return MoveOutcome.CHANGED
 
 
 async def read_old(port: Port, key: KeyOf[Any]) -> Item | None:
@@ -172,9 +172,9 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
         if move is None:
             return None
         outcome = await port.send(TryMove(move))
-        if outcome is Outcome.DONE:
+        if outcome is MoveOutcome.DONE:
             return None
-        if outcome is Outcome.TWICE:
+        if outcome is MoveOutcome.TWICE:
             return stored
         stored = None
         await race.lost()
@@ -189,7 +189,7 @@ async def remove_old(port: Port, key: KeyOf[Any]) -> None:
             return
         try:
             await port.send(delete_if(key.model.old_key(key), as_read(key.model.before, twice)))
-        except Refused:
+        except RefusedWrite:
             await race.lost()
         else:
             return

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from singletable.errors import NotFound
 from singletable.flow import Port, Request
-from singletable.operations import RAW, CheckItem, DeleteItem, GetItem, Item, Reader, TransactGetItems
+from singletable.operations import RAW, CheckItem, DeleteItem, GetItem, Item, ItemReader, TransactGetItems
 from singletable.records.batches import get_at
 from singletable.records.both_keys import read_both
 from singletable.records.conditions import already_exists, is_absent
@@ -35,7 +35,7 @@ from singletable.records.readers import Place, place_in, reader_of
 from singletable.records.send import send_at_its_key, transacted
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
-from singletable.records.write import UNREAD, Answer, Part, Presence, Write
+from singletable.records.write import UNREAD, Presence, Write, WritePart, WriteResult
 from singletable.schema import KeyOf, Model, Table
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ async def find(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T 
                 continue
             if not key.attributes:
                 return entity  # type: ignore[no-any-return]
-            reader: Reader[T] = reader_of(key.kinds, key.attributes)
+            reader: ItemReader[T] = reader_of(key.kinds, key.attributes)
             return load_or_tell(reader, at_new_key(lies_in, key, item), unreadable, "TransactGetItems")
     return None
 
@@ -93,7 +93,7 @@ async def find_many(
     port: Port,
     table: Table,
     places: Mapping[Place, KeyOf[Any]],
-    reader: Reader[Any],
+    reader: ItemReader[Any],
     found: dict[Place, Any],
     unreadable: OnUnreadable,
 ) -> None:
@@ -123,7 +123,7 @@ async def find_many(
 
 # --- a write alone ----------------------------------------------------------------------------------------------------
 async def _send(send: Send, port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
-    if write.answer is Answer.BEFORE:
+    if write.answer is WriteResult.BEFORE:
         await remove_old(port, write.key)
     elif write.presence in (Presence.ABSENT, Presence.EITHER):
         return await transacted(port, write)
@@ -137,7 +137,7 @@ async def _send(send: Send, port: Port, write: Write, exactly_once: bool, prove_
 
 
 # --- in a transaction -------------------------------------------------------------------------------------------------
-def companion(write: Write, stored: Any) -> tuple[KeyOf[Any], Part] | None:
+def companion(write: Write, stored: Any) -> tuple[KeyOf[Any], WritePart] | None:
     """The action under the old key that goes with a write. `stored` is what is known to lie there, or UNREAD."""
     model = write.model
     if write.presence in (Presence.PRESENT, Presence.OWN):
@@ -150,7 +150,7 @@ def companion(write: Write, stored: Any) -> tuple[KeyOf[Any], Part] | None:
         action = check_if(old, as_read(model.before, stored))
     else:
         action = delete_if(old, as_read(model.before, stored))
-    return old, Part(action, lambda stored: already_exists(model, write.key, stored))
+    return old, WritePart(action, lambda stored: already_exists(model, write.key, stored))
 
 
 async def after_companion(port: Port, write: Write, stored: Item | None, now: float) -> Any:

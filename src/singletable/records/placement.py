@@ -31,15 +31,15 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.flow import Port, Request
-from singletable.operations import Found, Item, Key, Reader
+from singletable.operations import AnswerPage, Item, ItemReader, Key
 from singletable.records.unreadable import OnUnreadable
-from singletable.records.write import Part, Write
+from singletable.records.write import Write, WritePart
 from singletable.schema import KeyOf, Model, Query, Table
 
 Place = tuple[str, str]
 Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]
 FindMany = Callable[
-    [Port, Table, Mapping[Place, KeyOf[Any]], Reader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]
+    [Port, Table, Mapping[Place, KeyOf[Any]], ItemReader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]
 ]
 
 
@@ -51,7 +51,9 @@ class Placement(Struct, frozen=True, kw_only=True):
     """`get`: the entity of a key under which nothing lies, or None."""
     find_many: FindMany | None = None
     """`get_many`: adds the items from elsewhere to the ones found under the keys. One call for the keys of a table."""
-    read_parts: Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[Found[Any]]] | None = None
+    read_parts: (
+        Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[AnswerPage[Any]]] | None
+    ) = None
     """`page`, `iter`, `all`: the next items of a query that has parts, merged in the order of its key."""
     explain_find: Callable[[KeyOf[Any]], tuple[Request, str]] | None = None
     """`explain`: the request of `find`, and its cost."""
@@ -65,7 +67,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     """Sends a write alone, with the requests that must go before it, with it or after it."""
     check_in_transaction: Callable[[Write], None] | None = None
     """Raises InvalidRequest for a write that can't be a part of a transaction."""
-    companion: Callable[[Write, Any], tuple[KeyOf[Any], Part] | None] | None = None
+    companion: Callable[[Write, Any], tuple[KeyOf[Any], WritePart] | None] | None = None
     """The action in the other place that goes with a write in its transaction, from what is known to lie there."""
     after_companion: Callable[[Port, Write, Item | None, float], Awaitable[Any]] | None = None
     """The knowledge of the other place after a companion was refused."""

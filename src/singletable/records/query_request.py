@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
-from singletable.operations import Key, Query, Reader, Selection
+from singletable.operations import ItemReader, Key, Query, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.placement import placement_of
 from singletable.records.readers import reader_of
@@ -28,7 +28,7 @@ class PreparedQuery(Struct, frozen=True):
     filter: str | None
     projection: str | None
     expressions: Expressions
-    reader: Reader[Any]
+    reader: ItemReader[Any]
     query: PatternQuery[Any]
     unreadable: OnUnreadable = None
 

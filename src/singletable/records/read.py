@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
 from singletable.flow import Port, note_estimate
-from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
+from singletable.operations import AnswerPage, GetItem, Item, Key, Scan, Selection, keys_in
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
@@ -108,7 +108,7 @@ async def page(
     items: list[Any] = []
     for _ in range(max_pages):
         wanted = limit - len(items)
-        found: Found[Any] = (
+        found: AnswerPage[Any] = (
             await port.send(prepared.operation(position, _look(prepared, wanted)))
             if read_parts is None
             else await read_parts(port, query, position, wanted, unreadable)
@@ -126,13 +126,13 @@ async def page(
     return Page(told, Position(position, _binding(query, prepared.table.name, principal), seal, port.now()))
 
 
-async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
+async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> AnswerPage[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
     query, unreadable = prepared.query, prepared.unreadable
     read_parts = placement_of(query.model).read_parts if query.has_parts else None
     if read_parts is not None:
         return await read_parts(port, query, after, None, unreadable)
-    found: Found[Any] = await port.send(prepared.operation(after, None))
+    found: AnswerPage[Any] = await port.send(prepared.operation(after, None))
     if unreadable is None:
         return found
     return replace(found, items=readable(found.items, unreadable, prepared.shown))
@@ -208,7 +208,7 @@ async def read_scan_pages(
     ]
     if unreadable is not None:
         operations = [replace(each, reader=TellingReader(each.reader)) for each in operations]
-    pages: list[Found[T]] = await port.send_all(operations)
+    pages: list[AnswerPage[T]] = await port.send_all(operations)
     for segment, page in zip(read, pages, strict=True):
         positions[segment] = page.after
         if page.after is None:
@@ -252,7 +252,7 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     return _BEYOND if at > high else None if at < low else position
 
 
-def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key:
+def _key_of_item(prepared: PreparedQuery, found: AnswerPage[Any], number: int) -> Key:
     """The key of the page's last item, after which the next page continues."""
     types = {model_of(kind).type for kind in prepared.query.kinds}
     attribute = prepared.table.definition.type_attribute

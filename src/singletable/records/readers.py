@@ -1,6 +1,6 @@
 """Readers turn the items of an answer into entities: of one class, of several, or with some of the attributes.
 
-Each is a `Reader` of `operations`; a `Model` is the reader of its own class.
+Each is a `ItemReader` of `operations`; a `Model` is the reader of its own class.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.operations import Item, Key, Reader, read_one
+from singletable.operations import Item, ItemReader, Key, read_one
 from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
 from singletable.schema import Model, Table, model_of, naming
@@ -30,7 +30,9 @@ def place_in(table: Table, item: Item | Key) -> Place:
     return item[partition]["S"], item[sort]["S"]
 
 
-def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *, tells: bool = False) -> Reader[Any]:
+def reader_of(
+    kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *, tells: bool = False
+) -> ItemReader[Any]:
     """The reader of these classes' items, whole or with some attributes only. One that `tells` makes an Unreadable of
     an item that it can't read."""
     if len(kinds) == 1 and not attributes and not tells:
@@ -39,7 +41,7 @@ def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = (), *,
 
 
 @cache
-def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells: bool) -> Reader[Any]:
+def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells: bool) -> ItemReader[Any]:
     models = [model_of(kind) for kind in kinds]
     whole = next((model for model in models if attributes and placement_of(model).whole_only), None)
     if whole is not None:
@@ -49,14 +51,14 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells:
             table=whole.table.name,
             hint="Read it without only(...).",
         )
-    readers: list[Reader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]
+    readers: list[ItemReader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]
     if tells:
         readers = [TellingReader(reader) for reader in readers]
     return readers[0] if len(readers) == 1 else MixedReader(models, readers)
 
 
 @cache
-def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> Reader[tuple[Place, Any]]:
+def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> ItemReader[tuple[Place, Any]]:
     """The same for whole items, each with the two texts of its primary key."""
     reader, key = reader_of(kinds, tells=tells), model_of(kinds[0]).key_attributes
     return PlacedMixedReader(reader, key) if isinstance(reader, MixedReader) else PlacedReader(reader, key)
@@ -65,7 +67,7 @@ def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> Re
 class PlacedReader:
     """One class's items with their keys, read in the same pass."""
 
-    def __init__(self, reader: Reader[Any], key: tuple[str, str]) -> None:
+    def __init__(self, reader: ItemReader[Any], key: tuple[str, str]) -> None:
         self._key, self._build, self._load = key, reader.build, reader.load
         self.wire, self._place = _placed(key, reader.wire)
 
@@ -108,8 +110,8 @@ class MixedReader:
 
     wire = Raw
 
-    def __init__(self, models: list[Model[Any]], readers: list[Reader[Any]]) -> None:
-        self.by_type: Mapping[str, Reader[Any]] = {m.type: r for m, r in zip(models, readers, strict=True)}
+    def __init__(self, models: list[Model[Any]], readers: list[ItemReader[Any]]) -> None:
+        self.by_type: Mapping[str, ItemReader[Any]] = {m.type: r for m, r in zip(models, readers, strict=True)}
         attribute = models[0].table.definition.type_attribute
         self.attribute = attribute
         self.peek: Any = msgspec.defstruct(

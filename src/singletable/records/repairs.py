@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from singletable.errors import Conflict, SingletableError
 from singletable.flow import Port, Race, patiently
-from singletable.operations import Item, Refused
+from singletable.operations import Item, RefusedWrite
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
 from singletable.records.conditions import CHANGED, is_absent, is_schema, is_type
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
 from singletable.records.readers import Place, place_in
-from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.unique_guards import GuardChange, guard_actions
 from singletable.records.upgrade import refresh_keys, value_as_read
 from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, Table, guard_key, guards_of, model_of
 from singletable.values import Field
@@ -92,7 +92,7 @@ def _with_keys(model: Model[Any], item: Item) -> Repair | None:
     async def apply(port: Port) -> bool:
         try:
             await port.send(update)
-        except Refused:
+        except RefusedWrite:
             return False
         return True
 
@@ -125,7 +125,7 @@ def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: f
     owner = model.key_of(entity)
     expires = item.get(model.table.ttl_name) if model.expires is not None else None
     values = {each: value for each in uniques if (value := getattr(entity, each.name)) is not None}
-    claims = [Claim(model, each, owner, None, value, expires) for each, value in values.items()]
+    claims = [GuardChange(model, each, owner, None, value, expires) for each, value in values.items()]
     held = is_type(model) & is_schema(model)
     for name in (*(each.stored for each in values), *((model.table.ttl_name,) if model.expires is not None else ())):
         held = held & value_as_read(name, item)

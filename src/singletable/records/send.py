@@ -19,7 +19,7 @@ from singletable.errors import (
 )
 from singletable.expressions import Condition, Update
 from singletable.flow import Port, Race
-from singletable.operations import Item, Refused, applied
+from singletable.operations import Item, RefusedWrite, applied
 from singletable.records.commit import commit
 from singletable.records.conditions import CHANGED, outcome_unknown
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
@@ -31,7 +31,7 @@ from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.write import UNREAD, Answer, Moment, Part, Write, settles_nothing
+from singletable.records.write import UNREAD, Moment, Write, WritePart, WriteResult, settles_nothing
 from singletable.schema import model_for
 
 
@@ -146,7 +146,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
         try:
             action: Any = part.action
             answer = await port.send(action)
-        except Refused as refused:
+        except RefusedWrite as refused:
             evidence = await _evidence(port, write, part, refused, prove_absence)
             if part.settles(evidence.stored):
                 write.done()
@@ -182,7 +182,7 @@ class Evidence(Struct, frozen=True):
     """The item did not come with the refusal; it was read after it."""
 
 
-async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prove_absence: bool) -> Evidence:
+async def _evidence(port: Port, write: Write, part: WritePart, refused: RefusedWrite, prove_absence: bool) -> Evidence:
     stored = found(refused.stored)
     may_settle = refused.unsettled and (part.refusal_needs_item or part.settles is not settles_nothing)
     if stored is not None or not (may_settle or (prove_absence and part.refusal_needs_item)):
@@ -195,7 +195,9 @@ async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prov
         raise
 
 
-async def _after_refusal(port: Port, write: Write, part: Part, current: Any, known: Evidence, moment: Moment) -> Any:
+async def _after_refusal(
+    port: Port, write: Write, part: WritePart, current: Any, known: Evidence, moment: Moment
+) -> Any:
     """The item to plan the write with again; or raise what the refusal means."""
     stored = known.stored
     fresh = await fresh_after(port, write, current, stored, moment.now)
@@ -217,9 +219,9 @@ async def transacted(port: Port, write: Write, read: Mapping[int, Any] | None = 
         )
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
-    if write.answer is Answer.AFTER:
+    if write.answer is WriteResult.AFTER:
         return await _read_back(port, write)
-    return known.get(0) if write.answer is Answer.BEFORE else None
+    return known.get(0) if write.answer is WriteResult.BEFORE else None
 
 
 async def _read_back(port: Port, write: Write) -> Any:

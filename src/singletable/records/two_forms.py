@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, first_name, is_whole
 from singletable.flow import Port, Race
-from singletable.operations import Item, Refused, UpdateItem
+from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import (
     CHANGED,
     both,
@@ -75,7 +75,7 @@ async def update_both_forms(port: Port, write: Write) -> Any:
             if stale is None:
                 return await port.send(_action(write, stored, write_id, port.now()))
             await port.send(stale)
-        except Refused as error:
+        except RefusedWrite as error:
             now = error.stored or await port.send(stored_read(write))
             if carries(model, now, write_id):
                 write.done()

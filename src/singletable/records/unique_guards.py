@@ -15,7 +15,7 @@ from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, guard_key
 from singletable.values import Field
 
 
-class Claim(Struct, frozen=True):
+class GuardChange(Struct, frozen=True):
     """The change of one guard: `old` is given up, `new` is taken; None for no value."""
 
     model: Model[Any]
@@ -50,16 +50,16 @@ Place = tuple[str, str]
 
 
 def guard_actions(
-    claims: Iterable[Claim], now: float, foreign: Collection[Place] = ()
-) -> Iterator[tuple[Claim, PutItem | DeleteItem[Any] | CheckItem, Place | None]]:
+    claims: Iterable[GuardChange], now: float, foreign: Collection[Place] = ()
+) -> Iterator[tuple[GuardChange, PutItem | DeleteItem[Any] | CheckItem, Place | None]]:
     """The writes of all guards of a transaction, one for each guard, with the place of each that is given up.
 
     A value that one item gives up and another takes changes its owner in one action. A guard in `foreign`, which
     belongs to another item though this one has the value, is left to it: that it is not this item's is checked.
     Raises InvalidRequest if two items would take the same value.
     """
-    taken: dict[Place, tuple[Claim, KeyOf[Any]]] = {}
-    given_up: dict[Place, tuple[Claim, KeyOf[Any]]] = {}
+    taken: dict[Place, tuple[GuardChange, KeyOf[Any]]] = {}
+    given_up: dict[Place, tuple[GuardChange, KeyOf[Any]]] = {}
     for claim in claims:
         given_up |= {_place(claim, key): (claim, key) for key in claim.given_up()}
         for key in claim.taken():
@@ -76,23 +76,23 @@ def guard_actions(
         yield claim, _check(claim, key) if place in foreign else _delete(claim, key), place
 
 
-def _delete(claim: Claim, key: KeyOf[Any]) -> DeleteItem[Any]:
+def _delete(claim: GuardChange, key: KeyOf[Any]) -> DeleteItem[Any]:
     free = _is_free(claim) | _is_owner(claim.owner)
     return DeleteItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, free), claim.model)
 
 
-def _check(claim: Claim, key: KeyOf[Any]) -> CheckItem:
+def _check(claim: GuardChange, key: KeyOf[Any]) -> CheckItem:
     another = _is_free(claim) | ~_is_owner(claim.owner)
     return CheckItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, another))
 
 
-def _check_free(claim: Claim, key: KeyOf[Any], now: float) -> CheckItem:
+def _check_free(claim: GuardChange, key: KeyOf[Any], now: float) -> CheckItem:
     """No item that has not moved to the claim's table yet has the value."""
     free = _is_free(claim) | _has_ended(claim, now) if claim.model.expires is not None else _is_free(claim)
     return CheckItem(key.model.table.name, key.model.key_item(key), guard(claim.model, free))
 
 
-def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
+def _put(claim: GuardChange, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
     made = key.model.kind(**key.model.key_values(key), owner=claim.owner.partition, owner_sort=claim.owner.low)
     item = key.model.item(made)
     if claim.expires is not None:
@@ -105,11 +105,11 @@ def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: flo
     return PutItem(claim.model.table.name, item, guard(claim.model, free))
 
 
-def _is_free(claim: Claim) -> Condition:
+def _is_free(claim: GuardChange) -> Condition:
     return Condition("attribute_not_exists", (Stored(claim.model.key_attributes[0]),))
 
 
-def _has_ended(claim: Claim, now: float) -> Condition:
+def _has_ended(claim: GuardChange, now: float) -> Condition:
     return Condition("<=", (Stored(claim.model.table.ttl_name), Given({"N": str(int(now))})))
 
 
@@ -118,5 +118,5 @@ def _is_owner(owner: KeyOf[Any]) -> Condition:
     return partition & Condition("=", (Stored(OWNER_SORT), Given({"S": owner.low})))
 
 
-def _place(claim: Claim, key: KeyOf[Any]) -> Place:
+def _place(claim: GuardChange, key: KeyOf[Any]) -> Place:
     return claim.model.table.name, key.partition

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from singletable.errors import Corrupt
-from singletable.operations import Item, Reader, met_by
+from singletable.operations import Item, ItemReader, met_by
 from singletable.values import from_attribute_value
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ OnUnreadable = Callable[[Unreadable], object] | None
 class TellingReader:
     """The same reader, for which an item that can't be read is an Unreadable, and no error."""
 
-    def __init__(self, reader: Reader[Any]) -> None:
+    def __init__(self, reader: ItemReader[Any]) -> None:
         self.wire, self.build, self._reader = reader.wire, reader.build, reader
 
     def load(self, item: Item) -> Any:
@@ -61,7 +61,7 @@ def readable(found: Sequence[T], unreadable: OnUnreadable, operation: str) -> Se
     return kept
 
 
-def load_or_tell(reader: Reader[T], item: Item, unreadable: OnUnreadable, operation: str) -> T | None:
+def load_or_tell(reader: ItemReader[T], item: Item, unreadable: OnUnreadable, operation: str) -> T | None:
     """The entity of an item that was read raw; None for one that is reported as unreadable."""
     if unreadable is not None:
         return next(iter(readable([TellingReader(reader).load(item)], unreadable, operation)), None)

@@ -15,7 +15,7 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow import Port
-from singletable.operations import Item, Refused, UpdateItem
+from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import guard_in, is_schema, is_there, is_type
 from singletable.records.write import UNREAD, Write
 from singletable.schema import Model
@@ -29,7 +29,7 @@ async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> 
     """Bring an older item into the current version's form. Returns the entity, UNREAD if another writer was first."""
     try:
         return await port.send(upgrade(model, stored, version))
-    except Refused:
+    except RefusedWrite:
         return UNREAD
 
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Update
-from singletable.operations import Action, Item
-from singletable.records.unique_guards import Claim
+from singletable.operations import Item, TransactAction
+from singletable.records.unique_guards import GuardChange
 from singletable.schema import KeyOf, Model
 
 
@@ -45,10 +45,10 @@ def settles_nothing(_: Item | None) -> bool:
     return False
 
 
-class Part(Struct, frozen=True):
+class WritePart(Struct, frozen=True):
     """One action of a write. `refusal` makes the error of a failed condition from the stored item."""
 
-    action: Action
+    action: TransactAction
     refusal: Callable[[Item | None], SingletableError]
     settles: Callable[[Item | None], bool] = settles_nothing
     """Whether a stored item shows that an earlier try applied this part."""
@@ -71,7 +71,7 @@ class Presence(Enum):
     """The condition of a layer decides."""
 
 
-class Answer(Enum):
+class WriteResult(Enum):
     """The result for the caller of a write."""
 
     NOTHING = auto()
@@ -96,7 +96,7 @@ class Write(ABC):
 
     verb: ClassVar[str]
     presence: ClassVar[Presence] = Presence.OWN
-    answer: ClassVar[Answer] = Answer.NOTHING
+    answer: ClassVar[WriteResult] = WriteResult.NOTHING
     always_guards: ClassVar[bool] = True
     """If its class has unique attributes, it is a transaction with their guards, whatever its values."""
     upgrades_item: ClassVar[bool] = False
@@ -115,11 +115,11 @@ class Write(ABC):
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
     @abstractmethod
-    def main(self, current: Any, moment: Moment) -> Part | None:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
         """The action on the item itself; None if the item has to be read first. `current` is UNREAD, None or the
         entity that was read."""
 
-    def claims(self, current: Any) -> Iterator[Claim]:
+    def claims(self, current: Any) -> Iterator[GuardChange]:
         """The changes of the guards of the item's unique attributes."""
         return iter(())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from singletable.flow import Port
-from singletable.operations import RAW, DeleteItem, Guard, Key, Refused, Scan, Selection
+from singletable.operations import RAW, DeleteItem, Key, RawCondition, RefusedWrite, Scan, Selection
 from singletable.tables.definition import TableDefinition
 
 _PAGE = 1000
@@ -17,7 +17,7 @@ async def sweep(port: Port, table: TableDefinition) -> int:
     if table.ttl_attribute is None:
         return 0
     names, values = {"#0": table.ttl_attribute}, {":0": {"N": str(int(port.now()))}}
-    expired = Guard("#0 <= :0", names, values)
+    expired = RawCondition("#0 <= :0", names, values)
     deleted, after = 0, None
     while True:
         selection = Selection(filter="#0 <= :0", names=names, values=values, limit=_PAGE, after=after)
@@ -33,6 +33,6 @@ async def sweep(port: Port, table: TableDefinition) -> int:
 async def _delete(port: Port, operation: DeleteItem[object]) -> int:
     try:
         await port.send(operation)
-    except Refused:
+    except RefusedWrite:
         return 0  # written again since the page was read
     return 1

@@ -18,8 +18,8 @@ from singletable.foundation import (
     KeyOf,
     Model,
     Moment,
-    Part,
     Write,
+    WritePart,
     check_if,
     delete_if,
     is_absent,
@@ -29,7 +29,7 @@ from singletable.foundation import (
     put_if,
     update_if,
 )
-from singletable.operations import Action
+from singletable.operations import TransactAction
 from singletable.tasks.items import Lane, OrderedTask, PlainTask, State, TaskEntities, shard_of
 from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import (
@@ -71,9 +71,9 @@ class ScheduleOrdered(NewItem):
         due = self.plan.due if isinstance(self.plan.due, datetime) else _ANY_TIME
         self.key = self.tasks.by_place(self.plan.order or "", due, self.plan.id)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = put_if(self.key, self.model.item(self.item(moment.now)), None)
-        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def item(self, now: float) -> OrderedTask:
         plan, due = self.plan, self.plan.due_at(now)
@@ -92,7 +92,7 @@ class ScheduleOrdered(NewItem):
         )
 
 
-def claiming(key: KeyOf[Any], action: Action) -> GuardedWrite:
+def claiming(key: KeyOf[Any], action: TransactAction) -> GuardedWrite:
     """A write or a check of one item, whose refusal means that another worker was faster."""
     return GuardedWrite(key, action, "claim", claim_lost)
 
@@ -115,9 +115,9 @@ class FinishName(Write):
     def __post_init__(self) -> None:
         self.key = self.tasks.by_id(self.task.id)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, is_name_of(self.tasks, self.task))
-        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""

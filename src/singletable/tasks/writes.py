@@ -34,8 +34,8 @@ from singletable.foundation import (
     KeyOf,
     Model,
     Moment,
-    Part,
     Write,
+    WritePart,
     carries,
     delete_if,
     is_absent,
@@ -103,7 +103,7 @@ class Schedule(NewItem):
     def __post_init__(self) -> None:
         self.key = self.tasks.by_id(self.plan.id)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         part = CreateWrite(self.item(moment.now)).main(UNREAD, moment)
         return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
@@ -140,10 +140,10 @@ class Replace(Write):
     held: Condition
     ends: Finish | None = None
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         item = self.model.item(self.item(moment.now))
         action = put_if(self.key, item, self.held)
-        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def done(self) -> None:
         if self.ends is not None:
@@ -174,9 +174,9 @@ class Claim(Write):
     seen: int | None
     """The fence that was read; None if the index does not project it."""
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         changes = list(self._changes(moment))
-        return Part(
+        return WritePart(
             update_if(self.key, changes, self._condition(), reader=self.model),
             lambda stored: claim_lost(self.key, self.verb),
             lambda stored: carries(self.model, stored, moment.write_id),
@@ -208,13 +208,13 @@ class Advance(Write):
     def __post_init__(self) -> None:
         self.key = model_for(self.before).key_of(self.before)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         model = self.model
         was, becomes = model.item(self.before), model.item(self.after)
         names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
         changes = [AttributeChange(name, becomes.get(name)) for name in names]
         action = update_if(self.key, changes, is_held(model, self.before), reader=model)
-        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
 
 @dataclass(eq=False)
@@ -229,10 +229,10 @@ class Finish(Write):
     def __post_init__(self) -> None:
         self.key = model_for(self.item).key_of(self.item)
 
-    def main(self, current: Any, moment: Moment) -> Part:
+    def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, is_held(self.model, self.item))
         # Missing: deleted by an earlier try of this request, or cancelled. Both mean that nothing is left to do.
-        return Part(action, lambda stored: claim_lost(self.key, self.verb), lambda stored: stored is None)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), lambda stored: stored is None)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""

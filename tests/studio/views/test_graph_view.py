@@ -23,7 +23,7 @@ from singletable.foundation import COVERED
 from singletable.graph import Graph
 from singletable.graph.inspect.lists import graphs_of, inspect_graph
 from singletable.graph.inspect.node import MOST_INCOMING, MOST_OUTGOING, NodeInfo, inspect_node
-from singletable.operations import DeleteItem, Guard
+from singletable.operations import DeleteItem, RawCondition
 from singletable.operations.answers import RAW
 from tests.studio.views.conftest import NASTY
 from tests.support.models import app
@@ -155,7 +155,7 @@ def test_an_edge_that_its_set_lacks_is_marked(goals: Database) -> None:
 def test_a_member_without_its_edge_is_marked_on_the_page_where_it_belongs(goals: Database) -> None:
     edge: Any = GoalMembership.between(Goal.by_id("G1"), User.by_id("U1"))
     key = {"source": {"S": edge.partition}, "target": {"S": edge.low}}
-    goals.run(goals.port.send(DeleteItem(records.name, key, Guard(), RAW)))
+    goals.run(goals.port.send(DeleteItem(records.name, key, RawCondition(), RAW)))
     assert whats(seen(goals, "GOAL-G1")) == [
         ("the edge set has an edge that is not there", "GoalMembership", "USER-U1")
     ]
@@ -174,7 +174,7 @@ def test_a_member_beyond_the_page_is_not_called_missing(goals: Database) -> None
 
 def test_an_edge_to_a_node_that_is_gone_is_marked(goals: Database) -> None:
     node = {"source": {"S": "USER-U1"}, "target": {"S": "USER-U1"}}
-    goals.run(goals.port.send(DeleteItem(records.name, node, Guard(), RAW)))
+    goals.run(goals.port.send(DeleteItem(records.name, node, RawCondition(), RAW)))
     found = seen(goals, "GOAL-G1")
     assert ("a node that this edge joins is not there", "GoalMembership", "USER-U1") in whats(found)
     assert {e.other.state for e in found.outgoing.edges if e.other.key == "USER-U1"} == {"missing"}

@@ -14,25 +14,25 @@ from singletable.operations import (
     BatchWriteItem,
     DeleteItem,
     GetItem,
-    Guard,
     PutItem,
     Query,
+    RawCondition,
     Scan,
     Selection,
     TransactWriteItems,
     UpdateItem,
 )
-from singletable.operations.answers import Refused
-from singletable.operations.transact import Cancelled
+from singletable.operations.answers import RefusedWrite
+from singletable.operations.transact import ReasonedCancellation
 from tests.support.raw import RawReader
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
 READER = RawReader()
 OPERATIONS: list[Any] = [
     GetItem("t", KEY, READER, True),
-    PutItem("t", KEY, Guard("attribute_not_exists(#0)", {"#0": "pk"})),
-    UpdateItem("t", KEY, "SET #0 = :0", Guard(None, {"#0": "x"}, {":0": {"S": "y"}}), READER),
-    DeleteItem("t", KEY, Guard(), READER),
+    PutItem("t", KEY, RawCondition("attribute_not_exists(#0)", {"#0": "pk"})),
+    UpdateItem("t", KEY, "SET #0 = :0", RawCondition(None, {"#0": "x"}, {":0": {"S": "y"}}), READER),
+    DeleteItem("t", KEY, RawCondition(), READER),
     Query("t", "#0 = :0", Selection(names={"#0": "pk"}, values={":0": {"S": "a"}}, limit=3, after=KEY), READER, False),
     Scan("t", Selection(limit=5), READER, 1, 3),
     BatchWriteItem("t", [KEY], [KEY]),
@@ -82,7 +82,7 @@ def test_unprocessed_writes_are_given_back() -> None:
 
 def test_a_refusal_carries_the_stored_item() -> None:
     fault = {"__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException", "message": "no", "Item": KEY}
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedWrite) as caught:
         answer(OPERATIONS[1], 400, **fault)
     assert caught.value.stored == KEY
     assert isinstance(caught.value, ConditionFailed)
@@ -90,7 +90,7 @@ def test_a_refusal_carries_the_stored_item() -> None:
 
 def test_a_cancelled_transaction_has_its_reasons_in_order() -> None:
     reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Message": "no", "Item": KEY}]
-    with pytest.raises(Cancelled) as caught:
+    with pytest.raises(ReasonedCancellation) as caught:
         answer(OPERATIONS[7], 400, __type="x#TransactionCanceledException", CancellationReasons=reasons)
     assert [(r.code, r.stored) for r in caught.value.reasons] == [("None", None), ("ConditionalCheckFailed", KEY)]
 

@@ -14,7 +14,7 @@ from singletable.records import flows as verbs
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
 from singletable.records.placement import PLAIN, placement_of
-from singletable.records.write import UNREAD, Answer, Presence
+from singletable.records.write import UNREAD, Presence, WriteResult
 from singletable.schema.models import model_of
 from tests.architecture.sources import sources
 
@@ -121,17 +121,19 @@ MOVING, KEY = Moving(id="a"), Moving.by_id("a")
 @pytest.mark.parametrize(
     ("write", "presence", "answer", "ignores_item"),
     [
-        (CreateWrite(MOVING), Presence.ABSENT, Answer.NOTHING, False),
-        (PutWrite(MOVING), Presence.EITHER, Answer.NOTHING, True),
-        (PutWrite(MOVING, attr(Moving.name) == "a"), Presence.EITHER, Answer.NOTHING, False),
-        (UpsertWrite(MOVING), Presence.EITHER, Answer.AFTER, False),
-        (UpdateWrite(KEY, (attr(Moving.name).set("b"),)), Presence.PRESENT, Answer.AFTER, False),
-        (DeleteWrite(KEY), Presence.EITHER, Answer.BEFORE, True),
-        (DeleteWrite(KEY, attr(Moving.name) == "a"), Presence.EITHER, Answer.BEFORE, False),
-        (CheckWrite(KEY), Presence.PRESENT, Answer.NOTHING, False),
+        (CreateWrite(MOVING), Presence.ABSENT, WriteResult.NOTHING, False),
+        (PutWrite(MOVING), Presence.EITHER, WriteResult.NOTHING, True),
+        (PutWrite(MOVING, attr(Moving.name) == "a"), Presence.EITHER, WriteResult.NOTHING, False),
+        (UpsertWrite(MOVING), Presence.EITHER, WriteResult.AFTER, False),
+        (UpdateWrite(KEY, (attr(Moving.name).set("b"),)), Presence.PRESENT, WriteResult.AFTER, False),
+        (DeleteWrite(KEY), Presence.EITHER, WriteResult.BEFORE, True),
+        (DeleteWrite(KEY, attr(Moving.name) == "a"), Presence.EITHER, WriteResult.BEFORE, False),
+        (CheckWrite(KEY), Presence.PRESENT, WriteResult.NOTHING, False),
     ],
 )
-def test_a_write_says_what_its_flows_need(write: Any, presence: Presence, answer: Answer, ignores_item: bool) -> None:
+def test_a_write_says_what_its_flows_need(
+    write: Any, presence: Presence, answer: WriteResult, ignores_item: bool
+) -> None:
     assert (write.presence, write.answer, write.ignores_item) == (presence, answer, ignores_item)
     companion = placement_of(write.model).companion
     assert companion is not None

@@ -12,7 +12,7 @@ import pytest
 
 from singletable import Entity, Key, Table, field, key_of
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.unique_guards import GuardChange, guard_actions
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
 from singletable.schema.guard_items import guard_key, guards_of
@@ -88,7 +88,7 @@ def test_a_guard_is_stored_as_it_always_was(separator: str) -> None:
     thing = declared(separator)
     model = model_of(thing)
     owner = key_of(thing(id="1", **VALUES))
-    claims = [Claim(model, unique, owner, None, VALUES[unique.name]) for unique in model.uniques]
+    claims = [GuardChange(model, unique, owner, None, VALUES[unique.name]) for unique in model.uniques]
     puts: dict[str, Any] = {claim.field.name: action for claim, action, _ in guard_actions(claims, 0.0)}
     assert {name: put.item for name, put in puts.items()} == {
         name: {
