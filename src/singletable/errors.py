@@ -96,7 +96,7 @@ def _table_of(key: Any) -> str | None:
     return getattr(getattr(getattr(key, "model", None), "table", None), "name", None)
 
 
-class Shown(Struct, frozen=True):
+class ShownKey(Struct, frozen=True):
     """A key; another process gets its pattern alone."""
 
     shown: str | None
@@ -108,7 +108,7 @@ def carried(value: Any) -> Any:
         return tuple(map(carried, value))
     kinds: Any = getattr(value, "kinds", None)  # of a query or a key; an entity may have an attribute of this name
     named = kinds if kinds.__class__ is tuple and kinds else (value.__class__,)
-    return value if all(map(_is_named, named)) else Shown(getattr(value, "shown", None))
+    return value if all(map(_is_named, named)) else ShownKey(getattr(value, "shown", None))
 
 
 def _is_named(kind: type[Any]) -> bool:

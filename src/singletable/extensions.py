@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegisteredEntry:
     """One entry point. Without a distribution, it is the library's own."""
 
     group: str
@@ -60,15 +60,15 @@ class ExtensionGroup(Generic[T]):
     kind: type[T]
     own: Mapping[str, str]
 
-    def entries(self) -> Mapping[str, Entry]:
+    def entries(self) -> Mapping[str, RegisteredEntry]:
         """Every entry by its name. Raises NotConfigured if two have the same name."""
         return _entries(self, tuple(sys.path))
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> RegisteredEntry | None:
         """The entry of a name; None if it is missing."""
-        return Entry(self.name, name, self.own[name]) if name in self.own else self.entries().get(name)
+        return RegisteredEntry(self.name, name, self.own[name]) if name in self.own else self.entries().get(name)
 
-    def load(self, entry: Entry) -> T:
+    def load(self, entry: RegisteredEntry) -> T:
         """Load an entry. Raises NotConfigured if another distribution's can't be imported, or has another type."""
         try:
             value = entry.load()
@@ -87,13 +87,13 @@ class ExtensionGroup(Generic[T]):
 
 
 @lru_cache(maxsize=32)
-def _entries(group: ExtensionGroup[Any], path: tuple[str, ...]) -> Mapping[str, Entry]:
+def _entries(group: ExtensionGroup[Any], path: tuple[str, ...]) -> Mapping[str, RegisteredEntry]:
     """The entries of a group on a path: the library's own, then the others by their names. `importlib.metadata` is
     imported here, as most programs don't need it."""
-    entries = {name: Entry(group.name, name, value) for name, value in group.own.items()}
+    entries = {name: RegisteredEntry(group.name, name, value) for name, value in group.own.items()}
     installed: Any = import_module("importlib.metadata").entry_points(group=group.name)
     for each in sorted(installed, key=lambda each: each.name):
-        entry = Entry(group.name, each.name, each.value, each.dist.name, each.dist.version)
+        entry = RegisteredEntry(group.name, each.name, each.value, each.dist.name, each.dist.version)
         other = entries.setdefault(entry.name, entry)
         if other is not entry:
             raise NotConfigured(
@@ -103,7 +103,7 @@ def _entries(group: ExtensionGroup[Any], path: tuple[str, ...]) -> Mapping[str, 
     return entries
 
 
-def _refused(entry: Entry, problem: str) -> NotConfigured:
+def _refused(entry: RegisteredEntry, problem: str) -> NotConfigured:
     name = entry.distribution
     hint = f"Update {name} or install what it needs; or uninstall it: python -m pip uninstall {name}."
     return NotConfigured(f"{entry} {problem}", hint=hint)

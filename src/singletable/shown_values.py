@@ -19,7 +19,7 @@ MOST_CHARACTERS = 2_000
 _encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 
 
-class Shown(Struct, frozen=True):
+class ShownValue(Struct, frozen=True):
     """One attribute's value."""
 
     name: str
@@ -35,18 +35,18 @@ class Shown(Struct, frozen=True):
         return not self.is_covered and self.characters > len(self.text)
 
 
-def shown(name: str, value: Any, *, most: int = MOST_CHARACTERS) -> Shown:
+def shown(name: str, value: Any, *, most: int = MOST_CHARACTERS) -> ShownValue:
     """A value, cut at `most` characters."""
     text = text_of(value)
-    return Shown(name, text[:most], _kind_of(value), len(text))
+    return ShownValue(name, text[:most], _kind_of(value), len(text))
 
 
-def covered(name: str) -> Shown:
+def covered(name: str) -> ShownValue:
     """The mark that stands for a personal value."""
-    return Shown(name, COVERED, "", 0, is_covered=True)
+    return ShownValue(name, COVERED, "", 0, is_covered=True)
 
 
-def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -> tuple[Shown, ...]:
+def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -> tuple[ShownValue, ...]:
     """An entity's declared attributes, in their order."""
     kind: Any = entity.__class__
     hidden = frozenset[str]() if personal else personal_names(kind)
@@ -64,7 +64,7 @@ def _value(entity: Any, name: str, personal: bool) -> Any:
     return covered_place(model.table, model.type, (value.partition, value.low))[0]
 
 
-def stored_attributes(item: Item, *, is_covered: bool) -> tuple[Shown, ...]:
+def stored_attributes(item: Item, *, is_covered: bool) -> tuple[ShownValue, ...]:
     """The stored attributes of an item that its class can't read. All of them are covered, or none, because it is
     unknown which are personal."""
     names = sorted(item)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 
 
-class Running(Protocol):
+class RunningEngine(Protocol):
     """An embedded engine, which ends with its last user."""
 
     @property
@@ -57,7 +57,7 @@ class Target(Struct, frozen=True):
     seal: CursorSeal
     locate: Locate
     """The addresses of the account's other services: streams, queues."""
-    engine: Running | None = None
+    engine: RunningEngine | None = None
     retry: RetryPolicy = RetryPolicy()
 
     @property

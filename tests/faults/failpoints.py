@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from singletable.wire.exchange import Answer, Exchange
+from singletable.wire.exchange import Exchange, HttpResponse
 from tests.support.ports import wrap_exchanges
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class DyingExchange:
     def __init__(self, inner: Exchange) -> None:
         self._inner = inner
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         failpoint(BEFORE)
         answer = await self._inner.exchange(message, timeout, max_idle_seconds, epoch)
         failpoint(AFTER)

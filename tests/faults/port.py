@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from singletable.wire.exchange import Answer, AnswerLost, Exchange
+from singletable.wire.exchange import AnswerLost, Exchange, HttpResponse
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Reply
 from tests.faults.rules import Faults
@@ -29,7 +29,7 @@ class FaultyExchange:
         self._inner = inner
         self._carrier = carrier
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         async def ask(call: Call) -> Reply:
             answer = await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch)
             return Reply(answer.status, answer.body, answer.checksum or "")
@@ -41,7 +41,7 @@ class FaultyExchange:
             raise AnswerLost("the connection was closed before the answer was complete")
         if outcome.delay_seconds:
             await self._inner.sleep(outcome.delay_seconds)
-        return Answer(outcome.status, outcome.body, outcome.checksum, "", len(outcome.message))
+        return HttpResponse(outcome.status, outcome.body, outcome.checksum, "", len(outcome.message))
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)

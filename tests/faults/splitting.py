@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from singletable.flow import DYNAMODB_STREAMS
-from singletable.wire.exchange import Answer, Exchange
+from singletable.wire.exchange import Exchange, HttpResponse
 from tests.faults.history import Ask
 from tests.faults.messages import Call, Reply
 from tests.support.ports import wrap_exchanges
@@ -134,7 +134,7 @@ class SplittingExchange:
         self._inner = inner
         self._stream = stream
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         async def ask(call: Call) -> Reply:
             answer = await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch)
             return Reply(answer.status, answer.body, answer.checksum or "")
@@ -146,7 +146,7 @@ class SplittingExchange:
             reply = await ask(call)
             if _OWN.encode() in reply.body:
                 reply = _like_aws(reply.json)
-        return Answer(reply.status, reply.body, reply.checksum, "", len(reply.message))
+        return HttpResponse(reply.status, reply.body, reply.checksum, "", len(reply.message))
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from singletable import Unavailable, connect
 from singletable.wire import RetryPolicy
-from singletable.wire.exchange import Answer, Exchange, Undelivered
+from singletable.wire.exchange import Exchange, HttpResponse, Undelivered
 from tests.faults.clock import Clock
 from tests.faults.messages import Reply
 from tests.faults.opening import CURSOR_KEY, LOCAL, PATIENT, make
@@ -39,7 +39,7 @@ class _Reaching:
     def __init__(self, inner: Exchange, outage: Outage, clock: Clock) -> None:
         self._inner, self._outage, self._clock = inner, outage, clock
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         back = self._clock.monotonic() - AWAY_SECONDS
         if back < 0:
             self._outage.lost += 1
@@ -48,7 +48,7 @@ class _Reaching:
         self._outage.came[window] += 1
         if self._outage.came[window] > ROOM:
             said = Reply.error("ThrottlingException", "Rate exceeded")
-            return Answer(said.status, said.body, said.checksum, "", len(said.message))
+            return HttpResponse(said.status, said.body, said.checksum, "", len(said.message))
         return await self._inner.exchange(message, timeout, max_idle_seconds, epoch)
 
     async def sleep(self, seconds: float) -> None:

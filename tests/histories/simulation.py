@@ -21,7 +21,7 @@ from singletable import AsyncDatabase, Database
 from singletable.flow.port import Operation
 from singletable.target import Target
 from singletable.wire import BlockingPort, PortOptions, RetryPolicy
-from singletable.wire.exchange import Answer, Exchange
+from singletable.wire.exchange import Exchange, HttpResponse
 from tests.faults.carrying import Carrier
 from tests.faults.clock import Clock
 from tests.faults.fixtures import SEED_VARIABLE
@@ -225,7 +225,7 @@ class TurningExchange:
     def __init__(self, inner: Exchange, scheduler: Scheduler) -> None:
         self._inner, self._scheduler = inner, scheduler
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         await Turn()
         try:
             answer = await self._inner.exchange(message, timeout, max_idle_seconds, epoch)

@@ -18,9 +18,9 @@ from singletable.errors import Conflict, Unavailable
 from singletable.tasks import Backoff, Tasks
 from singletable.tasks.context import claimed_now
 from singletable.tasks.flows import dead_letters, retry
-from singletable.tasks.items import State
-from singletable.tasks.worker import Worker
-from singletable.tasks.worker_options import WorkerOptions
+from singletable.tasks.items import TaskState
+from singletable.tasks.worker import WorkerSlots
+from singletable.tasks.worker_options import TaskWorkerOptions
 from singletable.tasks.writes import ClaimLost
 from tests.faults.rules import Faults
 from tests.histories.history import Status
@@ -206,8 +206,8 @@ async def worker(world: World, number: int, make: Callable[[str], Process]) -> N
 async def _run(process: Process) -> None:
     _process.set(process)
     world = process.world
-    options = WorkerOptions(at_once=world.chance.randint(1, 3), poll_seconds=2.0, lease_seconds=LEASE)
-    await Worker(process.port, tasks.entities, tasks.functions, options, lambda: not world.schedulers).run()
+    options = TaskWorkerOptions(at_once=world.chance.randint(1, 3), poll_seconds=2.0, lease_seconds=LEASE)
+    await WorkerSlots(process.port, tasks.entities, tasks.functions, options, lambda: not world.schedulers).run()
 
 
 async def clocks(world: World) -> None:
@@ -296,7 +296,7 @@ class Client:
             found: Any = await self.db.get(tasks.entities.by_id(key).consistent())
         except Unavailable:
             return
-        phase = Phase.GONE if found is None else Phase.DEAD if found.state is State.DEAD else Phase.DUE
+        phase = Phase.GONE if found is None else Phase.DEAD if found.state is TaskState.DEAD else Phase.DUE
         fence = 0 if found is None else found.fence
         self.world.history.looks.append(Look(key, began, self.world.moment, phase, fence))
 
@@ -321,9 +321,9 @@ async def settle(process: Process) -> None:
     _process.set(process)
     world = process.world
     world.faults.clear()
-    options = WorkerOptions(at_once=4, lease_seconds=LEASE)
+    options = TaskWorkerOptions(at_once=4, lease_seconds=LEASE)
     for _ in range(200):
-        await Worker(process.port, tasks.entities, tasks.functions, options, lambda: False).drain()
+        await WorkerSlots(process.port, tasks.entities, tasks.functions, options, lambda: False).drain()
         if not await due_keys(process.db):
             return
         world.scheduler.clock.advance(LEASE)
@@ -332,4 +332,4 @@ async def settle(process: Process) -> None:
 async def due_keys(db: AsyncDatabase) -> frozenset[str]:
     """The tasks that are neither ended nor dead."""
     waiting = {turn.id async for turn in db.scan(tasks.entities.ordered)}
-    return frozenset(waiting | {task.id async for task in db.scan(tasks.entity) if task.state is not State.DEAD})
+    return frozenset(waiting | {task.id async for task in db.scan(tasks.entity) if task.state is not TaskState.DEAD})

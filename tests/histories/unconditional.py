@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from singletable.wire import BlockingPort
-from singletable.wire.exchange import Answer, Exchange
+from singletable.wire.exchange import Exchange, HttpResponse
 from tests.faults.messages import Call
 from tests.support.ports import wrap_exchanges
 
@@ -17,7 +17,7 @@ class _Unconditional:
     def __init__(self, inner: Exchange) -> None:
         self._inner = inner
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         call = Call.read(message)
         if call.operation == "TransactWriteItems":
             actions = [_without(action) for action in call.json["TransactItems"]]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 from singletable import InvalidValue
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
-from singletable.values.key_types import Place
+from singletable.values.key_types import KeyPlace
 from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
 
@@ -107,7 +107,7 @@ def test_what_people_use_stands_as_it_is(ref: UUID, email: str, slug: str) -> No
 
 def write(value: object, *, last: bool = True, separator: str = "#", width: int = 0) -> str:
     slot = Slot.of("v", type(value), f"0{width}" if width else "")
-    return slot.key_type.writer("v", Place(separator, last))(value)
+    return slot.key_type.writer("v", KeyPlace(separator, last))(value)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_number_that_does_not_fit_its_width_is_refused(number: int) -> None:
 )
 def test_a_value_without_a_place_in_a_key_is_refused(kind: type, value: object) -> None:
     with pytest.raises(InvalidValue) as caught:
-        Slot.of("v", kind).key_type.writer("v", Place("#", is_last=True))(value)
+        Slot.of("v", kind).key_type.writer("v", KeyPlace("#", is_last=True))(value)
     assert "cb42" not in str(caught.value)
 
 
@@ -208,8 +208,8 @@ def test_a_value_without_a_place_in_a_key_is_refused(kind: type, value: object) 
 def test_an_identifier_is_normal_and_without_controls(value: str) -> None:
     text = Slot.of("v", str).key_type
     with pytest.raises(InvalidValue):
-        text.writer("v", Place("#", is_last=True, is_identifier=True))(value)
-    assert text.writer("v", Place("#", is_last=True))(value)
+        text.writer("v", KeyPlace("#", is_last=True, is_identifier=True))(value)
+    assert text.writer("v", KeyPlace("#", is_last=True))(value)
 
 
 @given(st.data())

@@ -14,7 +14,7 @@ from singletable.flow.instants import instant
 from singletable.operations import Query
 from singletable.records.send import send_alone
 from singletable.tasks import ClaimLost
-from singletable.tasks.writes import Claim
+from singletable.tasks.writes import TaskClaim
 from tests.tasks.bench import Bench, noting, seconds
 
 
@@ -66,9 +66,9 @@ async def test_a_claim_decides_on_the_item_not_on_what_was_seen(bench: Bench) ->
     item = await bench.shell.get(tasks.by_id("a").consistent())
     assert item is not None
 
-    def claim(plus: float, seen: int | None) -> Claim:
+    def claim(plus: float, seen: int | None) -> TaskClaim:
         now = instant(bench.clock.at + plus)
-        return Claim(tasks, tasks.by_id("a"), now, now + timedelta(seconds=60), seen)
+        return TaskClaim(tasks, tasks.by_id("a"), now, now + timedelta(seconds=60), seen)
 
     for early in (0.0, 59.999_999):
         with pytest.raises(ClaimLost):
@@ -123,7 +123,9 @@ async def test_an_end_is_refused_while_another_worker_holds_the_task(bench: Benc
         tasks = bench.tasks.entities
         now = instant(bench.clock.at)
         key = tasks.by_id(bench.tasks.running().key)
-        await bench.shell.run(send_alone(bench.shell.port, Claim(tasks, key, now, now + timedelta(seconds=60), None)))
+        await bench.shell.run(
+            send_alone(bench.shell.port, TaskClaim(tasks, key, now, now + timedelta(seconds=60), None))
+        )
         try:
             async with bench.shell.transaction() as tx:
                 tx.update(*bench.plus("a"))

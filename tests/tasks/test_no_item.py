@@ -9,7 +9,7 @@ import pytest
 
 from singletable.records.send import send_alone
 from singletable.tasks.items import task_entities
-from singletable.tasks.writes import Claim, ClaimLost, Finish
+from singletable.tasks.writes import ClaimLost, Finish, TaskClaim
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.faults.proxy import FaultProxy
@@ -38,7 +38,7 @@ async def test_a_worker_that_lost_its_claim_has_not_ended_the_task(bench: Bench)
 
     async def claim() -> Any:
         now = bench.at(0)
-        return await bench.shell.run(send_alone(port, Claim(tasks, key, now, now + seconds(30), None)))
+        return await bench.shell.run(send_alone(port, TaskClaim(tasks, key, now, now + seconds(30), None)))
 
     slow = await claim()
     bench.clock.advance(31)

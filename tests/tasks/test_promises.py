@@ -18,7 +18,7 @@ from singletable.tasks.items import OrderedTask
 from singletable.tasks.ordered_claim import claim_first, read_lane
 from singletable.tasks.outcomes import apply, extend_writes
 from singletable.tasks.worker_options import Counts
-from singletable.tasks.writes import Claim, ClaimLost
+from singletable.tasks.writes import ClaimLost, TaskClaim
 from tests.faults.clock import Clock
 from tests.support.engines import fresh, fresh_async
 
@@ -83,7 +83,7 @@ async def test_an_extension_that_arrives_late_leaves_the_time_of_the_retry(clock
         execution = Execution(db.port, tasks.entities, tasks.functions, 1000.0)
         now, key = ClaimTime.now(db.port), tasks.entities.by_id("k")
         item: Any = await db.get(key)
-        taken = Claim(tasks.entities, key, instant(now.wall), instant(now.wall + 1000), item.fence)
+        taken = TaskClaim(tasks.entities, key, instant(now.wall), instant(now.wall + 1000), item.fence)
         claimed: Any = await db.run(send_alone(db.port, taken))
         hold_first_write(db, began, arrives)
         counts = Counts()

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from singletable import SingletableError
 from singletable.tasks import Backoff
-from singletable.tasks.items import State
+from singletable.tasks.items import TaskState
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
@@ -203,7 +203,7 @@ class Workers(RuleBasedStateMachine):
         shell, entities = self.judge.shell, self.judge.tasks.entities
         if [turn async for turn in shell.scan(entities.ordered)]:
             return False
-        return {item.state async for item in shell.scan(entities.task)} <= {State.DEAD}
+        return {item.state async for item in shell.scan(entities.task)} <= {TaskState.DEAD}
 
     def _judge_order(self, order: str) -> None:
         """A turn that ended later than one after it was scheduled when that one could run already.

@@ -11,7 +11,7 @@ import pytest
 from singletable import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.transitions import NotAllowed
 from singletable.foundation import send_alone
-from singletable.tasks.items import State, TaskItem, task_entities
+from singletable.tasks.items import TaskItem, TaskState, task_entities
 from singletable.tasks.outcomes import (
     apply,
     dead_letter_writes,
@@ -20,26 +20,26 @@ from singletable.tasks.outcomes import (
     retry_writes,
     return_writes,
 )
-from singletable.tasks.states import STORED, TRANSITIONS, Event, Phase, stored_after
-from singletable.tasks.writes import Claim, ClaimLost
+from singletable.tasks.states import STORED, TRANSITIONS, TaskEvent, TaskPhase, stored_after
+from singletable.tasks.writes import ClaimLost, TaskClaim
 from tests.tasks.bench import Bench, noting, seconds
 
 KEY = "one"
-ENDS = (Event.EXTEND, Event.FINISH, Event.RETRY, Event.RETURN, Event.DEAD_LETTER)
+ENDS = (TaskEvent.EXTEND, TaskEvent.FINISH, TaskEvent.RETRY, TaskEvent.RETURN, TaskEvent.DEAD_LETTER)
 """What only the holder of a claim may do."""
-WAY_TO: dict[Phase, Sequence[Event]] = {
-    Phase.NEW: (),
-    Phase.WAITING: (Event.SCHEDULE,),
-    Phase.CLAIMED: (Event.SCHEDULE, Event.CLAIM),
-    Phase.DONE: (Event.SCHEDULE, Event.CLAIM, Event.FINISH),
-    Phase.DEAD: (Event.SCHEDULE, Event.CLAIM, Event.DEAD_LETTER),
-    Phase.CANCELLED: (Event.SCHEDULE, Event.CLAIM, Event.CANCEL),
+WAY_TO: dict[TaskPhase, Sequence[TaskEvent]] = {
+    TaskPhase.NEW: (),
+    TaskPhase.WAITING: (TaskEvent.SCHEDULE,),
+    TaskPhase.CLAIMED: (TaskEvent.SCHEDULE, TaskEvent.CLAIM),
+    TaskPhase.DONE: (TaskEvent.SCHEDULE, TaskEvent.CLAIM, TaskEvent.FINISH),
+    TaskPhase.DEAD: (TaskEvent.SCHEDULE, TaskEvent.CLAIM, TaskEvent.DEAD_LETTER),
+    TaskPhase.CANCELLED: (TaskEvent.SCHEDULE, TaskEvent.CLAIM, TaskEvent.CANCEL),
 }
-NEW_TASK = {(phase, Event.SCHEDULE) for phase in (Phase.DONE, Phase.CANCELLED)}
+NEW_TASK = {(phase, TaskEvent.SCHEDULE) for phase in (TaskPhase.DONE, TaskPhase.CANCELLED)}
 """Another task of the same key, which the table of one task doesn't have."""
-NOTHING_TO_DO = {(phase, Event.CANCEL) for phase in (Phase.NEW, Phase.DONE, Phase.CANCELLED)}
+NOTHING_TO_DO = {(phase, TaskEvent.CANCEL) for phase in (TaskPhase.NEW, TaskPhase.DONE, TaskPhase.CANCELLED)}
 """A cancellation of a task that is gone changes nothing, and is not an error."""
-ENDED_AS_WANTED = {(phase, Event.FINISH) for phase in (Phase.NEW, Phase.DONE, Phase.CANCELLED)}
+ENDED_AS_WANTED = {(phase, TaskEvent.FINISH) for phase in (TaskPhase.NEW, TaskPhase.DONE, TaskPhase.CANCELLED)}
 """An end of what has ended changes nothing: the worker may have lost the answer of its first request."""
 
 
@@ -54,47 +54,47 @@ class Life:
     async def stored(self) -> Any:
         return await self.bench.shell.get(self.entities.by_id(KEY).consistent())
 
-    async def happen(self, event: Event) -> None:
+    async def happen(self, event: TaskEvent) -> None:
         bench, port = self.bench, self.bench.shell.port
-        if event is Event.SCHEDULE:
+        if event is TaskEvent.SCHEDULE:
             await bench.add(bench.tasks.after(seconds(0), self.call, key=KEY))
-        elif event is Event.CANCEL:
+        elif event is TaskEvent.CANCEL:
             await bench.add(bench.tasks.cancel(KEY))
-        elif event is Event.REVIVE:
+        elif event is TaskEvent.REVIVE:
             await bench.retry(KEY)
-        elif event is Event.CLAIM:
+        elif event is TaskEvent.CLAIM:
             bench.clock.advance(31)  # past any lease
             now = bench.at(0)
             key: Any = self.entities.by_id(KEY)
-            claim = Claim(self.entities, key, now, now + seconds(30), None)
+            claim = TaskClaim(self.entities, key, now, now + seconds(30), None)
             self.claim = await bench.shell.run(send_alone(port, claim))
         else:
             await bench.shell.run(apply(port, self.writes(event)))
 
-    def writes(self, event: Event) -> Any:
+    def writes(self, event: TaskEvent) -> Any:
         """What the holder of the claim writes; a worker that never had one takes itself for the next."""
         claim = self.claim or self.never_claimed()
         tasks, at = self.entities, self.bench.at(60)
-        made: dict[Event, Any] = {
-            Event.EXTEND: lambda: extend_writes(tasks, claim, at),
-            Event.FINISH: lambda: finish_writes(tasks, claim),
-            Event.RETRY: lambda: retry_writes(tasks, claim, at, "error"),
-            Event.RETURN: lambda: return_writes(tasks, claim, at, "error"),
-            Event.DEAD_LETTER: lambda: dead_letter_writes(tasks, claim, at, "error"),
+        made: dict[TaskEvent, Any] = {
+            TaskEvent.EXTEND: lambda: extend_writes(tasks, claim, at),
+            TaskEvent.FINISH: lambda: finish_writes(tasks, claim),
+            TaskEvent.RETRY: lambda: retry_writes(tasks, claim, at, "error"),
+            TaskEvent.RETURN: lambda: return_writes(tasks, claim, at, "error"),
+            TaskEvent.DEAD_LETTER: lambda: dead_letter_writes(tasks, claim, at, "error"),
         }
         return made[event]()
 
     def never_claimed(self) -> TaskItem:
         now = self.bench.at(0)
         item = self.entities.task(
-            id=KEY, function="note", arguments={}, state=State.DUE, shard=0, wake=now, due=now, fence=1
+            id=KEY, function="note", arguments={}, state=TaskState.DUE, shard=0, wake=now, due=now, fence=1
         )
         return replace(item, tries=1)
 
 
-@pytest.mark.parametrize("event", Event)
-@pytest.mark.parametrize("phase", Phase)
-async def test_each_event_happens_or_is_refused(bench: Bench, phase: Phase, event: Event) -> None:
+@pytest.mark.parametrize("event", TaskEvent)
+@pytest.mark.parametrize("phase", TaskPhase)
+async def test_each_event_happens_or_is_refused(bench: Bench, phase: TaskPhase, event: TaskEvent) -> None:
     life = Life(bench)
     for step in WAY_TO[phase]:
         await life.happen(step)
@@ -110,7 +110,7 @@ async def test_each_event_happens_or_is_refused(bench: Bench, phase: Phase, even
         TRANSITIONS.after(phase, event)
     if (phase, event) in NEW_TASK:
         await life.happen(event)
-        assert (await life.stored()).state is stored_after(Phase.NEW, event)
+        assert (await life.stored()).state is stored_after(TaskPhase.NEW, event)
         return
     if (phase, event) in NOTHING_TO_DO | ENDED_AS_WANTED:
         await life.happen(event)
@@ -120,16 +120,16 @@ async def test_each_event_happens_or_is_refused(bench: Bench, phase: Phase, even
     assert await life.stored() == before
 
 
-def refusal_of(event: Event) -> type[SingletableError]:
-    if event is Event.SCHEDULE:
+def refusal_of(event: TaskEvent) -> type[SingletableError]:
+    if event is TaskEvent.SCHEDULE:
         return TransactionCancelled
-    return NotFound if event is Event.REVIVE else ClaimLost
+    return NotFound if event is TaskEvent.REVIVE else ClaimLost
 
 
 def test_every_phase_is_reached_by_the_table() -> None:
     for phase, way in WAY_TO.items():
-        at = Phase.NEW
+        at = TaskPhase.NEW
         for event in way:
             at = TRANSITIONS.after(at, event)
         assert at is phase
-    assert set(WAY_TO) == set(Phase)
+    assert set(WAY_TO) == set(TaskPhase)

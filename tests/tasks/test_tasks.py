@@ -11,7 +11,7 @@ import pytest
 from singletable import AlreadyExists, NotFound, TransactionCancelled
 from singletable.foundation import send_alone
 from singletable.tasks import Backoff, ClaimLost, NothingToDo
-from singletable.tasks.writes import Claim
+from singletable.tasks.writes import TaskClaim
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.support.raw import all_items
@@ -180,7 +180,7 @@ async def test_the_end_of_a_cancelled_task_leaves_the_next_of_its_key(bench: Ben
     async def first() -> None:
         await bench.add(bench.tasks.cancel("k"))
         await bench.add(bench.tasks.after(seconds(0), another("second"), key="k"))
-        claim = Claim(tasks, tasks.by_id("k"), bench.at(0), bench.at(30), None)
+        claim = TaskClaim(tasks, tasks.by_id("k"), bench.at(0), bench.at(30), None)
         await bench.shell.run(send_alone(bench.shell.port, claim))
 
     await bench.add(bench.tasks.after(seconds(0), first(), key="k"))

@@ -14,7 +14,7 @@ from singletable import __version__, entry_points
 from singletable.cli import output
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
 from singletable.errors import SingletableError
-from singletable.extensions import Entry, ExtensionGroup
+from singletable.extensions import ExtensionGroup, RegisteredEntry
 
 COMMANDS = ExtensionGroup("singletable.commands", click.Command, entry_points.COMMANDS)
 _OF_EXTRAS = ("deploy", "local", "mcp")
@@ -54,7 +54,7 @@ class Program(click.Group):
             formatter.write_dl([(name, _summary(entry, width)) for name, entry in entries.items()])
 
 
-def _summary(entry: Entry, width: int) -> str:
+def _summary(entry: RegisteredEntry, width: int) -> str:
     """The first sentence of a command's help; why there is none where the command can't be loaded."""
     try:
         text = _docstring(entry)
@@ -64,7 +64,7 @@ def _summary(entry: Entry, width: int) -> str:
     return command.get_short_help_str(width)
 
 
-def _docstring(entry: Entry) -> str | None:
+def _docstring(entry: RegisteredEntry) -> str | None:
     """The docstring of an entry's function, from the source of its module: to import 22 modules would import every
     layer. None if the source has none."""
     with suppress(ImportError, SyntaxError):

@@ -31,9 +31,9 @@ from singletable.values import (
     NestedPlan,
     OptionalPlan,
     PerKind,
-    Plan,
     Scalar,
     SetPlan,
+    ValuePlan,
     from_attribute_value,
     normalized,
     to_attribute_value,
@@ -67,7 +67,7 @@ class Column:
     """Whether JSON is inside, which does not say everything: a cell is compared with what it gives back."""
 
 
-def column_of(plan: Plan, inside: tuple[type[Any], ...] = ()) -> Column:
+def column_of(plan: ValuePlan, inside: tuple[type[Any], ...] = ()) -> Column:
     """The column of a type. `inside` are the dataclasses around it."""
     if isinstance(plan, Scalar):
         return _scalar(plan)

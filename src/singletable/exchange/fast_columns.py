@@ -14,7 +14,7 @@ import pyarrow as pa
 from singletable.errors import SingletableError
 from singletable.exchange.columns import DECIMAL_PLACES, DECIMAL_TYPE, INSTANT_TYPE, Column, column_of, value_type
 from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, is_same_item
-from singletable.values import Field, Kind, Plan, Scalar, read_float, wire_struct
+from singletable.values import Field, Kind, Scalar, ValuePlan, read_float, wire_struct
 
 Values = list[Any]
 """The contents of one attribute of all items of a page; None if it is absent."""
@@ -253,7 +253,7 @@ _FAST: Final[Mapping[tuple[Kind, str], tuple[Any, Array]]] = {
 """By kind and stored letter: the msgspec type of what is inside the letter, and the array of many."""
 
 
-def fast_scalar(plan: Plan) -> tuple[Any, Array] | None:
+def fast_scalar(plan: ValuePlan) -> tuple[Any, Array] | None:
     """The fast way to values of one kind; None where there is none, and for a few choices."""
     if not isinstance(plan, Scalar) or plan.choices:
         return None

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from singletable.exchange.columns import column_of, value_type
 from singletable.exchange.fast_columns import Array, Bad, InnerColumn, Values, fast_scalar, lists
-from singletable.values import INTEGER, TEXT, Field, ListPlan, MapPlan, NestedPlan, Plan, Scalar, SetPlan
+from singletable.values import INTEGER, TEXT, Field, ListPlan, MapPlan, NestedPlan, Scalar, SetPlan, ValuePlan
 
 
-def part_of(plan: Plan) -> InnerColumn | None:
+def part_of(plan: ValuePlan) -> InnerColumn | None:
     """The fast way to a type's values; None if there is none, as for what is JSON text."""
     if isinstance(plan, Scalar):
         return _scalar(plan)

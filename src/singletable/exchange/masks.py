@@ -34,9 +34,9 @@ from singletable.values import (
     NestedPlan,
     OptionalPlan,
     PerKind,
-    Plan,
     Scalar,
     SetPlan,
+    ValuePlan,
     normalized,
     of_shape,
     value_type_of,
@@ -192,7 +192,7 @@ class Mask:
         return shake_256(b"%s%d %s%s" % (self._key, len(name), name, value)).digest(length)
 
 
-def masked(mask: Mask, plan: Plan, value: Any) -> Any:
+def masked(mask: Mask, plan: ValuePlan, value: Any) -> Any:
     """A value of a declared type, with masks for all that it holds. None stays None."""
     if value is None:
         return None

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from singletable.errors import InvalidRequest
-from singletable.values import AttributeValue, Plan
+from singletable.values import AttributeValue, ValuePlan
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -73,7 +73,7 @@ def check_prefix(prefix: AttributeValue, attribute: str) -> None:
         raise InvalidRequest(f"starts_with() takes a text or bytes, not {_KINDS[tag]}", attribute=attribute)
 
 
-def check_sized(plan: Plan, attribute: str) -> None:
+def check_sized(plan: ValuePlan, attribute: str) -> None:
     """InvalidRequest for the size of a number or a bool."""
     tag = getattr(plan, "tag", "")
     if tag in _WITHOUT_SIZE:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol, cast
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, SingletableError
-from singletable.values import Field, Plan
+from singletable.values import Field, ValuePlan
 
 
 class HandleOwner(Protocol):
@@ -27,7 +27,7 @@ class Path(Struct, frozen=True):
     """A handle, looked up: the stored names from the item inward, and how the value there is stored."""
 
     stored: tuple[str | int, ...]
-    plan: Plan
+    plan: ValuePlan
     optional: bool
     removable: bool
     """May be None, or is a key of a map or an element of a list."""

@@ -24,7 +24,7 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, ListPlan, Plan, Source
+from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, ListPlan, Source, ValuePlan
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
@@ -166,7 +166,7 @@ class Expressions:
                 return f"attribute_type({left}, {self.value({'S': 'S'})})"
         return f"{how}({left}, {self.value(value)})"
 
-    def _left(self, operand: Any) -> tuple[str, Plan, bool]:
+    def _left(self, operand: Any) -> tuple[str, ValuePlan, bool]:
         if isinstance(operand, Stored):
             return self.path((operand.name, *operand.inside)), TEXT, False
         path = resolve(operand, self.kinds)
@@ -212,7 +212,7 @@ class Expressions:
             )
         return self.path(steps)
 
-    def _comparison(self, how: str, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
+    def _comparison(self, how: str, left: str, plan: ValuePlan, operands: tuple[Any, ...]) -> str:
         handle, value = operands
         if value.__class__ is Given:  # the library's own, in every update
             return f"{left} {how} {self.value(value.value)}"
@@ -223,7 +223,7 @@ class Expressions:
             check_ordered(how, given, shown(handle))
         return f"{left} {how} {self.value(given)}"
 
-    def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
+    def _is_in(self, left: str, plan: ValuePlan, operands: tuple[Any, ...]) -> str:
         handle, *values = operands
         if not 1 <= len(values) <= MAX_IN:
             raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=str(handle))
@@ -231,10 +231,10 @@ class Expressions:
         tests = [f"{left} IN ({', '.join(there)})"] if there else []
         return tests[0] if len(there) == len(values) else self._absent_or(left, *tests)
 
-    def _operand(self, value: Any, plan: Plan, handle: Any) -> str:
+    def _operand(self, value: Any, plan: ValuePlan, handle: Any) -> str:
         return self.value(self._given(value, plan, handle))
 
-    def _given(self, value: Any, plan: Plan, handle: Any) -> AttributeValue:
+    def _given(self, value: Any, plan: ValuePlan, handle: Any) -> AttributeValue:
         return value.value if isinstance(value, Given) else encoded(plan, value, handle)
 
     # --- updates ----------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ class AttributeChange(Struct, frozen=True):
         return expressions.value(self.value)
 
 
-def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
+def encoded(plan: ValuePlan, value: Any, handle: Any = None) -> AttributeValue:
     """A value as its attribute stores it; InvalidValue names the attribute."""
     try:
         return _writer(plan)(value)  # type: ignore[no-any-return]
@@ -327,7 +327,7 @@ def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
 
 
 @cache
-def _writer(plan: Plan) -> Any:
+def _writer(plan: ValuePlan) -> Any:
     source = Source()
     text = plan.write(source, "value")
     return eval(f"lambda value: {text}", source.names)  # noqa: S307 our own text
@@ -341,12 +341,12 @@ def _checked(text: str, what: str) -> str:
     return text
 
 
-def _is_absence(plan: Plan, value: Any) -> bool:
+def _is_absence(plan: ValuePlan, value: Any) -> bool:
     """Whether a value is stored as absence: None, and an empty set."""
     return value is None or (plan.is_set and isinstance(value, (set, frozenset)) and not value)
 
 
-def _may_be_number(plan: Plan) -> bool:
+def _may_be_number(plan: ValuePlan) -> bool:
     return isinstance(plan, FreePlan) or getattr(plan.without_none, "tag", "") == "N"
 
 

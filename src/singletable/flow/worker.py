@@ -42,14 +42,14 @@ PAUSE_SECONDS = 0.2
 _FIRST_SLICE_SECONDS = 0.001
 
 
-class State(Enum):
+class WorkerState(Enum):
     WORKING = auto()
     STOPPING = auto()
     FAILED = auto()
     ENDED = auto()
 
 
-class Event(Enum):
+class WorkerEvent(Enum):
     STOP = auto()
     FAIL = auto()
     LAST_SLOT_OUT = auto()
@@ -58,21 +58,21 @@ class Event(Enum):
 TRANSITIONS: Final = Transitions(
     "a worker",
     {
-        (State.WORKING, Event.STOP): State.STOPPING,
-        (State.WORKING, Event.FAIL): State.FAILED,
-        (State.WORKING, Event.LAST_SLOT_OUT): State.ENDED,
-        (State.STOPPING, Event.STOP): State.STOPPING,
-        (State.STOPPING, Event.FAIL): State.FAILED,
-        (State.STOPPING, Event.LAST_SLOT_OUT): State.ENDED,
-        (State.FAILED, Event.STOP): State.FAILED,
-        (State.FAILED, Event.FAIL): State.FAILED,
-        (State.FAILED, Event.LAST_SLOT_OUT): State.FAILED,
-        (State.ENDED, Event.FAIL): State.FAILED,
+        (WorkerState.WORKING, WorkerEvent.STOP): WorkerState.STOPPING,
+        (WorkerState.WORKING, WorkerEvent.FAIL): WorkerState.FAILED,
+        (WorkerState.WORKING, WorkerEvent.LAST_SLOT_OUT): WorkerState.ENDED,
+        (WorkerState.STOPPING, WorkerEvent.STOP): WorkerState.STOPPING,
+        (WorkerState.STOPPING, WorkerEvent.FAIL): WorkerState.FAILED,
+        (WorkerState.STOPPING, WorkerEvent.LAST_SLOT_OUT): WorkerState.ENDED,
+        (WorkerState.FAILED, WorkerEvent.STOP): WorkerState.FAILED,
+        (WorkerState.FAILED, WorkerEvent.FAIL): WorkerState.FAILED,
+        (WorkerState.FAILED, WorkerEvent.LAST_SLOT_OUT): WorkerState.FAILED,
+        (WorkerState.ENDED, WorkerEvent.FAIL): WorkerState.FAILED,
     },
 )
 
 
-class Lease(Protocol):
+class HeldLease(Protocol):
     """A thing that a slot holds for a time, as the heartbeat sees it."""
 
     renewed_at: float
@@ -84,7 +84,7 @@ class Lease(Protocol):
         ...
 
 
-L = TypeVar("L", bound=Lease)
+L = TypeVar("L", bound=HeldLease)
 T = TypeVar("T")
 Slot = Callable[[], Awaitable[T]]
 Step = Callable[[], Awaitable[bool]]
@@ -114,7 +114,7 @@ class Kernel:
     outlives_passing: bool = True
     """False for a drain: its caller handles the error."""
     pause_seconds: float = PAUSE_SECONDS
-    state: State = State.WORKING
+    state: WorkerState = WorkerState.WORKING
     _slots: set[int] = field(default_factory=set[int])
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
@@ -145,9 +145,9 @@ class Kernel:
 
     def goes_on(self) -> bool:
         """Whether a slot may begin another step. Asks `stop()`."""
-        if self.state is State.WORKING and self.stop():
-            self._on(Event.STOP)
-        return self.state is State.WORKING
+        if self.state is WorkerState.WORKING and self.stop():
+            self._on(WorkerEvent.STOP)
+        return self.state is WorkerState.WORKING
 
     def note(self, then: str, error: BaseException) -> None:
         """Log an error that the worker outlives, and what follows."""
@@ -158,7 +158,7 @@ class Kernel:
         try:
             return await slot()
         except BaseException:
-            self._on(Event.FAIL)
+            self._on(WorkerEvent.FAIL)
             raise
         finally:
             self._leave(number)
@@ -167,7 +167,7 @@ class Kernel:
         with self._guard.lock:
             self._slots.discard(number)
             if not self._slots:
-                self.state = TRANSITIONS.after(self.state, Event.LAST_SLOT_OUT)
+                self.state = TRANSITIONS.after(self.state, WorkerEvent.LAST_SLOT_OUT)
 
     async def _beat(self, heartbeat: Heartbeat[Any]) -> None:
         """Look at the leases in slices, which are short at first: a drain may end soon."""
@@ -182,7 +182,7 @@ class Kernel:
                     if self._slots and not lease.is_lost and self.port.monotonic() - lease.renewed_at >= third:
                         await self._renew(heartbeat, lease)
         except BaseException:
-            self._on(Event.FAIL)
+            self._on(WorkerEvent.FAIL)
             raise
 
     async def _renew(self, heartbeat: Heartbeat[L], lease: L) -> None:
@@ -191,6 +191,6 @@ class Kernel:
         except PASSING as error:
             self.note("a lease was not renewed", error)
 
-    def _on(self, event: Event) -> None:
+    def _on(self, event: WorkerEvent) -> None:
         with self._guard.lock:
             self.state = TRANSITIONS.after(self.state, event)

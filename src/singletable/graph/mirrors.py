@@ -15,9 +15,9 @@ from typing import Any
 
 from singletable.errors import DeclarationError
 from singletable.foundation import KeyPart, Slot, Template, model_of, type_in_key
-from singletable.values import VALUE_TYPES, KeyType, Place, value_type_of
+from singletable.values import VALUE_TYPES, KeyPlace, KeyType, value_type_of
 
-_MEMBER = Place("-", is_last=False)
+_MEMBER = KeyPlace("-", is_last=False)
 """Where a mirrored value stands: the separator in it is escaped."""
 
 

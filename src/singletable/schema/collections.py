@@ -87,7 +87,7 @@ class BoundCollection(Generic[P, T_co]):
         return Whole(self.kind, replace(first, kinds=kinds, low="", high=TOP, bound=-1))
 
 
-class Collected(Generic[P]):
+class CollectionDeclaration(Generic[P]):
     """The object that `collect(...)` leaves in the class body."""
 
     def __init__(self, pattern: Bound[P, Any]) -> None:
@@ -97,11 +97,11 @@ class Collected(Generic[P]):
         return BoundCollection(owner, self.pattern)
 
 
-def collect(pattern: Bound[P, Any]) -> Collected[P]:
+def collect(pattern: Bound[P, Any]) -> CollectionDeclaration[P]:
     """`by_email = collect(User.by_email)`: the collection is read by the same arguments as its first item."""
     if not isinstance(cast("object", pattern), Bound):
         raise DeclarationError("collect() takes an access pattern of an entity, as in collect(User.by_email)")
-    return Collected(pattern)
+    return CollectionDeclaration(pattern)
 
 
 def _collection_field(cls: type[Any], name: str, kind: Any) -> CollectionField:

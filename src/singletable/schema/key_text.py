@@ -26,7 +26,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.values import TOP, KeyType, Place, Source, ValueType, quoted, value_type_of
+from singletable.values import TOP, KeyPlace, KeyType, Source, ValueType, quoted, value_type_of
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
@@ -169,9 +169,9 @@ class Template:
         """The function that writes a slot's values."""
         return self._writers[id(slot)]
 
-    def place_of(self, slot: Slot) -> Place:
+    def place_of(self, slot: Slot) -> KeyPlace:
         """Where a slot's values stand, as its key type has to know."""
-        return Place(self.separator, self.parts[-1].slot is slot, self.identifier)
+        return KeyPlace(self.separator, self.parts[-1].slot is slot, self.identifier)
 
     def orders(self, slot: Slot) -> bool:
         """Whether keys sort by the values of a part."""

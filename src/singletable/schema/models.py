@@ -19,8 +19,8 @@ from singletable.values import (
     Codec,
     Constant,
     Field,
+    KeyPlace,
     KeyType,
-    Place,
     Role,
     from_attribute_value,
     name_owner,
@@ -118,7 +118,7 @@ class Model(Generic[T]):
     @cached_property
     def unique_texts(self) -> Mapping[str, Callable[[Any], str]]:
         """The functions that write the unique attributes' values in the keys of their guards."""
-        place = Place(self.table.separator, is_last=True, is_identifier=True)
+        place = KeyPlace(self.table.separator, is_last=True, is_identifier=True)
         return {name: key_type.writer(name, place) for name, key_type in self.unique_types.items()}
 
     def is_expired(self, entity: T, now: float) -> bool:

@@ -29,7 +29,7 @@ from singletable.foundation import (
 from singletable.tables import projected_in, write_units
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import all_of
-from singletable.tasks.items import OrderedTask, PlainTask, State, TaskEntities, TaskItem
+from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem, TaskState
 from singletable.tasks.ordered import FinishName, LaneOf, check_name
 from singletable.tasks.writes import Finish
 
@@ -47,7 +47,7 @@ class TaskBelongings(LayerBelongings):
         if not wanted:
             return []
         found: dict[tuple[str, str], TaskItem] = {}
-        for state in (State.DUE, State.DEAD):
+        for state in (TaskState.DUE, TaskState.DEAD):
             for item in await all_of(port, self.tasks, state, unreadable):
                 found[model_for(item).place_of(item)] = item
         return [self._task(item) for item in found.values() if _is_of(item, wanted)]
@@ -76,7 +76,7 @@ class TaskBelongings(LayerBelongings):
             model.place_of(item),
             partial(_delete, self.tasks, item),
             write_units=units + (2.0 if isinstance(item, OrderedTask) else 0.0),
-            what=f"{item.function}, {'dead' if item.state is State.DEAD else 'due'}",
+            what=f"{item.function}, {'dead' if item.state is TaskState.DEAD else 'due'}",
         )
 
 
@@ -101,7 +101,7 @@ async def _with_order(port: Port, tasks: TaskEntities, item: OrderedTask) -> lis
     place = model_for(item).key_of(item).low
     name: PlainTask | None = await get(port, tasks.by_id(item.id).consistent())
     lane = await get(port, tasks.by_order(item.order).consistent())
-    is_named = name is not None and name.state is State.ORDERED and name.turn == place
+    is_named = name is not None and name.state is TaskState.ORDERED and name.turn == place
     writes: list[Write] = [FinishName(tasks, item) if is_named else check_name(tasks, item, gone=True)]
     if lane is not None and (lane.turn, lane.fence) == (place, item.fence):
         writes.append(LaneOf(tasks, item).drop())

@@ -18,7 +18,7 @@ import msgspec
 from singletable.errors import Corrupt, DeclarationError, InvalidValue, SingletableError
 from singletable.expressions import encoded
 from singletable.operations import encode
-from singletable.values import Plan, SetPlan, from_attribute_value, plan_for, to_attribute_value
+from singletable.values import SetPlan, ValuePlan, from_attribute_value, plan_for, to_attribute_value
 
 P = ParamSpec("P")
 
@@ -85,7 +85,7 @@ class TaskFunction(Generic[P]):
         return inspect.signature(self.function)
 
     @cached_property
-    def _plans(self) -> Mapping[str, Plan]:
+    def _plans(self) -> Mapping[str, ValuePlan]:
         """The plan of each parameter; made at the first call, when names in annotations are defined."""
         hints = self._hints()
         return {name: self._plan(name, hints.get(name, Any)) for name in self._signature.parameters}
@@ -100,7 +100,7 @@ class TaskFunction(Generic[P]):
                 hint="Define it in the module, or import it outside `if TYPE_CHECKING`.",
             ) from None
 
-    def _plan(self, name: str, kind: Any) -> Plan:
+    def _plan(self, name: str, kind: Any) -> ValuePlan:
         try:
             return plan_for(kind)
         except DeclarationError as error:
@@ -120,7 +120,7 @@ class TaskFunction(Generic[P]):
                 raise
         return stored
 
-    def _loaded(self, name: str, plan: Plan, value: Any) -> Any:
+    def _loaded(self, name: str, plan: ValuePlan, value: Any) -> Any:
         try:
             # DynamoDB has no empty set: it is stored as an empty list.
             return plan.kind() if isinstance(plan, SetPlan) and value == [] else plan.load(to_attribute_value(value))
@@ -132,7 +132,7 @@ class TaskFunction(Generic[P]):
             raise Corrupt(what, attribute=f"{self.name}.{name}", hint=_HINT) from None
 
 
-def _free(plan: Plan, value: Any) -> Any:
+def _free(plan: ValuePlan, value: Any) -> Any:
     if isinstance(plan, SetPlan) and isinstance(value, (set, frozenset)) and not value:
         return list[Any]()
     # Through JSON, the stored form: bytes are text there.

@@ -42,16 +42,16 @@ from singletable.tasks.items import (
     Lane as OrderLane,
     OrderedTask,
     PlainTask,
-    State,
     TaskEntities,
     TaskItem,
+    TaskState,
     shard_of,
 )
 
 OVERDUE_SECONDS = 3600.0
 """The time that a worker may be busy with other tasks. A task that waits longer waits for a worker that doesn't run."""
 _PAGE = 100
-_LISTED = (State.DUE, State.DEAD)
+_LISTED = (TaskState.DUE, TaskState.DEAD)
 _Place = tuple[str, str]
 Functions = Mapping[str, TaskFunction[...]]
 
@@ -159,7 +159,7 @@ def _partner(tasks: TaskEntities, entity: TaskItem | OrderLane) -> _Place | None
     """The place of the ordered item that a task or a lane must have."""
     if isinstance(entity, OrderLane):
         return model_for(entity).place_of(entity)[0], entity.turn
-    if isinstance(entity, PlainTask) and entity.state is State.ORDERED:
+    if isinstance(entity, PlainTask) and entity.state is TaskState.ORDERED:
         return tasks.by_order(entity.order or "").partition, entity.turn or ""
     return None
 
@@ -168,24 +168,24 @@ def _of_item(item: TaskItem, now: float) -> Iterator[Finding]:
     shard = None
     if isinstance(item, OrderedTask):
         shard = shard_of(item.order)
-    elif item.state is not State.ORDERED:
+    elif item.state is not TaskState.ORDERED:
         shard = shard_of(item.id)
     if item.shard != shard:
         yield finding_in(item, "task.shard", "it is in another shard than its key or order says")
     if item.wake < (item.ready if isinstance(item, OrderedTask) else item.due):
         yield finding_in(item, "task.early", "it wakes before it is due")
-    elif item.state is State.DUE and now - item.wake.timestamp() > OVERDUE_SECONDS:
+    elif item.state is TaskState.DUE and now - item.wake.timestamp() > OVERDUE_SECONDS:
         yield finding_in(item, "task.overdue", "no worker has claimed it for over an hour since it could: run one")
-    if item.state is State.DEAD and item.error is None:
+    if item.state is TaskState.DEAD and item.error is None:
         yield finding_in(item, "task.no-error", "it is dead and does not say why")
-    elif item.state is State.DEAD:
+    elif item.state is TaskState.DEAD:
         what = f"{item.function} failed {item.tries} times: see TaskWorker.dead_letters(), then retry() or drop() it"
         yield finding_in(item, "task.dead-letter", what)
 
 
 def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iterator[Finding]:
     function = functions.get(item.function)
-    if item.state is not State.DUE or (function is None and item.error is None):
+    if item.state is not TaskState.DUE or (function is None and item.error is None):
         return
     if function is None:
         yield finding_in(item, "task.unknown", f"it waits for a program that has the task {item.function!r}")
@@ -199,7 +199,7 @@ def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iter
 
 
 def _of_task(tasks: TaskEntities, item: PlainTask, places: set[_Place]) -> Iterator[Finding]:
-    if item.state is State.ORDERED and _partner(tasks, item) not in places:
+    if item.state is TaskState.ORDERED and _partner(tasks, item) not in places:
         yield finding_in(item, "task.no-turn", "it has an order, and no ordered task")
 
 

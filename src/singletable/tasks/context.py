@@ -105,7 +105,7 @@ class NothingToDo(Exception):
     """
 
 
-class Done:
+class RunningTaskEnd:
     """The end of the running task, for `tx.add`: its effect and its end are one commit."""
 
     def __init__(self, claimed: Claimed) -> None:
@@ -118,25 +118,25 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Ended:
+class FunctionEnd:
     """The end of a task's function: with an error, or without."""
 
     error: BaseException | None = None
 
 
 Attempt = Callable[[], Any]
-"""A call of a task's function within its context. Returns an Ended."""
+"""A call of a task's function within its context. Returns a FunctionEnd."""
 
 
 def attempt(claimed: Claimed, call: Callable[[], Any], *, is_async: bool) -> Attempt:
-    def run() -> Ended:
+    def run() -> FunctionEnd:
         with _in(claimed), Caught() as caught:
             refuse_awaitable(call(), f"the task {claimed.item.function}")
-        return Ended(caught.error)
+        return FunctionEnd(caught.error)
 
-    async def run_awaiting() -> Ended:
+    async def run_awaiting() -> FunctionEnd:
         with _in(claimed), Caught() as caught:
             await call()
-        return Ended(caught.error)
+        return FunctionEnd(caught.error)
 
     return run_awaiting if is_async else run

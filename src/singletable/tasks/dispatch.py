@@ -22,12 +22,12 @@ from singletable.operations import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import ClaimTime
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
-from singletable.tasks.items import OrderedTask, State, TaskEntities, TaskItem
+from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, TaskState
 from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import claim_first
-from singletable.tasks.worker import Worker
+from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import Counts
-from singletable.tasks.writes import Claim, ClaimLost, at_most, equal, waking
+from singletable.tasks.writes import ClaimLost, TaskClaim, at_most, equal, waking
 
 RESEND_SECONDS = 120.0
 """A task that is overdue for this long has lost its message, or its worker."""
@@ -36,7 +36,7 @@ _MOST_ORDERED = 25
 
 
 @dataclass(frozen=True)
-class Pointer:
+class TaskPointer:
     """The content of a message."""
 
     key: str
@@ -53,7 +53,7 @@ async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_se
     _check_projection(tasks)
     now = port.now()
     ahead = 0.0 if queue.is_fifo else min(within_seconds, MAX_DELAY_SECONDS)
-    found = await keys_of(port, tasks, State.DUE, instant(now + ahead))
+    found = await keys_of(port, tasks, TaskState.DUE, instant(now + ahead))
     overdue = wake_text(tasks, instant(now - RESEND_SECONDS))
     sent = 0
     for part in _parts([task for task in found if not task.sent]):
@@ -73,22 +73,22 @@ def _parts(tasks: list[Candidate]) -> Iterator[list[Candidate]]:
 
 
 async def _send(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequence[Candidate], now: float) -> None:
-    pointers: Queue[Pointer] = Queue(queue.url, Pointer)
+    pointers: Queue[TaskPointer] = Queue(queue.url, TaskPointer)
     await send(port, pointers, [_message(tasks, queue, task, now) for task in part])
 
 
 async def _resend(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
     model, woken = model_of(tasks.task), instant(now)
-    unmoved = equal("state", {"S": State.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
+    unmoved = equal("state", {"S": TaskState.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
     ours = await _mark(port, tasks, part, list(waking(model, tasks.index, woken)), unmoved)
     lost = [replace(task, wake=wake_text(tasks, woken)) for task, is_ours in zip(part, ours, strict=True) if is_ours]
     await _send(port, tasks, queue, lost, now)
     return len(lost)
 
 
-def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float) -> Outgoing[Pointer]:
+def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float) -> Outgoing[TaskPointer]:
     values = task.key.model.key_values(task.key)
-    pointer = Pointer(values["id"], task.fence or 0)
+    pointer = TaskPointer(values["id"], task.fence or 0)
     if not queue.is_fifo:
         # As instants: a float of today's time is a quarter of a microsecond off, which would be rounded up to a second.
         wait = ceil((time_of(tasks, task.wake) - instant(now)).total_seconds())
@@ -126,16 +126,16 @@ class NotDue:
     seconds: float
 
 
-async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDue | None:
+async def run_pointer(worker: WorkerSlots, pointer: TaskPointer, counts: Counts) -> NotDue | None:
     """Run the task that a message points to, if it is due and was not claimed since.
 
     A read and a claim. Returns NotDue if the message must be received again.
     """
     port, tasks = worker.port, worker.tasks
     item = await get(port, tasks.by_id(pointer.key).consistent())
-    if item is None or item.state is State.DEAD:
+    if item is None or item.state is TaskState.DEAD:
         return None
-    if item.state is State.ORDERED:
+    if item.state is TaskState.ORDERED:
         return await _run_ordered(worker, pointer, item.order or "", item.due, counts)
     now = ClaimTime.now(port)
     if item.fence != pointer.fence:
@@ -144,7 +144,7 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDu
         return NotDue((item.wake - instant(now.wall)).total_seconds())
     if model_of(tasks.task).place_of(item) in worker.execution.running_keys():
         return NotDue(worker.options.lease_seconds)
-    claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
+    claim = TaskClaim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
         claimed: TaskItem = await send_alone(port, claim)
     except ClaimLost:
@@ -153,7 +153,9 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDu
     return None
 
 
-async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotDue | None:
+async def _run_ordered(
+    worker: WorkerSlots, pointer: TaskPointer, order: str, due: datetime, counts: Counts
+) -> NotDue | None:
     """Run the tasks before it first. Returns NotDue if the lane has to wait."""
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
@@ -172,7 +174,7 @@ async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: dateti
     return NotDue(0.0)
 
 
-def _until(worker: Worker, now: ClaimTime) -> datetime:
+def _until(worker: WorkerSlots, now: ClaimTime) -> datetime:
     return instant(now.wall + worker.options.lease_seconds)
 
 

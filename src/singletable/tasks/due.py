@@ -9,7 +9,7 @@ from typing import Any
 from singletable.flow import Port
 from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
 from singletable.operations import RAW, Item, Key, Query, Selection
-from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
+from singletable.tasks.items import SHARDS, TaskEntities, TaskItem, TaskState
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Candidate:
         return self.key.partition, self.key.low
 
 
-async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> list[Candidate]:
+async def find(port: Port, tasks: TaskEntities, state: TaskState, limit: int) -> list[Candidate]:
     """Up to `limit` tasks of each shard, those with the earliest times, all sorted by time.
 
     One round trip of eight requests, half a read unit for each 4 KB.
@@ -41,7 +41,7 @@ async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> lis
     return sorted((c for c in candidates if c is not None), key=lambda c: c.wake)
 
 
-async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime | None = None) -> list[Candidate]:
+async def keys_of(port: Port, tasks: TaskEntities, state: TaskState, until: datetime | None = None) -> list[Candidate]:
     """Every task of a state, from the index; with `until`, only tasks that wake by then."""
     await ready(port, tasks.table)
     candidates: list[Candidate] = []
@@ -57,7 +57,7 @@ async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime
     return candidates
 
 
-async def all_of(port: Port, tasks: TaskEntities, state: State, unreadable: OnUnreadable = None) -> list[TaskItem]:
+async def all_of(port: Port, tasks: TaskEntities, state: TaskState, unreadable: OnUnreadable = None) -> list[TaskItem]:
     """The tasks that the index shows in a state, read from the table: some may have left the state."""
     candidates = await keys_of(port, tasks, state)
     return await get_many(port, [c.key for c in candidates], consistent=True, unreadable=unreadable)
@@ -77,7 +77,7 @@ def time_of(tasks: TaskEntities, wake: str) -> datetime:
 
 def rows_query(
     tasks: TaskEntities,
-    state: State,
+    state: TaskState,
     shard: int,
     limit: int | None,
     after: Key | None = None,

@@ -15,7 +15,7 @@ from singletable.failure_text import error_text
 from singletable.flow import Port, instant
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
-from singletable.tasks.context import Claimed, ClaimTime, Ended, NothingToDo, attempt
+from singletable.tasks.context import Claimed, ClaimTime, FunctionEnd, NothingToDo, attempt
 from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem
 from singletable.tasks.ordered_claim import drop_cancelled, wake_next
 from singletable.tasks.outcomes import (
@@ -113,7 +113,7 @@ class Execution:
             call = function.bind(item.arguments)
         except Exception as error:
             return error
-        ended: list[Ended] = await self.port.call_all([attempt(claimed, call, is_async=function.is_async)])
+        ended: list[FunctionEnd] = await self.port.call_all([attempt(claimed, call, is_async=function.is_async)])
         return ended[0].error
 
     # --- what became of it --------------------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check as check
 from singletable.tasks.dispatch import send_due as send_due
 from singletable.tasks.due import all_of
-from singletable.tasks.items import DeadLetter, PlainTask, State, TaskEntities, TaskItem
+from singletable.tasks.items import DeadLetter, PlainTask, TaskEntities, TaskItem, TaskState
 from singletable.tasks.outcomes import apply, drop_writes, revive_writes
 from singletable.tasks.queue_worker import QueueWorker, handle_event as handle_event
-from singletable.tasks.worker import Worker
-from singletable.tasks.worker_options import Counts, WorkerOptions
+from singletable.tasks.worker import WorkerSlots
+from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 from singletable.tasks.writes import ClaimLost
 
 Functions = Mapping[str, TaskFunction[...]]
@@ -27,28 +27,28 @@ async def run(
     port: Port,
     tasks: TaskEntities,
     functions: Functions,
-    options: WorkerOptions,
+    options: TaskWorkerOptions,
     queue: Queue[Any] | None,
     stop: Stop | None,
     signals: bool,
 ) -> Counts:
     """A worker, until it is to stop."""
     with stopping(stop, signals) as is_over:
-        worker = Worker(port, tasks, functions, options, is_over)
+        worker = WorkerSlots(port, tasks, functions, options, is_over)
         return await (worker.run() if queue is None else QueueWorker(worker, queue).run())
 
 
 async def drain(
-    port: Port, tasks: TaskEntities, functions: Functions, options: WorkerOptions, stop: Stop | None
+    port: Port, tasks: TaskEntities, functions: Functions, options: TaskWorkerOptions, stop: Stop | None
 ) -> Counts:
     """A worker, until nothing is due."""
     with stopping(stop, signals=False) as is_over:
-        return await Worker(port, tasks, functions, options, is_over).drain()
+        return await WorkerSlots(port, tasks, functions, options, is_over).drain()
 
 
 async def dead_letters(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
     """Every dead task, the longest dead first: eight queries, then a read of each item."""
-    found = [item for item in await all_of(port, tasks, State.DEAD) if item.state is State.DEAD]
+    found = [item for item in await all_of(port, tasks, TaskState.DEAD) if item.state is TaskState.DEAD]
     return [_letter(item) for item in sorted(found, key=lambda item: item.wake)]
 
 
@@ -73,7 +73,7 @@ async def drop(port: Port, tasks: TaskEntities, key: str) -> None:
 async def _dead(port: Port, tasks: TaskEntities, key: str, verb: str) -> PlainTask:
     """Read a dead task."""
     item = await get(port, tasks.by_id(key).consistent())
-    if item is None or item.state is not State.DEAD:
+    if item is None or item.state is not TaskState.DEAD:
         raise _not_dead(tasks, key, verb)
     return item
 

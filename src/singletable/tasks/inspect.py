@@ -12,9 +12,9 @@ from singletable.errors import NotFound, SingletableError
 from singletable.flow import Port, instant
 from singletable.foundation import ANY, CursorSeal, Query, get, page, place_in, ready, type_in
 from singletable.operations import Item, Key
-from singletable.shown_values import Shown, covered, shown
+from singletable.shown_values import ShownValue, covered, shown
 from singletable.tasks.due import rows_query, wake_text
-from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, State, TaskEntities, TaskItem
+from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, TaskEntities, TaskItem, TaskState
 from singletable.tasks.tasks import Tasks, tasks_of as tasks_of
 
 MOST_TASKS = 25
@@ -36,8 +36,8 @@ class TaskLine(Struct, frozen=True):
     tries: int
     fence: int
     order: str
-    arguments: Shown
-    error: Shown
+    arguments: ShownValue
+    error: ShownValue
 
 
 class TaskList(Struct, frozen=True):
@@ -98,7 +98,7 @@ async def inspect_tasks(
     """
     entities = tasks.entities
     await ready(port, entities.table)
-    lists = ((State.DUE, after), (State.DEAD, dead_after))
+    lists = ((TaskState.DUE, after), (TaskState.DEAD, dead_after))
     starts = {state: _opened(port, seal, entities, state, cursor) for state, cursor in lists}
     queries = [
         rows_query(entities, state, shard, MOST_TASKS, starts[state].get(str(shard)))
@@ -115,8 +115,8 @@ async def inspect_tasks(
     return TasksInfo(
         entities.table.name,
         tuple(tasks.functions),
-        reader.list_of(State.DUE, starts[State.DUE], found[State.DUE]),
-        reader.list_of(State.DEAD, starts[State.DEAD], found[State.DEAD]),
+        reader.list_of(TaskState.DUE, starts[TaskState.DUE], found[TaskState.DUE]),
+        reader.list_of(TaskState.DEAD, starts[TaskState.DEAD], found[TaskState.DEAD]),
     )
 
 
@@ -153,7 +153,7 @@ async def inspect_task(port: Port, tasks: Tasks, key: str, *, personal: bool = F
     """One task by its key. One request, a unit for each 4 KB; one more for a task that has an order. NotFound."""
     entities = tasks.entities
     item: TaskItem | None = await get(port, entities.by_id(key).consistent())
-    if isinstance(item, PlainTask) and item.state is State.ORDERED and item.order and item.turn:
+    if isinstance(item, PlainTask) and item.state is TaskState.ORDERED and item.order and item.turn:
         due = _due_in(item.turn, entities)
         ordered = None if due is None else await get(port, entities.by_place(item.order, due, item.id).consistent())
         item = ordered or item
@@ -179,11 +179,13 @@ _ENDED: Key = {"ended": {"S": "1"}}
 """In a cursor: a part that has no more tasks."""
 
 
-def _binding(tasks: TaskEntities, state: State) -> tuple[str, ...]:
+def _binding(tasks: TaskEntities, state: TaskState) -> tuple[str, ...]:
     return (tasks.table.name, tasks.index, "studio tasks", state.value)
 
 
-def _opened(port: Port, seal: CursorSeal, tasks: TaskEntities, state: State, cursor: str | None) -> Mapping[str, Key]:
+def _opened(
+    port: Port, seal: CursorSeal, tasks: TaskEntities, state: TaskState, cursor: str | None
+) -> Mapping[str, Key]:
     """The position of each part."""
     if cursor is None:
         return {}
@@ -199,7 +201,7 @@ class _Reader:
         self.entities = tasks.entities
         self.now = instant(port.now())
 
-    def list_of(self, state: State, starts: Mapping[str, Key], found: Mapping[int, Any]) -> TaskList:
+    def list_of(self, state: TaskState, starts: Mapping[str, Key], found: Mapping[int, Any]) -> TaskList:
         """The first tasks of all parts, merged by time, and the places where the parts go on."""
         wake = self.entities.table.definition.index_keys(self.entities.index)[1]
         every = sorted(self._items(found), key=lambda each: (each[1][wake]["S"], each[0]))
@@ -218,7 +220,7 @@ class _Reader:
 
     def _cursor(
         self,
-        state: State,
+        state: TaskState,
         starts: Mapping[str, Key],
         found: Mapping[int, Any],
         every: Sequence[tuple[int, Item]],
@@ -270,7 +272,7 @@ class _Reader:
         )
 
     def _state(self, task: TaskItem) -> str:
-        if task.state is State.DEAD:
+        if task.state is TaskState.DEAD:
             return "dead"
         is_due = task.wake <= self.now
         if task.sent and task.tries:

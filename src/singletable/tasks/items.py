@@ -38,7 +38,7 @@ SHARDS = 8
 """Partitions of the index that share the due tasks: 8,000 changes a second."""
 
 
-class State(Enum):
+class TaskState(Enum):
     """The state of a task. The value is a part of its index key."""
 
     DUE = "Due"
@@ -58,7 +58,7 @@ class TaskItem(Entity):
     id: str
     function: str
     arguments: dict[str, Any] = field(personal=True)
-    state: State
+    state: TaskState
     shard: int | None
     """The part of the index; None keeps it out of the index."""
     wake: datetime
@@ -101,7 +101,7 @@ class ById(Protocol):
 
 
 class ByWake(Protocol):
-    def __call__(self, state: State, shard: int, wake: datetime = ANY) -> Query[Any]: ...
+    def __call__(self, state: TaskState, shard: int, wake: datetime = ANY) -> Query[Any]: ...
 
 
 class ByPlace(Protocol):
@@ -148,7 +148,7 @@ def task_entities(table: Table, index: str) -> TaskEntities:
 
         @system_index(table, index)
         @staticmethod
-        def by_wake(state: State, shard: int, wake: datetime = ANY) -> KeyParts:
+        def by_wake(state: TaskState, shard: int, wake: datetime = ANY) -> KeyParts:
             """An eighth of the tasks that are due, or dead, by time."""
             return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
@@ -163,7 +163,7 @@ def task_entities(table: Table, index: str) -> TaskEntities:
 
         @system_index(table, index)
         @staticmethod
-        def by_wake(state: State, shard: int, wake: datetime = ANY) -> KeyParts:
+        def by_wake(state: TaskState, shard: int, wake: datetime = ANY) -> KeyParts:
             """An eighth of the ordered tasks that are due, by time."""
             return (f"{state}", f"{shard:01}"), (f"{wake}",)
 

@@ -30,13 +30,13 @@ from singletable.foundation import (
     update_if,
 )
 from singletable.operations import TransactAction
-from singletable.tasks.items import Lane, OrderedTask, PlainTask, State, TaskEntities, shard_of
-from singletable.tasks.states import Event, Phase, stored_after
+from singletable.tasks.items import Lane, OrderedTask, PlainTask, TaskEntities, TaskState, shard_of
+from singletable.tasks.states import TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import (
     Advance,
     Finish,
     NewItem,
-    Plan,
+    PlannedTask,
     Replace,
     Schedule,
     at_most,
@@ -56,7 +56,9 @@ class ScheduleName(Schedule):
         plan = self.plan
         assert plan.order is not None
         place = self.tasks.by_place(plan.order, plan.due_at(now), plan.id).low
-        return replace(super().item(now), state=State.ORDERED, shard=None, arguments={}, order=plan.order, turn=place)
+        return replace(
+            super().item(now), state=TaskState.ORDERED, shard=None, arguments={}, order=plan.order, turn=place
+        )
 
 
 @dataclass(eq=False)
@@ -64,7 +66,7 @@ class ScheduleOrdered(NewItem):
     """An ordered task. It overwrites what a cancelled task of the same key and time may have left."""
 
     tasks: TaskEntities
-    plan: Plan
+    plan: PlannedTask
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +84,7 @@ class ScheduleOrdered(NewItem):
             id=plan.id,
             function=plan.call.task.name,
             arguments=dict(plan.call.arguments),
-            state=stored_after(Phase.NEW, Event.SCHEDULE),
+            state=stored_after(TaskPhase.NEW, TaskEvent.SCHEDULE),
             shard=shard_of(plan.order),
             wake=due,
             due=due,
@@ -186,7 +188,7 @@ def dead_letter_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, 
         id=task.id,
         function=task.function,
         arguments=task.arguments,
-        state=stored_after(Phase.CLAIMED, Event.DEAD_LETTER),
+        state=stored_after(TaskPhase.CLAIMED, TaskEvent.DEAD_LETTER),
         shard=shard_of(task.id),
         wake=died,
         due=task.due,
@@ -207,7 +209,7 @@ def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[
         id=dead.id,
         function=dead.function,
         arguments=dead.arguments,
-        state=stored_after(Phase.DEAD, Event.REVIVE),
+        state=stored_after(TaskPhase.DEAD, TaskEvent.REVIVE),
         shard=shard_of(dead.order),
         wake=now,
         due=dead.due,
@@ -218,9 +220,9 @@ def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[
     )
     model = model_for(task)
     key, item = model.key_of(task), model.item(task)
-    name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
+    name = replace(dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
     return [
-        Advance(dead, name, Event.REVIVE.value),
+        Advance(dead, name, TaskEvent.REVIVE.value),
         claiming(key, put_if(key, item, is_absent(model))),
     ]
 
@@ -288,4 +290,4 @@ def is_lane_of(model: Model[Any], place: str, fence: int) -> Condition:
 
 def is_name_of(tasks: TaskEntities, task: OrderedTask) -> Condition:
     place = model_for(task).key_of(task).low
-    return is_type(model_of(tasks.task)) & equal("state", {"S": State.ORDERED.value}) & equal("turn", {"S": place})
+    return is_type(model_of(tasks.task)) & equal("state", {"S": TaskState.ORDERED.value}) & equal("turn", {"S": place})

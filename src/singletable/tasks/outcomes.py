@@ -12,7 +12,7 @@ from singletable.flow import Port
 from singletable.foundation import Write, commit, send_alone
 from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
-from singletable.tasks.states import TRANSITIONS, Event, Phase, stored_after
+from singletable.tasks.states import TRANSITIONS, TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import Advance, Finish
 
 
@@ -25,48 +25,48 @@ def extend_writes(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[
     """EXTEND: it still runs; its lease ends later."""
     if isinstance(item, OrderedTask):
         return extend_ordered(tasks, item, until)
-    return [_advance(item, Event.EXTEND, wake=until)]
+    return [_advance(item, TaskEvent.EXTEND, wake=until)]
 
 
 def retry_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETRY: it failed, and is tried again."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, item, ready, error)
-    return [_advance(item, Event.RETRY, wake=ready, error=error, sent=False)]
+    return [_advance(item, TaskEvent.RETRY, wake=ready, error=error, sent=False)]
 
 
 def return_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETURN: this program can't run it. Another worker may; the try is not counted."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, replace(item, tries=item.tries - 1), ready, error)
-    return [_advance(item, Event.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
+    return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
 
 
 def dead_letter_writes(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
     """DEAD_LETTER: it failed for the last time."""
     if isinstance(item, OrderedTask):
         return dead_letter_ordered(tasks, item, died, error)
-    return [_advance(item, Event.DEAD_LETTER, wake=died, error=error)]
+    return [_advance(item, TaskEvent.DEAD_LETTER, wake=died, error=error)]
 
 
 def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
     """REVIVE: a dead task is due now, with all its tries before it."""
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)
-    state = stored_after(Phase.DEAD, Event.REVIVE)
+    state = stored_after(TaskPhase.DEAD, TaskEvent.REVIVE)
     again = replace(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
-    return [Advance(dead, again, Event.REVIVE.value)]
+    return [Advance(dead, again, TaskEvent.REVIVE.value)]
 
 
 def drop_writes(dead: PlainTask) -> list[Write]:
     """CANCEL: give up a dead task, if it is unchanged since it was read."""
-    TRANSITIONS.after(Phase.DEAD, Event.CANCEL)
+    TRANSITIONS.after(TaskPhase.DEAD, TaskEvent.CANCEL)
     return [Finish(dead)]
 
 
-def _advance(item: TaskItem, event: Event, **changes: Any) -> Advance:
+def _advance(item: TaskItem, event: TaskEvent, **changes: Any) -> Advance:
     """The write of an event of a claimed task; what is stored as its state is the table's."""
-    becomes = replace(item, state=stored_after(Phase.CLAIMED, event), **changes)
+    becomes = replace(item, state=stored_after(TaskPhase.CLAIMED, event), **changes)
     return Advance(item, becomes, event.value)
 
 

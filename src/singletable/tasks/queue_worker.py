@@ -13,10 +13,10 @@ import msgspec
 from singletable.flow import Kernel, Port
 from singletable.queues import Message, Queue, RetryLater, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.dispatch import Pointer, run_pointer, send_due
+from singletable.tasks.dispatch import TaskPointer, run_pointer, send_due
 from singletable.tasks.items import TaskEntities
-from singletable.tasks.worker import Worker
-from singletable.tasks.worker_options import Counts, WorkerOptions
+from singletable.tasks.worker import WorkerSlots
+from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 
 _SLICE_SECONDS = 0.2
 _TIME_TO_BEGIN_SECONDS = 2.0
@@ -38,7 +38,7 @@ log = logging.getLogger("singletable.tasks")
 class QueueWorker:
     """A worker whose list is a queue, and which sends to that queue what is due. Each of the two is a slot."""
 
-    worker: Worker
+    worker: WorkerSlots
     queue: Queue[Any]
     kernel: Kernel = field(init=False)
     _counts: deque[Counts] = field(default_factory=deque[Counts])
@@ -92,10 +92,10 @@ class QueueWorker:
         return True
 
 
-async def handle(worker: Worker, message: Message[Any], counts: Counts) -> None:
+async def handle(worker: WorkerSlots, message: Message[Any], counts: Counts) -> None:
     """Run the task of a message. A message that is not a pointer is logged and deleted."""
     try:
-        pointer = msgspec.convert(message.body, Pointer)
+        pointer = msgspec.convert(message.body, TaskPointer)
     except msgspec.ValidationError:
         log.error("a message of the tasks' queue is not a pointer to a task")
         return
@@ -111,7 +111,7 @@ async def handle_event(
     port: Port, tasks: TaskEntities, functions: Functions, lease_seconds: float, event: Mapping[str, Any], context: Any
 ) -> dict[str, list[dict[str, str]]]:
     """The messages of a Lambda event. What is early is given back, and comes again when its visibility ends."""
-    worker = Worker(port, tasks, functions, WorkerOptions(lease_seconds=lease_seconds), lambda: False)
+    worker = WorkerSlots(port, tasks, functions, TaskWorkerOptions(lease_seconds=lease_seconds), lambda: False)
     fifo = any(record.get("eventSourceARN", "").endswith(".fifo") for record in event["Records"])
     queue = _FIFO_QUEUE if fifo else _LAMBDA_QUEUE
     return await partial_failures(

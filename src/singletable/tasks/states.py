@@ -26,10 +26,10 @@ from enum import Enum, auto
 from typing import Final
 
 from singletable.flow import Transitions
-from singletable.tasks.items import State
+from singletable.tasks.items import TaskState
 
 
-class Phase(Enum):
+class TaskPhase(Enum):
     """The phase of a task's life."""
 
     NEW = auto()
@@ -40,7 +40,7 @@ class Phase(Enum):
     CANCELLED = auto()
 
 
-class Event(Enum):
+class TaskEvent(Enum):
     """An event in a task's life. The value is the verb that errors name."""
 
     SCHEDULE = "schedule"
@@ -57,29 +57,29 @@ class Event(Enum):
 TRANSITIONS: Final = Transitions(
     "a task",
     {
-        (Phase.NEW, Event.SCHEDULE): Phase.WAITING,
-        (Phase.WAITING, Event.CLAIM): Phase.CLAIMED,
-        (Phase.WAITING, Event.CANCEL): Phase.CANCELLED,
-        (Phase.CLAIMED, Event.CLAIM): Phase.CLAIMED,
-        (Phase.CLAIMED, Event.EXTEND): Phase.CLAIMED,
-        (Phase.CLAIMED, Event.FINISH): Phase.DONE,
-        (Phase.CLAIMED, Event.RETRY): Phase.WAITING,
-        (Phase.CLAIMED, Event.RETURN): Phase.WAITING,
-        (Phase.CLAIMED, Event.DEAD_LETTER): Phase.DEAD,
-        (Phase.CLAIMED, Event.CANCEL): Phase.CANCELLED,
-        (Phase.DEAD, Event.REVIVE): Phase.WAITING,
-        (Phase.DEAD, Event.CANCEL): Phase.CANCELLED,
+        (TaskPhase.NEW, TaskEvent.SCHEDULE): TaskPhase.WAITING,
+        (TaskPhase.WAITING, TaskEvent.CLAIM): TaskPhase.CLAIMED,
+        (TaskPhase.WAITING, TaskEvent.CANCEL): TaskPhase.CANCELLED,
+        (TaskPhase.CLAIMED, TaskEvent.CLAIM): TaskPhase.CLAIMED,
+        (TaskPhase.CLAIMED, TaskEvent.EXTEND): TaskPhase.CLAIMED,
+        (TaskPhase.CLAIMED, TaskEvent.FINISH): TaskPhase.DONE,
+        (TaskPhase.CLAIMED, TaskEvent.RETRY): TaskPhase.WAITING,
+        (TaskPhase.CLAIMED, TaskEvent.RETURN): TaskPhase.WAITING,
+        (TaskPhase.CLAIMED, TaskEvent.DEAD_LETTER): TaskPhase.DEAD,
+        (TaskPhase.CLAIMED, TaskEvent.CANCEL): TaskPhase.CANCELLED,
+        (TaskPhase.DEAD, TaskEvent.REVIVE): TaskPhase.WAITING,
+        (TaskPhase.DEAD, TaskEvent.CANCEL): TaskPhase.CANCELLED,
     },
 )
 
-STORED: Final[Mapping[Phase, State]] = {
-    Phase.WAITING: State.DUE,
-    Phase.CLAIMED: State.DUE,
-    Phase.DEAD: State.DEAD,
+STORED: Final[Mapping[TaskPhase, TaskState]] = {
+    TaskPhase.WAITING: TaskState.DUE,
+    TaskPhase.CLAIMED: TaskState.DUE,
+    TaskPhase.DEAD: TaskState.DEAD,
 }
 """The `state` attribute of each phase that has an item."""
 
 
-def stored_after(phase: Phase, event: Event) -> State:
+def stored_after(phase: TaskPhase, event: TaskEvent) -> TaskState:
     """The `state` attribute after an event. Raises NotAllowed for an event that the phase does not have."""
     return STORED[TRANSITIONS.after(phase, event)]

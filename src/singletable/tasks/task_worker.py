@@ -12,7 +12,7 @@ from singletable.queues import Queue
 from singletable.tasks import flows
 from singletable.tasks.items import DeadLetter
 from singletable.tasks.tasks import Tasks
-from singletable.tasks.worker_options import Counts, WorkerOptions
+from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 
 
 class TaskWorker:
@@ -53,7 +53,7 @@ class TaskWorker:
         it receives. The queue must serve no other purpose; it may be fifo or standard.
         """
         self._check_functions()
-        options = WorkerOptions(at_once, poll_seconds, lease_seconds)
+        options = TaskWorkerOptions(at_once, poll_seconds, lease_seconds)
         tasks = self.tasks
         return self.db.run(flows.run(self.db.port, tasks.entities, tasks.functions, options, queue, stop, signals))
 
@@ -63,7 +63,7 @@ class TaskWorker:
         Eight requests for each look at the index, and for each task a claim and an end, as `run`.
         """
         self._check_functions()
-        options = WorkerOptions(at_once, 1.0, lease_seconds)
+        options = TaskWorkerOptions(at_once, 1.0, lease_seconds)
         return self.db.run(flows.drain(self.db.port, self.tasks.entities, self.tasks.functions, options, stop))
 
     def send_due(self, queue: Queue[Any], *, within_seconds: float = 900.0) -> int:

@@ -14,10 +14,10 @@ from singletable.foundation import LayerBelongings, LayerChecks, Table, Write
 from singletable.tasks.belongings import TaskBelongings
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.check import task_checks
-from singletable.tasks.context import Done, Running, claimed_now
+from singletable.tasks.context import Running, RunningTaskEnd, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleOrdered
-from singletable.tasks.writes import Cancel, Plan, Schedule
+from singletable.tasks.writes import Cancel, PlannedTask, Schedule
 
 P = ParamSpec("P")
 _KEY_BYTES = 16
@@ -38,14 +38,14 @@ class Scheduled:
         return f"<Scheduled {self.call.task.name} in {self.tasks.table.name}>"
 
     def writes(self) -> Sequence[Write]:
-        plan = Plan(self.call, self.due, self.key, self.order)
+        plan = PlannedTask(self.call, self.due, self.key, self.order)
         if self.order is None:
             return [Schedule(self.tasks, plan)]
         return [ScheduleName(self.tasks, plan), ScheduleOrdered(self.tasks, plan)]
 
 
 @dataclass(frozen=True)
-class Cancelled:
+class TaskCancellation:
     """A cancellation, for `tx.add(...)`."""
 
     tasks: TaskEntities
@@ -163,18 +163,18 @@ class Tasks:
         _check_schedule("at", "datetime(2027, 1, 1, tzinfo=timezone.utc)", datetime, due, call)
         return Scheduled(self.entities, call, due, _key_or_random(key), order)
 
-    def cancel(self, key: str) -> Cancelled:
+    def cancel(self, key: str) -> TaskCancellation:
         """Cancel the task of that key; it may be missing. If it runs, it goes on, but its end is refused."""
         _check_key(key)
-        return Cancelled(self.entities, key)
+        return TaskCancellation(self.entities, key)
 
-    def done(self) -> Done:
+    def done(self) -> RunningTaskEnd:
         """The end of the task that runs here, for the transaction of its effect: both are one commit.
 
         The transaction is refused with ClaimLost if the task was cancelled, or another worker claimed it after
         this one's lease was over. Raises InvalidRequest outside of a task.
         """
-        return Done(claimed_now())
+        return RunningTaskEnd(claimed_now())
 
     def running(self) -> Running:
         """The key, function, due time, tries and fence of the task that runs here; InvalidRequest outside of a task."""

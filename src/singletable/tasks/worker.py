@@ -20,10 +20,10 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.context import Claimed, ClaimTime
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Execution
-from singletable.tasks.items import State, TaskEntities, TaskItem
+from singletable.tasks.items import TaskEntities, TaskItem, TaskState
 from singletable.tasks.ordered_claim import claim_first
-from singletable.tasks.worker_options import Counts, WorkerOptions
-from singletable.tasks.writes import Claim, ClaimLost
+from singletable.tasks.worker_options import Counts, TaskWorkerOptions
+from singletable.tasks.writes import ClaimLost, TaskClaim
 
 _WINDOW = 50
 _IDLE_WINDOW = 1
@@ -37,13 +37,13 @@ log = logging.getLogger("singletable.tasks")
 
 
 @dataclass(eq=False)
-class Worker:
+class WorkerSlots:
     """One worker's state, shared by its slots; each change of it is one step that can't be interrupted."""
 
     port: Port
     tasks: TaskEntities
     functions: Mapping[str, TaskFunction[...]]
-    options: WorkerOptions
+    options: TaskWorkerOptions
     stop: Stop
     execution: Execution = field(init=False)
     _list: deque[Candidate] = field(default_factory=deque[Candidate])
@@ -143,7 +143,7 @@ class Worker:
     # --- finding and claiming -----------------------------------------------------------------------------------------
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
-        found = await find(self.port, self.tasks, State.DUE, window)
+        found = await find(self.port, self.tasks, TaskState.DUE, window)
         now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
@@ -196,7 +196,7 @@ class Worker:
     async def _claim(self, candidate: Candidate, now: float, until: datetime) -> TaskItem | None:
         if candidate.is_ordered:
             return await claim_first(self.port, self.tasks, candidate.key, until, self.execution.running_keys())
-        claim = Claim(self.tasks, candidate.key, instant(now), until, candidate.fence)
+        claim = TaskClaim(self.tasks, candidate.key, instant(now), until, candidate.fence)
         try:
             item: TaskItem = await send_alone(self.port, claim)
         except ClaimLost:

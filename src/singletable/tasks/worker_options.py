@@ -11,7 +11,7 @@ MAX_AT_ONCE = 15
 
 
 @dataclass(frozen=True)
-class WorkerOptions:
+class TaskWorkerOptions:
     """The options of a worker; times are in seconds."""
 
     at_once: int = 8

@@ -48,7 +48,7 @@ from singletable.foundation import (
 from singletable.operations import Item
 from singletable.tasks.calls import Call
 from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, shard_of
-from singletable.tasks.states import STORED, Event, Phase, stored_after
+from singletable.tasks.states import STORED, TaskEvent, TaskPhase, stored_after
 from singletable.values import INSTANT
 
 _FENCE_BYTES = 5
@@ -66,7 +66,7 @@ def first_fence() -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedTask:
     """A task to schedule. A duration counts from the database's clock when the task is written."""
 
     call: Call
@@ -97,7 +97,7 @@ class Schedule(NewItem):
     """A new task; raises AlreadyExists if a task has its key."""
 
     tasks: TaskEntities
-    plan: Plan
+    plan: PlannedTask
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class Schedule(NewItem):
             id=plan.id,
             function=plan.call.task.name,
             arguments=dict(plan.call.arguments),
-            state=stored_after(Phase.NEW, Event.SCHEDULE),
+            state=stored_after(TaskPhase.NEW, TaskEvent.SCHEDULE),
             shard=shard_of(plan.id),
             wake=due,
             due=due,
@@ -163,7 +163,7 @@ class Cancel(DeleteWrite):
 
 
 @dataclass(eq=False)
-class Claim(Write):
+class TaskClaim(Write):
     """Claim a task that is due. Returns the claimed task; ClaimLost if it is not due, claimed, or missing."""
 
     verb: ClassVar[str] = "claim"
@@ -191,7 +191,7 @@ class Claim(Write):
         yield from waking(self.model, self.tasks.index, self.until)
 
     def _condition(self) -> Condition:
-        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": STORED[Phase.WAITING].value})
+        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": STORED[TaskPhase.WAITING].value})
         condition = condition & at_most("wake", self.now)
         return condition if self.seen is None else condition & equal("fence", {"N": str(self.seen)})
 

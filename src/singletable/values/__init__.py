@@ -20,8 +20,8 @@ from singletable.values.key_types import (
     SEPARATORS as SEPARATORS,
     TOP as TOP,
     EnumText as EnumText,
+    KeyPlace as KeyPlace,
     KeyType as KeyType,
-    Place as Place,
     Verbatim as Verbatim,
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
@@ -32,11 +32,11 @@ from singletable.values.plans import (
     ListPlan as ListPlan,
     MapPlan as MapPlan,
     OptionalPlan as OptionalPlan,
-    Plan as Plan,
     Role as Role,
     Scalar as Scalar,
     SetPlan as SetPlan,
     Source as Source,
+    ValuePlan as ValuePlan,
     quoted as quoted,
     wire_struct as wire_struct,
 )

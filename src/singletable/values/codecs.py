@@ -189,8 +189,8 @@ class Codec(Generic[T]):
                     hint="Read it without only(...), or update() what you mean to change.",
                 )
             try:
-                single = Codec(_Holder, [field])
-                single._dump(_Holder(**{field.name: getattr(value, field.name)}))
+                single = Codec(_AttributeHolder, [field])
+                single._dump(_AttributeHolder(**{field.name: getattr(value, field.name)}))
             except InvalidValue as found:
                 return InvalidValue(found.what, hint=found.hint, attribute=f"{self.kind.__name__}.{field.name}")
         if isinstance(error, InvalidValue):
@@ -199,7 +199,7 @@ class Codec(Generic[T]):
         raise error
 
 
-class _Holder:
+class _AttributeHolder:
     """Something with one attribute, to try it alone."""
 
     def __init__(self, /, **values: Any) -> None:

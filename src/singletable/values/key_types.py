@@ -28,7 +28,7 @@ from singletable.errors import InvalidValue
 from singletable.values.codecs import Piece
 from singletable.values.key_numbers import number_leads, read_decimal, read_integer, write_decimal, write_integer
 from singletable.values.plans import Source
-from singletable.values.shapes import ANYTHING, DIGIT, LETTER, Step, Steps, exactly, of_shape
+from singletable.values.shapes import ANYTHING, DIGIT, LETTER, ShapeStep, Steps, exactly, of_shape
 
 SEPARATORS = "#/-"
 """Each sorts before every digit and letter."""
@@ -36,7 +36,7 @@ TOP = "\U0010ffff"
 """Sorts after every key; a noncharacter, refused in keys."""
 
 _WIDTH = re.compile("0([1-9][0-9]?)")
-_DIGITS = (Step(DIGIT), Step(DIGIT, many=True))
+_DIGITS = (ShapeStep(DIGIT), ShapeStep(DIGIT, many=True))
 _ESCAPED: Mapping[tuple[str, bool], str] = {
     ("#", True): "[#-%]",
     ("#", False): "[\x00-%]",
@@ -49,7 +49,7 @@ _ESCAPED: Mapping[tuple[str, bool], str] = {
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
-class Place(Struct, frozen=True):
+class KeyPlace(Struct, frozen=True):
     """Where a value stands in a key."""
 
     separator: str
@@ -70,11 +70,11 @@ class KeyType(Struct, frozen=True):
     is_rest: ClassVar[bool] = False
     """Whether its text ends the key and may hold the separator."""
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         """The texts it writes: each has the characters of one path."""
         raise NotImplementedError(f"{self.__class__.__name__} has no paths")
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         """The function that writes the values of an attribute; InvalidValue for a value with no place in a key."""
         raise NotImplementedError(f"{self.__class__.__name__} has no writer")
 
@@ -82,19 +82,19 @@ class KeyType(Struct, frozen=True):
         """The value of a text that has one of the paths; ValueError, LookupError or ArithmeticError for others."""
         raise NotImplementedError(f"{self.__class__.__name__} has no read")
 
-    def lenient_writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def lenient_writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         """The writer for stored values, which refuses none that another program may have written."""
         return self.writer(name, place)
 
-    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+    def source(self, place: KeyPlace, writer: Callable[[Any], str], source: Source, value: str) -> str:
         """An expression for generated code: what `writer` makes of the variable `value`."""
         return f"{source.bind(writer, 'write')}({value})"
 
-    def piece(self, literal: str, name: str, place: Place) -> Piece:
+    def piece(self, literal: str, name: str, place: KeyPlace) -> Piece:
         """How the compiled reader compares a stored text with the value."""
         return Piece(literal, name, write=self.writer(name, place))
 
-    def is_ordered(self, place: Place) -> bool:
+    def is_ordered(self, place: KeyPlace) -> bool:
         """Whether keys sort by its values."""
         return True
 
@@ -106,7 +106,7 @@ class KeyType(Struct, frozen=True):
         """The texts as the beginning that is known and `*`, or `?` for each character that is not."""
         return (("", "*"),)
 
-    def regex(self, place: Place) -> str:
+    def regex(self, place: KeyPlace) -> str:
         """A regular expression of the texts it writes."""
         return "|".join("".join(step.regex for step in path) for path in self.paths(place))
 
@@ -125,12 +125,12 @@ class EscapedText(KeyType, frozen=True):
 
     takes_prefixes: ClassVar[bool] = True
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         """Without the separator, except in the last part of a key that is not separated by `#`."""
         separated = place.separator == "#" or not place.is_last
-        yield (Step(frozenset(place.separator), other=True, many=True) if separated else ANYTHING,)
+        yield (ShapeStep(frozenset(place.separator), other=True, many=True) if separated else ANYTHING,)
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         escaped = self.escaped(place)
         is_plain, find = self._is_plain(place), re.compile(f"[{re.escape(escaped)}]" if escaped else "(?!)")
 
@@ -143,7 +143,7 @@ class EscapedText(KeyType, frozen=True):
 
         return write
 
-    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+    def source(self, place: KeyPlace, writer: Callable[[Any], str], source: Source, value: str) -> str:
         """In place for the most frequent value, a str that needs no escape."""
         is_plain, write = source.bind(self._is_plain(place), "is_plain"), source.bind(writer, "write")
         return f"{value} if {value}.__class__ is str and {is_plain}({value}) else {write}({value})"
@@ -151,22 +151,22 @@ class EscapedText(KeyType, frozen=True):
     def read(self, text: str) -> str:
         return re.sub("%([0-9A-F]{2})", lambda digits: chr(int(digits[1], 16)), text)
 
-    def piece(self, literal: str, name: str, place: Place) -> Piece:
+    def piece(self, literal: str, name: str, place: KeyPlace) -> Piece:
         return Piece(literal, name, self.escaped(place))
 
-    def is_ordered(self, place: Place) -> bool:
+    def is_ordered(self, place: KeyPlace) -> bool:
         """Texts before another part sort by the separator `#` alone."""
         return place.is_last or place.separator == "#"
 
     def in_form(self, form: str) -> KeyType | None:
         return RestText(self.type) if form == "rest" else super().in_form(form)
 
-    def escaped(self, place: Place) -> str:
+    def escaped(self, place: KeyPlace) -> str:
         """The characters that are escaped."""
         escaped = re.compile(_ESCAPED[place.separator, place.is_last])
         return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
 
-    def _is_plain(self, place: Place) -> Callable[[str], object]:
+    def _is_plain(self, place: KeyPlace) -> Callable[[str], object]:
         """Whether a text has only characters that need no escape and no check, as nearly every text has."""
         escaped = self.escaped(place)
         plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in escaped)
@@ -178,13 +178,13 @@ class RestText(EscapedText, frozen=True):
 
     is_rest: ClassVar[bool] = True
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield (ANYTHING,)
 
     def read(self, text: str) -> str:
         return text
 
-    def escaped(self, place: Place) -> str:
+    def escaped(self, place: KeyPlace) -> str:
         return ""
 
     def in_form(self, form: str) -> KeyType | None:
@@ -198,10 +198,10 @@ class FixedText(KeyType, frozen=True):
     write: Callable[[Any], str]
     parse: Callable[[str], Any]
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield of_shape(self.shape)
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         return _named_writer(name, self.write)
 
     def read(self, text: str) -> Any:
@@ -212,18 +212,18 @@ class FixedText(KeyType, frozen=True):
 class WholeNumber(KeyType, frozen=True):
     """An int as a letter for the count of its digits, then the digits."""
 
-    def paths(self, place: Place) -> Iterator[Steps]:
-        yield (Step(LETTER), *_DIGITS)
-        yield (*exactly("-z"), Step(DIGIT))  # of one digit: what an example of a negative number looks like
-        yield (*exactly("-"), Step(LETTER), *_DIGITS)
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
+        yield (ShapeStep(LETTER), *_DIGITS)
+        yield (*exactly("-z"), ShapeStep(DIGIT))  # of one digit: what an example of a negative number looks like
+        yield (*exactly("-"), ShapeStep(LETTER), *_DIGITS)
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         return _named_writer(name, write_integer, self.checked)
 
     def read(self, text: str) -> int:
         return read_integer(text)
 
-    def piece(self, literal: str, name: str, place: Place) -> Piece:
+    def piece(self, literal: str, name: str, place: KeyPlace) -> Piece:
         return Piece(literal, name, leads=number_leads(0))
 
     def in_form(self, form: str) -> KeyType | None:
@@ -236,10 +236,10 @@ class PaddedNumber(KeyType, frozen=True):
 
     width: int
 
-    def paths(self, place: Place) -> Iterator[Steps]:
-        yield (Step(DIGIT),) * self.width
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
+        yield (ShapeStep(DIGIT),) * self.width
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         def write(value: Any) -> str:
             number = int(self.checked(name, value))  # as in write_integer
             text = f"{number:0{self.width}}"
@@ -252,10 +252,10 @@ class PaddedNumber(KeyType, frozen=True):
 
         return write
 
-    def lenient_writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def lenient_writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         return f"%0{self.width}d".__mod__
 
-    def source(self, place: Place, writer: Callable[[Any], str], source: Source, value: str) -> str:
+    def source(self, place: KeyPlace, writer: Callable[[Any], str], source: Source, value: str) -> str:
         """In place for a number that fits its width."""
         zeros, digits = source.bind(number_leads(self.width), "zeros"), source.fresh("n")
         fits = f"{value}.__class__ is int and 0 <= {value} < {10**self.width}"
@@ -265,7 +265,7 @@ class PaddedNumber(KeyType, frozen=True):
     def read(self, text: str) -> int:
         return int(text)
 
-    def piece(self, literal: str, name: str, place: Place) -> Piece:
+    def piece(self, literal: str, name: str, place: KeyPlace) -> Piece:
         return Piece(literal, name, leads=number_leads(self.width))
 
     def in_form(self, form: str) -> KeyType | None:
@@ -278,13 +278,13 @@ class PaddedNumber(KeyType, frozen=True):
 class DecimalNumber(KeyType, frozen=True):
     """A Decimal as an int before its point; a negative one has the complements of its decimals, and ends with `~`."""
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         fraction = (*exactly("."), *_DIGITS)
-        yield (Step(LETTER), *_DIGITS, *fraction)
-        yield (*exactly("-z"), Step(DIGIT), *fraction, *exactly("~"))
-        yield (*exactly("-"), Step(LETTER), *_DIGITS, *fraction, *exactly("~"))
+        yield (ShapeStep(LETTER), *_DIGITS, *fraction)
+        yield (*exactly("-z"), ShapeStep(DIGIT), *fraction, *exactly("~"))
+        yield (*exactly("-"), ShapeStep(LETTER), *_DIGITS, *fraction, *exactly("~"))
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         return _named_writer(name, write_decimal, self.checked)
 
     def read(self, text: str) -> Decimal:
@@ -297,10 +297,10 @@ class EnumText(KeyType, frozen=True):
 
     type: type[Enum]
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield from map(exactly, self.texts)
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         texts = {member: enum_text(member) for member in self.type}
         return lambda value: texts[self.checked(name, value)]
 
@@ -349,10 +349,10 @@ class VerbatimText(KeyType, frozen=True):
     type: type[Verbatim]
     takes_ranges: ClassVar[bool] = False
 
-    def paths(self, place: Place) -> Iterator[Steps]:
+    def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield from ((*exactly(prefix), ANYTHING) for prefix in self.type.prefixes())
 
-    def writer(self, name: str, place: Place) -> Callable[[Any], str]:
+    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
         return self.type.to_text
 
     def read(self, text: str) -> Any:
@@ -383,7 +383,7 @@ def _named_writer(
     return write_named
 
 
-def _check_text(name: str, value: str, place: Place) -> None:
+def _check_text(name: str, value: str, place: KeyPlace) -> None:
     if _UNENCODABLE.search(value):
         raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name)
     if not place.is_identifier:

@@ -63,7 +63,7 @@ def quoted(literal: str) -> str:
     return escaped.replace('"', '\\"').replace("{", "{{").replace("}", "}}")
 
 
-class Plan(Struct, frozen=True, eq=False):
+class ValuePlan(Struct, frozen=True, eq=False):
     """The stored form of a type. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
 
     is_set: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class Plan(Struct, frozen=True, eq=False):
     def _unsaid(self) -> TypeError:
         return TypeError(f"{type(self).__name__} is incomplete: a plan has a wire type, read, write and load")
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
         raise InvalidValue(f"there is nothing inside a value of this type to name, as {step!r} does")
 
@@ -108,7 +108,7 @@ class Plan(Struct, frozen=True, eq=False):
         return False
 
     @property
-    def without_none(self) -> Plan:
+    def without_none(self) -> ValuePlan:
         """The plan of its values other than None."""
         return self
 
@@ -119,7 +119,7 @@ def wire_struct(tag: str, inner: Any) -> Any:
     return msgspec.defstruct(f"Wire{tag}", [(tag, inner)], gc=False)
 
 
-class Scalar(Plan, frozen=True, eq=False):
+class Scalar(ValuePlan, frozen=True, eq=False):
     """One S, N, B or BOOL. `reader` is None if the wire's value is the Python value."""
 
     kind: Kind
@@ -205,7 +205,7 @@ def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
     return Scalar(base.kind, base.tag, Literal[values], parse, check, "", choices=values)
 
 
-class SetPlan(Plan, frozen=True, eq=False):
+class SetPlan(ValuePlan, frozen=True, eq=False):
     """A set of scalars. Empty is absent, and absent is empty."""
 
     element: Scalar
@@ -246,8 +246,8 @@ def _element_number(step: int) -> int:
     return step
 
 
-class ListPlan(Plan, frozen=True, eq=False):
-    element: Plan
+class ListPlan(ValuePlan, frozen=True, eq=False):
+    element: ValuePlan
     kind: type[Any] = list
 
     @property
@@ -267,7 +267,7 @@ class ListPlan(Plan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return self.kind(self.element.load(e) for e in _only(value, "L"))
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         if not isinstance(step, int):
             raise InvalidValue(f"an element of a list is named by its number, not by {step!r}")
         return _element_number(step), self.element
@@ -280,10 +280,10 @@ class ListPlan(Plan, frozen=True, eq=False):
 _MAP_NAME = Scalar(Kind.TEXT, "S", str, str, map_name, "{v}.__class__ is str and 0 < len({v}) < 16384")
 
 
-class MapPlan(Plan, frozen=True, eq=False):
+class MapPlan(ValuePlan, frozen=True, eq=False):
     """dict[str, X]."""
 
-    element: Plan
+    element: ValuePlan
 
     @property
     def wire(self) -> Any:
@@ -302,7 +302,7 @@ class MapPlan(Plan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return {k: self.element.load(e) for k, e in _only(value, "M").items()}
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return map_name(str(step)), self.element
 
     @property
@@ -310,7 +310,7 @@ class MapPlan(Plan, frozen=True, eq=False):
         return True
 
 
-class FreePlan(Plan, frozen=True, eq=False):
+class FreePlan(ValuePlan, frozen=True, eq=False):
     """`Any`: whatever DynamoDB can hold."""
 
     holds_none: ClassVar[bool] = True
@@ -328,7 +328,7 @@ class FreePlan(Plan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return from_attribute_value(value)
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return (_element_number(step) if isinstance(step, int) else map_name(step)), self
 
     @property
@@ -336,10 +336,10 @@ class FreePlan(Plan, frozen=True, eq=False):
         return True
 
 
-class OptionalPlan(Plan, frozen=True, eq=False):
+class OptionalPlan(ValuePlan, frozen=True, eq=False):
     """`X | None` inside a list or a map, where absence can't stand for None: it is a NULL."""
 
-    inner: Plan
+    inner: ValuePlan
     holds_none: ClassVar[bool] = True
 
     @property
@@ -356,7 +356,7 @@ class OptionalPlan(Plan, frozen=True, eq=False):
         return None if "NULL" in value else self.inner.load(value)
 
     @property
-    def without_none(self) -> Plan:
+    def without_none(self) -> ValuePlan:
         return self.inner
 
     def child_is_optional(self, step: str | int) -> bool:
@@ -370,7 +370,7 @@ class OptionalPlan(Plan, frozen=True, eq=False):
     def children(self) -> tuple[str, ...]:
         return self.inner.children
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return self.inner.child(step)
 
 
@@ -382,7 +382,7 @@ class Field:
     """The name in Python."""
     stored: str
     """The name in DynamoDB."""
-    plan: Plan = field(compare=False)
+    plan: ValuePlan = field(compare=False)
     optional: bool = False
     """May be None, which is stored as absence."""
     default: Callable[[], Any] | None = None

@@ -17,7 +17,7 @@ _LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
 _CLASSES = {"d": DIGIT, "x": HEX}
 
 
-class Step(Struct, frozen=True):
+class ShapeStep(Struct, frozen=True):
     """One character, or any number of them when `many`: those in `chars`, or all but those when `other`."""
 
     chars: frozenset[str]
@@ -28,7 +28,7 @@ class Step(Struct, frozen=True):
         """Whether the character may stand there."""
         return (character in self.chars) is not self.other
 
-    def common(self, step: Step) -> str | None:
+    def common(self, step: ShapeStep) -> str | None:
         """A character that both take."""
         if not self.other and not step.other:
             return _likeliest(self.chars & step.chars)
@@ -45,18 +45,18 @@ class Step(Struct, frozen=True):
         return f"{one}{'*' * self.many}"
 
 
-Steps = tuple[Step, ...]
-ANYTHING = Step(frozenset(), other=True, many=True)
+Steps = tuple[ShapeStep, ...]
+ANYTHING = ShapeStep(frozenset(), other=True, many=True)
 
 
 def exactly(text: str) -> Steps:
     """The steps of one text."""
-    return tuple(Step(frozenset(c)) for c in text)
+    return tuple(ShapeStep(frozenset(c)) for c in text)
 
 
 def of_shape(shape: str) -> Steps:
     """The steps of the texts of a shape."""
-    return tuple(Step(_CLASSES.get(c) or frozenset(c)) for c in shape)
+    return tuple(ShapeStep(_CLASSES.get(c) or frozenset(c)) for c in shape)
 
 
 def _likeliest(chars: frozenset[str]) -> str | None:

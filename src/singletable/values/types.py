@@ -19,11 +19,11 @@ from singletable.values.plans import (
     ListPlan,
     MapPlan,
     OptionalPlan,
-    Plan,
     Role,
     Scalar,
     SetPlan,
     Source,
+    ValuePlan,
     literal_plan,
     wire_struct,
 )
@@ -63,7 +63,7 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
     return Field(name, stored or name, plan, optional, _default(declared), role)
 
 
-def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field[Any]) -> Plan:
+def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.Field[Any]) -> ValuePlan:
     if role == "version" and (plan is not INTEGER or declared.default != 0):
         hint = "Declare it: int = field(version=True, default=0)."
         raise DeclarationError("a version counts writes", attribute=name, hint=hint)
@@ -74,7 +74,7 @@ def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field
     return plan
 
 
-def plan_for(kind: Any) -> Plan:
+def plan_for(kind: Any) -> ValuePlan:
     """The plan for a type; raises DeclarationError if DynamoDB has no form for it."""
     kind = bare(kind)
     if kind is Any or kind is object:
@@ -134,19 +134,21 @@ def _fields_of(kind: type[Any]) -> tuple[Field, ...]:
     return tuple(_nested_field(f, hints[f.name], kind) for f in dataclasses.fields(kind))
 
 
-def check_within(plan: Plan) -> None:
+def check_within(plan: ValuePlan) -> None:
     """DeclarationError for a type within a value that can't be stored. What is not defined yet waits for first use."""
     waiting, seen = [plan], set[type[Any]]()
     while waiting:
         plan = waiting.pop()
-        waiting += [p for p in (getattr(plan, "element", None), getattr(plan, "inner", None)) if isinstance(p, Plan)]
+        waiting += [
+            p for p in (getattr(plan, "element", None), getattr(plan, "inner", None)) if isinstance(p, ValuePlan)
+        ]
         if isinstance(plan, NestedPlan) and plan.kind not in seen:
             seen.add(plan.kind)
             with suppress(NameError):
                 waiting += [field.plan for field in _fields_of(plan.kind)]
 
 
-class NestedPlan(Plan, frozen=True, eq=False):
+class NestedPlan(ValuePlan, frozen=True, eq=False):
     """A dataclass inside an item: a map of its attributes."""
 
     kind: type[Any]
@@ -200,7 +202,7 @@ class NestedPlan(Plan, frozen=True, eq=False):
     def children(self) -> tuple[str, ...]:
         return tuple(self.codec.by_name)
 
-    def child(self, step: str | int) -> tuple[str | int, Plan]:
+    def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         found = self.codec.by_name.get(str(step))
         if found is None:
             raise DeclarationError(f"{self.kind.__name__} has no attribute {step!r}")
@@ -230,8 +232,8 @@ def _element(arguments: tuple[Any, ...], what: str) -> Any:
     return arguments[0]
 
 
-def _set_plan(kind: type[Any]) -> Callable[[tuple[Any, ...]], Plan]:
-    def make(arguments: tuple[Any, ...]) -> Plan:
+def _set_plan(kind: type[Any]) -> Callable[[tuple[Any, ...]], ValuePlan]:
+    def make(arguments: tuple[Any, ...]) -> ValuePlan:
         element = plan_for(_element(arguments, "set"))
         if not isinstance(element, Scalar) or element.tag not in "SNB":
             raise DeclarationError("a DynamoDB set holds texts, numbers or bytes", hint="Use a list.")
@@ -240,7 +242,7 @@ def _set_plan(kind: type[Any]) -> Callable[[tuple[Any, ...]], Plan]:
     return make
 
 
-def _tuple_plan(arguments: tuple[Any, ...]) -> Plan:
+def _tuple_plan(arguments: tuple[Any, ...]) -> ValuePlan:
     if len(arguments) != 2 or arguments[1] is not Ellipsis:
         raise DeclarationError(
             "a tuple is declared as tuple[X, ...]", hint="For parts of several types use a dataclass."
@@ -248,13 +250,13 @@ def _tuple_plan(arguments: tuple[Any, ...]) -> Plan:
     return ListPlan(plan_for(arguments[0]), tuple)
 
 
-def _map_plan(arguments: tuple[Any, ...]) -> Plan:
+def _map_plan(arguments: tuple[Any, ...]) -> ValuePlan:
     if len(arguments) != 2 or bare(arguments[0]) is not str:
         raise DeclarationError("a dict is declared as dict[str, X]: the keys of a DynamoDB map are texts")
     return MapPlan(plan_for(arguments[1]))
 
 
-_CONTAINERS: Mapping[Any, Callable[[tuple[Any, ...]], Plan]] = {
+_CONTAINERS: Mapping[Any, Callable[[tuple[Any, ...]], ValuePlan]] = {
     set: _set_plan(set),
     frozenset: _set_plan(frozenset),
     list: lambda arguments: ListPlan(plan_for(_element(arguments, "list"))),

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, cast
 
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
+from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe, closed
 from singletable.wire.proxies import Proxy
@@ -33,7 +33,7 @@ class LoopConnection(asyncio.Protocol):
         self._reader = AnswerReader()
         self._transport: asyncio.Transport | None = None
         self._probe: Probe | None = None
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._waiter: asyncio.Future[HttpResponse] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._give_up_at = 0.0
         self._timeout = 0.0
@@ -47,12 +47,12 @@ class LoopConnection(asyncio.Protocol):
         # The loop may not have reported a close yet, hence the probe.
         return self.reusable and self._probe is not None and self._probe.is_quiet()
 
-    async def ask(self, message: bytes, timeout: float) -> Answer:
+    async def ask(self, message: bytes, timeout: float) -> HttpResponse:
         """Writes a request and reads the whole answer, in `timeout` seconds. Raises as `Exchange` does."""
         assert self._transport is not None
         if self._spoilt:
             raise Undelivered("the connection was closed at once")
-        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        waiter: asyncio.Future[HttpResponse] = self._loop.create_future()
         self._waiter = waiter
         self._watch(timeout)
         try:
@@ -148,7 +148,7 @@ class LoopPool:
         self._closer: AsyncGenerator[None, None] | None = None
         self._closed = False
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
         if self._free <= 0:
             await self._wait_in_line(timeout)

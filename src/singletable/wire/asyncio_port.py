@@ -12,7 +12,7 @@ from singletable.wire.asyncio_connections import LoopPool
 from singletable.wire.base_port import BasePort
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import Answer
+from singletable.wire.exchange import HttpResponse
 from singletable.wire.idle_connections import closed
 from singletable.wire.port_options import PortOptions
 from singletable.wire.tls import tls_for
@@ -44,7 +44,7 @@ class AwaitingPort(BasePort):
         self._max_idle = max_idle
         self._max_connections = max_connections
         self._pools = _LoopPools(endpoint, options, max_idle, max_connections)
-        self._exchange = _Exchange(self._pools, sleep)
+        self._exchange = _LoopExchange(self._pools, sleep)
 
     async def __aenter__(self) -> AwaitingPort:
         return self
@@ -114,14 +114,14 @@ class _TaskSafeReadyTables(ReadyTables):
             await super().prepare(name, create)
 
 
-class _Exchange:
+class _LoopExchange:
     """One try over the running loop's pool."""
 
     def __init__(self, pools: _LoopPools, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._pools = pools
         self._sleep = sleep
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         return await self._pools.current().exchange(message, timeout, max_idle_seconds, epoch)
 
     async def sleep(self, seconds: float) -> None:

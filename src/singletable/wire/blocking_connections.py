@@ -8,7 +8,7 @@ from collections.abc import Callable
 from weakref import WeakSet
 
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
+from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe, closed
 from singletable.wire.proxies import Proxy
@@ -50,7 +50,7 @@ class SocketConnection:
         except OSError as fault:
             raise AnswerLost(str(fault)) from fault
 
-    def read(self, monotonic: Callable[[], float]) -> Answer:
+    def read(self, monotonic: Callable[[], float]) -> HttpResponse:
         """The whole answer, within the timeout given to `write`. Raises `AnswerLost`."""
         receive, feed = self._socket.recv, self._reader.feed
         timeout, give_up_at = self._timeout, monotonic() + self._timeout

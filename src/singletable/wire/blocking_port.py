@@ -18,7 +18,7 @@ from singletable.wire.base_port import BasePort
 from singletable.wire.blocking_connections import SocketPool
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import Answer, AnswerLost
+from singletable.wire.exchange import AnswerLost, HttpResponse
 from singletable.wire.port_options import PortOptions
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class BlockingPort(BasePort):
             ca_file=options.ca_file,
             monotonic=options.monotonic,
         )
-        self._alone = _Exchange(self._pool, sleep, options.monotonic, pauses=False)
-        self._interleaved = _Exchange(self._pool, sleep, options.monotonic, pauses=True)
+        self._alone = _SocketExchange(self._pool, sleep, options.monotonic, pauses=False)
+        self._interleaved = _SocketExchange(self._pool, sleep, options.monotonic, pauses=True)
 
     def __enter__(self) -> BlockingPort:
         return self
@@ -91,7 +91,7 @@ class BlockingPort(BasePort):
             other.close()
 
 
-class _Exchange:
+class _SocketExchange:
     """One try over one socket. With `pauses`, the flow hands control back wherever it would wait."""
 
     def __init__(
@@ -107,7 +107,7 @@ class _Exchange:
         self._monotonic = monotonic
         self._pauses = pauses
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         connection = self._pool.take(timeout, max_idle_seconds, epoch)
         try:
             connection.write(message, timeout)

@@ -38,7 +38,7 @@ from singletable.wire.error_answers import (
     server_time,
     with_code,
 )
-from singletable.wire.exchange import Answer, AnswerLost, Exchange, Undelivered
+from singletable.wire.exchange import AnswerLost, Exchange, HttpResponse, Undelivered
 from singletable.wire.idle_connections import MAX_IDLE_SECONDS
 from singletable.wire.port_options import PortOptions
 from singletable.wire.retry import FailedTry, RetryBudget, RetryState
@@ -162,7 +162,7 @@ class Delivery:
             count_throttle(meters, request.operation)
         return outcome
 
-    def _is_whole(self, answer: Answer) -> bool:
+    def _is_whole(self, answer: HttpResponse) -> bool:
         """Whether the body is complete: by its checksum, else by being valid JSON."""
         body = answer.body
         if answer.checksum is not None and self._checksum:
@@ -175,7 +175,9 @@ class Delivery:
             return False
         return body[:1] == b"{"
 
-    def _classify(self, answer: Answer, request: Request, signed_by: Credentials, skew: float) -> Response | FailedTry:
+    def _classify(
+        self, answer: HttpResponse, request: Request, signed_by: Credentials, skew: float
+    ) -> Response | FailedTry:
         if answer.status == _OK and request.answers_nothing and not answer.body:
             return Response(_OK, b"{}", False, answer.request_id)
         body = self._error_body(answer)
@@ -191,7 +193,7 @@ class Delivery:
             verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {-self._skew:+.0f} s off"
         return FailedTry(verdict, what, request_id=answer.request_id, signed_by=signed_by)
 
-    def _corrects_clock(self, answer: Answer, signed_with: float) -> bool:
+    def _corrects_clock(self, answer: HttpResponse, signed_with: float) -> bool:
         """Whether the service's clock (the answer's Date) is far from the one that signed. It is then used to sign."""
         date = server_time(answer.headers)
         if date is None:
@@ -204,7 +206,7 @@ class Delivery:
             _log_skew(self.endpoint.url, skew)
         return True
 
-    def _error_body(self, answer: Answer) -> bytes | None:
+    def _error_body(self, answer: HttpResponse) -> bytes | None:
         """An error's body, with the header's code if the body has none; None for a damaged answer."""
         code = code_in_header(answer.headers) if answer.status != _OK else ""
         if answer.body and not self._is_whole(answer):

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow import Service
-from singletable.wire.hosts import Kind, account_host, host_of
+from singletable.wire.hosts import EndpointKind, account_host, host_of
 from singletable.wire.proxies import Proxy, proxy_for
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.settings import AwsSettings
@@ -153,14 +153,14 @@ def _region_of(settings: AwsSettings, region: str | None) -> str:
     return found
 
 
-def _kind_of(settings: AwsSettings) -> Kind:
-    return Kind(
+def _kind_of(settings: AwsSettings) -> EndpointKind:
+    return EndpointKind(
         settings.flag("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
         settings.flag("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"),
     )
 
 
-def _host_of_account(settings: AwsSettings, account: str | None, region: str, kind: Kind) -> str | None:
+def _host_of_account(settings: AwsSettings, account: str | None, region: str, kind: EndpointKind) -> str | None:
     mode = settings.account_mode
     required = mode == "required"
     account = account or (settings.environ.get("AWS_ACCOUNT_ID") if required else None)
@@ -211,7 +211,7 @@ def _from_url(url: str, settings: AwsSettings, region: str | None) -> Endpoint:
     if local:
         environ = settings.environ
         region = region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or LOCAL_REGION
-    elif _kind_of(settings) != Kind():
+    elif _kind_of(settings) != EndpointKind():
         raise NotConfigured(
             "AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT choose among AWS's own endpoints, and another "
             "address is named",

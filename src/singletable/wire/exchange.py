@@ -13,7 +13,7 @@ from msgspec import Struct
 T = TypeVar("T")
 
 
-class Answer(Struct, frozen=True, gc=False):
+class HttpResponse(Struct, frozen=True, gc=False):
     """A whole HTTP answer, of any status."""
 
     status: int
@@ -64,7 +64,7 @@ FORGOTTEN = "the service was restarted after the request was first sent, and has
 class Exchange(Protocol):
     """One transport."""
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         """Send the bytes of one request once, and read the answer.
 
         Connecting and reading take `timeout` seconds each at most. No connection is used that was idle for more than

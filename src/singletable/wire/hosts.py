@@ -7,7 +7,7 @@ from msgspec import Struct
 from singletable.errors import NotConfigured
 
 
-class Partition(Struct, frozen=True):
+class AwsPartition(Struct, frozen=True):
     """A partition of AWS: separate regions, with their own domains."""
 
     prefix: str
@@ -17,31 +17,31 @@ class Partition(Struct, frozen=True):
 
 
 # If one prefix begins another, the longer one comes first. From botocore's partitions.json, 1.44.
-GOVERNMENT = Partition("us-gov-", "amazonaws.com", "api.aws")
-CHINA = Partition("cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn")
-COMMERCIAL = Partition("", "amazonaws.com", "api.aws")
+GOVERNMENT = AwsPartition("us-gov-", "amazonaws.com", "api.aws")
+CHINA = AwsPartition("cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn")
+COMMERCIAL = AwsPartition("", "amazonaws.com", "api.aws")
 PARTITIONS = (
     GOVERNMENT,
     CHINA,
-    Partition("us-isob-", "sc2s.sgov.gov", "api.aws.scloud"),
-    Partition("us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
-    Partition("us-iso-", "c2s.ic.gov", "api.aws.ic.gov"),
-    Partition("eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"),
-    Partition("eusc-", "amazonaws.eu", "api.amazonwebservices.eu"),
+    AwsPartition("us-isob-", "sc2s.sgov.gov", "api.aws.scloud"),
+    AwsPartition("us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
+    AwsPartition("us-iso-", "c2s.ic.gov", "api.aws.ic.gov"),
+    AwsPartition("eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"),
+    AwsPartition("eusc-", "amazonaws.eu", "api.amazonwebservices.eu"),
     COMMERCIAL,
 )
 _WITH_ACCOUNTS = ("us-gov-east-1", "us-gov-west-1", "cn-north-1", "cn-northwest-1")
 """Regions of other partitions in which accounts have their own endpoints."""
 
 
-class Kind(Struct, frozen=True):
+class EndpointKind(Struct, frozen=True):
     """The kind of a service's endpoint."""
 
     fips: bool = False
     dual_stack: bool = False
 
 
-def host_of(service: str, region: str, kind: Kind = Kind()) -> str:  # noqa: B008 frozen
+def host_of(service: str, region: str, kind: EndpointKind = EndpointKind()) -> str:  # noqa: B008 frozen
     """The host of a service: `dynamodb`, `streams.dynamodb` or `sqs`."""
     partition = partition_of(region)
     if service == "streams.dynamodb" and kind.dual_stack and partition in (COMMERCIAL, GOVERNMENT, CHINA):
@@ -58,7 +58,7 @@ def is_aws_host(host: str) -> bool:
     return host.lower().endswith(tuple(f".{domain}" for domain in domains))
 
 
-def account_host(account: str, region: str, kind: Kind, *, required: bool) -> str | None:
+def account_host(account: str, region: str, kind: EndpointKind, *, required: bool) -> str | None:
     """DynamoDB's endpoint of an account; None if it has none. Raises `NotConfigured` if the mode requires one."""
     partition = partition_of(region)
     if not kind.fips and (partition is COMMERCIAL or region in _WITH_ACCOUNTS):
@@ -72,9 +72,9 @@ def account_host(account: str, region: str, kind: Kind, *, required: bool) -> st
     )
 
 
-def partition_of(region: str) -> Partition:
+def partition_of(region: str) -> AwsPartition:
     return next(partition for partition in PARTITIONS if region.startswith(partition.prefix))
 
 
-def _domain(partition: Partition, kind: Kind) -> str:
+def _domain(partition: AwsPartition, kind: EndpointKind) -> str:
     return partition.dual_stack_domain if kind.dual_stack else partition.domain

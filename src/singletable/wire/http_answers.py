@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from singletable.wire.exchange import Answer, AnswerLost
+from singletable.wire.exchange import AnswerLost, HttpResponse
 
 _FIRST_FINAL_STATUS = 200
 
@@ -21,13 +21,13 @@ class AnswerReader:
         self._parser = HttpResponseParser(self)
         self._headers: dict[bytes, bytes] = {}
         self._chunks: list[bytes] = []
-        self._answer: Answer | None = None
+        self._answer: HttpResponse | None = None
         self._begun = False
         self._head_is_whole = False
         self._received = 0
         self.reusable = True
 
-    def feed(self, data: bytes) -> Answer | None:
+    def feed(self, data: bytes) -> HttpResponse | None:
         """The answer, when these bytes complete it. Raises `AnswerLost` for invalid HTTP."""
         self._received += len(data)
         try:
@@ -47,7 +47,7 @@ class AnswerReader:
         self._received = 0
         return answer
 
-    def finish(self) -> Answer:
+    def finish(self) -> HttpResponse:
         """The answer that the end of the connection completes. Raises `AnswerLost` for an incomplete one."""
         self.reusable = False
         bounded = b"content-length" in self._headers or b"transfer-encoding" in self._headers
@@ -82,7 +82,7 @@ class AnswerReader:
             return
         headers, chunks = self._headers, self._chunks
         checksum = headers.get(b"x-amz-crc32")
-        self._answer = Answer(
+        self._answer = HttpResponse(
             status,
             chunks[0] if len(chunks) == 1 else b"".join(chunks),
             None if checksum is None else checksum.decode("latin-1"),

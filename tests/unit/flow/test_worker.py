@@ -13,7 +13,7 @@ import pytest
 from singletable import connect, connect_async
 from singletable.errors import Denied, Unavailable
 from singletable.flow.transitions import NotAllowed
-from singletable.flow.worker import TRANSITIONS, Event, Heartbeat, Kernel, State
+from singletable.flow.worker import TRANSITIONS, Heartbeat, Kernel, WorkerEvent, WorkerState
 from tests.support.shells import disguised
 
 NOWHERE = "http://127.0.0.1:1"
@@ -42,9 +42,9 @@ class Held:
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("event", Event)
-@pytest.mark.parametrize("state", State)
-async def test_each_transition_happens_or_is_refused(shell: Any, state: State, event: Event) -> None:
+@pytest.mark.parametrize("event", WorkerEvent)
+@pytest.mark.parametrize("state", WorkerState)
+async def test_each_transition_happens_or_is_refused(shell: Any, state: WorkerState, event: WorkerEvent) -> None:
     kernel = kernel_of(shell)
     kernel.state = state
     if (state, event) in TRANSITIONS.table:
@@ -58,9 +58,9 @@ async def test_each_transition_happens_or_is_refused(shell: Any, state: State, e
 
 async def test_only_a_working_worker_goes_on(shell: Any) -> None:
     kernel = kernel_of(shell)
-    for state in State:
+    for state in WorkerState:
         kernel.state = state
-        assert kernel.goes_on() is (state is State.WORKING)
+        assert kernel.goes_on() is (state is WorkerState.WORKING)
 
 
 # --- slots ------------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ async def test_slots_end_when_nothing_is_left(shell: Any) -> None:
         return await kernel.repeat(step)
 
     assert await shell.run(kernel.run([slot, slot])) == [True, True]
-    assert (left, kernel.state) == ([], State.ENDED)
+    assert (left, kernel.state) == ([], WorkerState.ENDED)
 
 
 async def test_a_stop_ends_every_slot_after_its_step(shell: Any) -> None:
@@ -91,7 +91,7 @@ async def test_a_stop_ends_every_slot_after_its_step(shell: Any) -> None:
 
     assert await shell.run(kernel.run([slot, slot])) == [False, False]
     assert 3 <= len(steps) <= 4
-    assert kernel.state is State.ENDED
+    assert kernel.state is WorkerState.ENDED
 
 
 async def test_an_error_ends_the_other_slots_and_is_raised(shell: Any) -> None:
@@ -113,7 +113,7 @@ async def test_an_error_ends_the_other_slots_and_is_raised(shell: Any) -> None:
 
     with pytest.raises(Denied):
         await shell.run(kernel.run([slot, failing]))
-    assert (ended, kernel.state) == ([False], State.FAILED)
+    assert (ended, kernel.state) == ([False], WorkerState.FAILED)
 
 
 async def test_a_passing_error_is_outlived_but_by_a_drain(shell: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -174,7 +174,7 @@ async def test_a_failing_heartbeat_ends_the_slots(shell: Any) -> None:
 
     with pytest.raises(Denied):
         await shell.run(kernel.run([slot], Heartbeat(0.003, lambda: [held], renew)))
-    assert kernel.state is State.FAILED
+    assert kernel.state is WorkerState.FAILED
 
 
 async def test_the_heartbeat_goes_on_while_a_stopping_slot_finishes(shell: Any) -> None:
@@ -197,7 +197,7 @@ async def test_the_heartbeat_goes_on_while_a_stopping_slot_finishes(shell: Any) 
             await shell.port.sleep(0.001)
 
     await shell.run(kernel.run([slot], Heartbeat(0.003, lambda: [held], renew)))
-    assert kernel.state is State.ENDED
+    assert kernel.state is WorkerState.ENDED
 
 
 @pytest.mark.timeout(20)

@@ -12,7 +12,7 @@ from singletable import ANY, Entity, Key, Table
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import DeclarationError
 from singletable.exchange.items import Transfer
-from singletable.extensions import Entry, ExtensionGroup
+from singletable.extensions import ExtensionGroup, RegisteredEntry
 from singletable.migrations.items import ApplyLease, FillPart, ModelRecord, SharedBudget
 from singletable.schema.models import model_of
 from singletable.schema.table import key_word
@@ -69,7 +69,7 @@ def test_a_type_of_many_items_is_looked_up_once(monkeypatch: pytest.MonkeyPatch)
     """A copy and a masked export ask for each item, and search the installed distributions for a type of a layer."""
     searches, entries = list[str](), ExtensionGroup.entries
 
-    def searched(group: ExtensionGroup[Any]) -> Mapping[str, Entry]:
+    def searched(group: ExtensionGroup[Any]) -> Mapping[str, RegisteredEntry]:
         searches.append(group.name)
         return entries(group)
 

@@ -17,7 +17,7 @@ from singletable.documents.rows import ClientRecord, CollectionVersion, Condemne
 from singletable.errors import SingletableError
 from singletable.flow import Port
 from singletable.foundation import ANY, KeyOf, OnUnreadable, Query, get as get_row, page
-from singletable.shown_values import Shown, covered, shown
+from singletable.shown_values import ShownValue, covered, shown
 
 MOST_WAITING = 25
 MOST_CLIENTS = 25
@@ -31,8 +31,8 @@ class WaitingInfo(Struct, frozen=True):
     id: int
     name: str
     at: str
-    principal: Shown
-    arguments: Shown
+    principal: ShownValue
+    arguments: ShownValue
     why: str
     """The reason to wait."""
 

@@ -20,7 +20,7 @@ from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, SingletableError
 from singletable.flow import Port
 from singletable.foundation import get_many
-from singletable.shown_values import MOST_CHARACTERS, Shown, covered, json_lines, shown
+from singletable.shown_values import MOST_CHARACTERS, ShownValue, covered, json_lines, shown
 
 MOST_VERSIONS = 20
 """The number of versions whose mutations are shown, the newest of the requested ones."""
@@ -57,8 +57,8 @@ class Changed(Struct, frozen=True):
     """A scalar with its value before and after."""
 
     name: str
-    before: Shown
-    after: Shown
+    before: ShownValue
+    after: ShownValue
 
 
 class ItemsChanged(Struct, frozen=True):
@@ -87,8 +87,8 @@ class MutationInfo(Struct, frozen=True):
     client: str
     id: int
     name: str
-    principal: Shown
-    arguments: Shown
+    principal: ShownValue
+    arguments: ShownValue
     error: str
     """Why it was rejected; empty for one that was applied."""
 
@@ -98,8 +98,8 @@ class ContentInfo(Struct, frozen=True):
 
     collection: str
     id: str
-    before: Shown
-    after: Shown
+    before: ShownValue
+    after: ShownValue
     lines: tuple[Line, ...] = ()
     """Both, compared line by line."""
     note: str = ""
@@ -125,7 +125,7 @@ class DocumentInfo(Struct, frozen=True):
     version: VersionInfo
     since: VersionInfo
     """The version that it is compared with."""
-    scalars: tuple[Shown, ...]
+    scalars: tuple[ShownValue, ...]
     collections: tuple[CollectionInfo, ...]
     difference: Difference
     mutations: tuple[MutationInfo, ...]
@@ -283,7 +283,7 @@ def _changed(context: AnyContext, was: Version, now: Version, *, hidden: bool) -
             yield Changed(name, before, after)
 
 
-def _scalars(context: AnyContext, row: Version, *, hidden: bool) -> Iterator[Shown]:
+def _scalars(context: AnyContext, row: Version, *, hidden: bool) -> Iterator[ShownValue]:
     for name, value in _values(context, row).items():
         yield covered(name) if hidden else shown(name, value)
 
@@ -350,7 +350,7 @@ async def _content(
         return ContentInfo(name, id, shown(id, None), shown(id, None), note=note)
     folder = context.model.collections[name].folder
     digests = [_hashes(parts, collection_key(row, name)).get(id) for row in (was, now)]
-    calls: list[Callable[[], Shown]] = [
+    calls: list[Callable[[], ShownValue]] = [
         partial(_read, context, row, folder, id, digest) for row, digest in zip((was, now), digests, strict=True)
     ]
     before, after = await port.call_all(calls)
@@ -358,11 +358,11 @@ async def _content(
     return ContentInfo(name, id, before, after, compared(before.text, after.text), note)
 
 
-def _read(context: AnyContext, row: Version, folder: str, id: str, digest: bytes | None) -> Shown:
+def _read(context: AnyContext, row: Version, folder: str, id: str, digest: bytes | None) -> ShownValue:
     if digest is None:
         return shown(id, None)
     try:
         data = context.contents_of(row).read(Content(folder, digest))
         return shown(id, json_lines(msgspec.json.decode(data)), most=MOST_CONTENT_CHARACTERS)
     except (SingletableError, msgspec.DecodeError) as error:
-        return Shown(id, str(error), "unreadable", 0)
+        return ShownValue(id, str(error), "unreadable", 0)

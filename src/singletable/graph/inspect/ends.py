@@ -15,7 +15,7 @@ from singletable.graph.edges import is_edge
 from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, Kept
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.operations import RAW, Item
-from singletable.shown_values import Shown, attributes_of, shown, stored_attributes
+from singletable.shown_values import ShownValue, attributes_of, shown, stored_attributes
 
 State = Literal["there", "missing", "deleting", "unreadable", "hidden"]
 """`hidden`: of a class that the user may not read."""
@@ -47,7 +47,7 @@ class EdgeInfo(Struct, frozen=True):
     type: str
     direction: Literal["out", "in"]
     other: NodeEnd
-    values: tuple[Shown, ...]
+    values: tuple[ShownValue, ...]
     kept: Kept
 
 
@@ -141,7 +141,7 @@ class NodeEnds:
             return NodeEnd(key, name, id, id, "unreadable")
         return NodeEnd(key, name, id, label_of(node, personal=self.personal) or id, "there")
 
-    def attributes(self, item: Item | None) -> tuple[Shown, ...]:
+    def attributes(self, item: Item | None) -> tuple[ShownValue, ...]:
         """The node's own attributes; in their stored form if its class can't read them."""
         if item is None:
             return ()

@@ -16,7 +16,7 @@ from singletable.graph.inspect.ends import EdgeInfo, NodeEnd, NodeEnds, Reads, a
 from singletable.graph.nodes import Node, stored_key
 from singletable.graph.read import incoming
 from singletable.operations import RAW, GetItem, Item, Key, Query, Selection
-from singletable.shown_values import Shown
+from singletable.shown_values import ShownValue
 
 MOST_OUTGOING = 40
 """Edges from the node, of all types together."""
@@ -36,7 +36,7 @@ class NodeInfo(Struct, frozen=True):
 
     table: str
     node: NodeEnd
-    attributes: tuple[Shown, ...]
+    attributes: tuple[ShownValue, ...]
     sets: tuple[EdgeSet, ...]
     outgoing: Direction
     incoming: Mapping[str, Direction]

@@ -10,7 +10,7 @@ from singletable.errors import Corrupt, NotFound
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table, covered_place, entity_at, page, personal_names
 from singletable.operations import Item, StreamRecord, read_item
-from singletable.shown_values import Shown, attributes_of, covered, shown, stored_attributes
+from singletable.shown_values import ShownValue, attributes_of, covered, shown, stored_attributes
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at
 from singletable.streams.inspect.consumers import ConsumerName, is_there, state_at
 from singletable.streams.state import DeadLetterItem
@@ -29,7 +29,7 @@ class LetterLine(Struct, frozen=True):
     tries: int
     at: str
     parts: int
-    error: Shown
+    error: ShownValue
 
 
 class LettersInfo(Struct, frozen=True):
@@ -48,8 +48,8 @@ class LetterInfo(Struct, frozen=True):
     consumer: ConsumerName
     line: LetterLine
     key: tuple[str, str]
-    before: tuple[Shown, ...]
-    after: tuple[Shown, ...]
+    before: tuple[ShownValue, ...]
+    after: tuple[ShownValue, ...]
     note: str = ""
     """The reason why an image is shown in its stored form, or not at all."""
 
@@ -146,7 +146,7 @@ def _unread(table: Table, item: Item) -> str:
     return "" if entity_at(table, item) is not None else "no class here can read it: its stored form is shown"
 
 
-def _attributes(table: Table, item: Item | None, *, personal: bool) -> tuple[Shown, ...]:
+def _attributes(table: Table, item: Item | None, *, personal: bool) -> tuple[ShownValue, ...]:
     if item is None:
         return ()
     entity = entity_at(table, item)
