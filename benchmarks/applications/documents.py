@@ -22,7 +22,7 @@ from singletable.documents.canonical_json import canonical, digest_of
 from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.contents import Content
 from singletable.documents.retention import epoch_check
-from singletable.documents.rows import Applied
+from singletable.documents.rows import AppliedMutation
 from singletable.foundation import TryWrite
 from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
 from singletable.records import flows
@@ -151,7 +151,7 @@ class Twin:
 
     def _commit(self, waiting: Any, version: Any, part: Any, epoch: Any, clients: Any, moved: dict[str, bytes]) -> None:
         rows, number = self._rows, version.number + 1
-        applied = Applied(EDITOR, waiting.id, waiting.name)
+        applied = AppliedMutation(EDITOR, waiting.id, waiting.name)
         record = rows.mutation(
             document_id=TWIN,
             client=EDITOR,

@@ -29,7 +29,7 @@ from singletable_deploy import (
     sets_up,
     updates,
 )
-from singletable_deploy.access import Access, Resource
+from singletable_deploy.access import Resource, ResourceAccess
 from singletable_deploy.cloudformation import template
 from singletable_deploy.key_patterns import covers, fewest
 from singletable_deploy.policy import MOST_CHARACTERS, size_of
@@ -302,7 +302,7 @@ def test_a_wide_pattern_leaves_out_what_it_covers() -> None:
 
 def test_a_long_policy_is_made_of_several_each_as_large_as_iam_takes() -> None:
     resources = [Resource("table", f"table-{n}") for n in range(40)]
-    accesses = [Access(each, frozenset({"GetItem"}), (f"{each.name}#" + "x" * 100,)) for each in resources]
+    accesses = [ResourceAccess(each, frozenset({"GetItem"}), (f"{each.name}#" + "x" * 100,)) for each in resources]
     tables = [Table(each.name) for each in resources]
     role = Role("it", [Grant("everything", tuple(tables), lambda where: accesses)])
     made = template(Deployment("wide", tables, [role], alarms=False))

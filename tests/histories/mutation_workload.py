@@ -19,7 +19,7 @@ from singletable.documents import AsyncDocuments, Document, Draft, Items
 from singletable.documents.flows import next_version
 from singletable.errors import Conflict
 from singletable.flow.port import Port
-from singletable.sync.client_groups import Bindings, Owner as GroupOwner, bind_group, group_keys
+from singletable.sync.client_groups import Bindings, ClientGroupOwner as GroupOwner, bind_group, group_keys
 from singletable.sync.protocol import Clear, Delete, Pull, Pulled, Push, Pushed as PushedMutation
 from singletable.sync.pull import Puller
 from singletable.sync.push import Pusher

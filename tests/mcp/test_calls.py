@@ -92,10 +92,10 @@ async def serving(
 ) -> AsyncIterator[tuple[Tell, dict[str, Any]]]:
     """The answer of a call, or the text of its refusal; and the tools by their names."""
     from singletable_mcp.server import server_of
-    from singletable_mcp.tools import Limits, bindings_of, read_tools
+    from singletable_mcp.tools import CallLimits, bindings_of, read_tools
     from singletable_mcp.writes import write_tools
 
-    limits = Limits(100, units, bound=bindings_of(tables, bind))
+    limits = CallLimits(100, units, bound=bindings_of(tables, bind))
     tools = read_tools(tables, limits) + write_tools(tables, limits, write)
     handler: Any = server_of(tables, tools, limits, db).get_request_handler("tools/call")
     call = getattr(handler, "handler", handler)
@@ -205,9 +205,9 @@ async def test_calls_that_come_together_keep_to_the_budget(db: AsyncDatabase) ->
 
 
 async def test_calls_that_fit_run_at_the_same_time(db: AsyncDatabase) -> None:
-    from singletable_mcp.server import Budget
+    from singletable_mcp.server import UnitBudget
 
-    budget, inside, most = Budget(300.0), 0, 0
+    budget, inside, most = UnitBudget(300.0), 0, 0
 
     async def one() -> None:
         nonlocal inside, most
@@ -236,9 +236,9 @@ async def test_a_call_that_fails_counts_what_it_took(db: AsyncDatabase) -> None:
 
 
 async def test_a_call_that_was_cancelled_gives_back_what_was_reserved() -> None:
-    from singletable_mcp.server import Budget
+    from singletable_mcp.server import UnitBudget
 
-    budget = Budget(1.0)
+    budget = UnitBudget(1.0)
     with anyio.move_on_after(0):
         async with budget.spend(128.0):
             await anyio.sleep_forever()

@@ -12,7 +12,7 @@ import pytest
 
 from singletable.documents import Documents, LocalBlobs
 from singletable.documents.document import document_model
-from singletable.documents.rows import Applied
+from singletable.documents.rows import AppliedMutation
 from singletable.foundation import Finding, flows
 from singletable.schema import key_of, model_of
 from tests.documents.models import Project, Shape, app, put_shape, rename
@@ -78,7 +78,7 @@ def out_of_order(docs: Docs) -> None:
     delete(docs.db, key_of(last))
     plant(docs, replace(last, id=4))
     plant(docs, client(docs, last_id=4))
-    plant(docs, version(docs, 3, mutations=[Applied("c1", 4, "put_shape")]))
+    plant(docs, version(docs, 3, mutations=[AppliedMutation("c1", 4, "put_shape")]))
 
 
 def only_its_epoch(docs: Docs) -> None:
@@ -126,7 +126,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     ),
     "a mutation in two versions": (
         ["client.last", "mutation.order", "mutation.record", "mutation.twice"],
-        lambda d: plant(d, after_the_last(d, mutations=[Applied("c1", 3, "put_shape")])),
+        lambda d: plant(d, after_the_last(d, mutations=[AppliedMutation("c1", 3, "put_shape")])),
     ),
     "a mutation of another version": (["mutation.record"], lambda d: plant(d, record(d, version=2))),
     "a mutation that follows none": (["mutation.order"], out_of_order),

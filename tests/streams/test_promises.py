@@ -17,11 +17,11 @@ from singletable.foundation import flows
 from singletable.operations.stream import GetRecords, StreamRecord, read_records
 from singletable.streams import Changes, ChangeWorker, leases
 from singletable.streams.acquisition import make_lease
-from singletable.streams.consumer import WorkerOptions
+from singletable.streams.consumer import ConsumerOptions
 from singletable.streams.dead_letters import store_dead_letter
 from singletable.streams.shard import HeldShard
 from singletable.streams.state import LeaseItem
-from singletable.streams.worker import Worker
+from singletable.streams.worker import ConsumerWorker
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
 
@@ -96,7 +96,7 @@ def test_a_beat_that_finds_no_owner_ends_the_work(changes: Changes, sign: str) -
     with fresh() as db:
         shard = HeldShard(held(db, changes), "stream", renewed_at=db.port.monotonic())
         kernel = Kernel(db.port, lambda: False, "live", logging.getLogger())
-        worker = Worker(db.port, changes.consumer, WorkerOptions(), kernel)
+        worker = ConsumerWorker(db.port, changes.consumer, ConsumerOptions(), kernel)
         db.run(LIVE[sign](db.port, changes.consumer.state, shard.lease))
         db.run(worker._renew(shard))
         assert shard.is_lost

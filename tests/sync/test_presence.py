@@ -13,7 +13,7 @@ from singletable import Meter
 from singletable.documents import BlobStore
 from singletable.sync import Limits
 from singletable.sync.limits import Limits as AllLimits
-from singletable.sync.presence import Presence, PresencePost, TooManyPresent
+from singletable.sync.presence import PresencePost, PresenceRooms, TooManyPresent
 from tests.support.raw import all_items
 from tests.sync.calling import Answer, Stream
 from tests.sync.world import World
@@ -236,7 +236,7 @@ def test_every_stream_ends_with_what_is_there(steps: list[tuple[str, str, int]])
     """Random comings and goings: what a stream was sent adds up to the entries of the others."""
     now = [0.0]
     limits = AllLimits(present=2, listeners_per_user=9, present_seconds=30, presence_interval_seconds=0)
-    rooms = Presence(limits, lambda: now[0])
+    rooms = PresenceRooms(limits, lambda: now[0])
     open_streams: dict[str, Any] = {}
     seen: dict[str, dict[int, Any]] = {}
     posted: dict[str, tuple[int, float]] = {}

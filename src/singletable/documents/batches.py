@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.bounded_calls import Overrun, Runner, TimeLimitExceeded, Watch
+from singletable.documents.bounded_calls import FunctionWatch, Overrun, Runner, TimeLimitExceeded
 from singletable.documents.bounds import UNBOUNDED, Bounds
 from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, WorkingVersion, run_on_draft
 from singletable.documents.merge_state import MERGE, merge_draft
@@ -49,7 +49,7 @@ _FAULTS = (Unavailable, OutcomeUnknown, Denied)
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedMutation:
     """A mutation that was run. `error` is the reason why it was rejected; None if it was applied."""
 
     submission: Submission
@@ -63,7 +63,7 @@ class Batch:
     """Runs submissions until the version is full."""
 
     working: WorkingVersion
-    ended: list[Ended] = field(default_factory=list[Ended])
+    ended: list[EndedMutation] = field(default_factory=list[EndedMutation])
     held: dict[str, Corrupt] = field(default_factory=dict[str, Corrupt])
     """Clients whose next mutation needs a content that can't be read here. That mutation has no outcome yet."""
     _bytes: int = 4 * ROW_BYTES
@@ -93,7 +93,7 @@ class Batch:
             elif self.ended and not self._fits(record):
                 return
             self._bytes += record
-            self.ended.append(Ended(submission, error, row.arguments_blob, row.refers))
+            self.ended.append(EndedMutation(submission, error, row.arguments_blob, row.refers))
 
     def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> str | None:
         """Run a mutation. Returns the reason why it was rejected; None if its changes are in the batch."""
@@ -107,7 +107,7 @@ class Batch:
         self.working.merge(outcome)
         return None
 
-    def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch) -> Attempt | str:
+    def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: FunctionWatch) -> Attempt | str:
         """Runs in the runner's thread, so that an error's own code, which makes its text, is limited in time too."""
         try:
             return run_on_draft(
@@ -122,7 +122,7 @@ class Batch:
         except BaseException as error:
             return reason_of(error)
 
-    def _mutate(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch, draft: Any) -> None:
+    def _mutate(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: FunctionWatch, draft: Any) -> None:
         context, mutation = self.working.context, submission.mutation
         if len(mutation.arguments.encode()) > bounds.argument_bytes:
             raise TooLarge(f"its arguments are over {bounds.argument_bytes} bytes", hint=_ARGUMENTS_HINT)

@@ -16,7 +16,7 @@ from singletable.documents.context import Context
 from singletable.documents.deletion import delete, is_deleted
 from singletable.documents.families import family_of, pages, root_of
 from singletable.documents.read import any_epoch_row
-from singletable.documents.rows import GcEpoch, Row
+from singletable.documents.rows import DocumentRow, GcEpoch
 from singletable.errors import NotFound, SingletableError
 from singletable.expressions import first_name, owner_of
 from singletable.flow import Port
@@ -63,7 +63,7 @@ class DocumentBelongings(LayerBelongings):
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
         """The document of one of its rows."""
-        if not issubclass(model.kind, Row) or self.left_out:
+        if not issubclass(model.kind, DocumentRow) or self.left_out:
             return None
         if not model.kind.__qualname__.startswith(f"{self.context.kind.__qualname__}."):
             return None

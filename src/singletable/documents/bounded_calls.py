@@ -42,7 +42,7 @@ class TimeLimitExceeded(Exception):
 
 
 @dataclass(eq=False)
-class Watch:
+class FunctionWatch:
     """The time that a function has run, without its waits for the library."""
 
     seconds: float
@@ -93,8 +93,8 @@ def _taken_lock() -> threading.Lock:
 
 @dataclass(eq=False)
 class _Call:
-    function: Callable[[Watch], Any]
-    watch: Watch
+    function: Callable[[FunctionWatch], Any]
+    watch: FunctionWatch
     context: Context = field(default_factory=copy_context)
     is_done: bool = False
     result: Any = None
@@ -128,10 +128,10 @@ class Runner:
             _give_back(self._worker)
             self._worker = None
 
-    def run(self, function: Callable[[Watch], T], seconds: float) -> T:
+    def run(self, function: Callable[[FunctionWatch], T], seconds: float) -> T:
         """Returns the function's result or raises its error; raises TimeLimitExceeded after `seconds`."""
         worker = self._worker = self._worker or _idle_worker()
-        call = _Call(function, Watch(seconds))
+        call = _Call(function, FunctionWatch(seconds))
         worker.calls.put(call)
         try:
             while not call.wait(max(_SLICE_SECONDS, call.watch.left())):

@@ -30,10 +30,10 @@ from singletable.documents.rows import (
     ClientRecord,
     CollectionVersion,
     Condemned,
+    DocumentRow,
     GcEpoch,
     InboxRow,
     MutationRecord,
-    Row,
     Version,
 )
 from singletable.documents.submission import refs_in
@@ -52,7 +52,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=DocumentRow)
 
 READ_AT_ONCE = 256
 GAP_SECONDS = 60.0

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from singletable.documents.batches import Batch, Ended
+from singletable.documents.batches import Batch, EndedMutation
 from singletable.documents.conditional_put import clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
@@ -124,7 +124,7 @@ async def next_version(
 
 
 async def _settled(
-    port: Port, context: Context[Any], document_id: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
+    port: Port, context: Context[Any], document_id: str, attempted: Sequence[EndedMutation], unknown: OutcomeUnknown
 ) -> list[Outcome] | None:
     """The outcomes of a commit whose answer was lost, from its records. None if it has not taken effect so far."""
     try:
@@ -137,7 +137,7 @@ async def _settled(
 
 async def _run_waiting(
     port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
-) -> tuple[HeadState, list[Ended], WorkingVersion | None]:
+) -> tuple[HeadState, list[EndedMutation], WorkingVersion | None]:
     """Run the waiting mutations that can be run. Clients with unreadable contents are added to `held`."""
     while True:
         state = await read_head_state(port, context, document_id, held)
@@ -158,7 +158,7 @@ async def _run_waiting(
 # --- running ----------------------------------------------------------------------------------------------------------
 async def _run(
     port: Port, context: Context[Any], state: HeadState
-) -> tuple[list[Ended], WorkingVersion, dict[str, Corrupt]]:
+) -> tuple[list[EndedMutation], WorkingVersion, dict[str, Corrupt]]:
     """Returns what was run, on what, and the clients that wait because a content can't be read."""
     version = state.version
     contents = context.contents_of(version)
@@ -232,12 +232,12 @@ def _existence_check(contents: Contents, content: Content) -> Any:
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------
-def _rows_of(state: HeadState, ended: Sequence[Ended]) -> list[InboxRow]:
+def _rows_of(state: HeadState, ended: Sequence[EndedMutation]) -> list[InboxRow]:
     places = {(e.submission.client, e.submission.id) for e in ended}
     return [row for row in state.waiting if (row.client, row.id) in places]
 
 
-def _outcomes(state: HeadState, ended: Sequence[Ended]) -> list[Outcome]:
+def _outcomes(state: HeadState, ended: Sequence[EndedMutation]) -> list[Outcome]:
     number = state.version.number + 1
     return [
         Outcome(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from singletable.documents.context import Context
-from singletable.documents.rows import InboxRow, Row
+from singletable.documents.rows import DocumentRow, InboxRow
 from singletable.errors import OutcomeUnknown, Unavailable
 from singletable.expressions import Condition
 from singletable.flow import Port
@@ -16,13 +16,13 @@ from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem
 from singletable.schema import key_of
 
 
-def put_if_absent(row: Row) -> PutItem:
+def put_if_absent(row: DocumentRow) -> PutItem:
     """The put of a row, on condition that it is missing."""
     model = model_for(row)
     return PutItem(model.table.name, model.item(row), plain_guard(model, is_absent))
 
 
-def put_row_if(row: Row, condition: Condition | None) -> PutItem:
+def put_row_if(row: DocumentRow, condition: Condition | None) -> PutItem:
     """The put of a row under a condition on what is stored."""
     return put_if(key_of(row), model_for(row).item(row), condition)
 

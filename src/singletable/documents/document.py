@@ -22,7 +22,7 @@ from singletable.documents.blobs import BlobStore
 from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.mutations import Mutator, Ref, make_mutator
-from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
+from singletable.documents.rows import CollectionWords, InboxRow, RowClasses, Version, Words, make_rows
 from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.foundation import Table, names_around
@@ -150,7 +150,7 @@ class DocumentModel:
         self.belongs_to = belongs_to
         self.kind, self.table, self.index, self.words = kind, table, index, words
         self.collections, self.blobs, self.bounds = collections, blobs, bounds
-        self.rows: Rows = make_rows(kind, table, index, words, {n: c.words for n, c in collections.items()})
+        self.rows: RowClasses = make_rows(kind, table, index, words, {n: c.words for n, c in collections.items()})
         self.mutators: dict[str, Mutator[..., Any]] = {}
         self._make_scalars = make_scalars
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from singletable.documents.bounded_calls import Overrun, Watch
+from singletable.documents.bounded_calls import FunctionWatch, Overrun
 from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import Content, Contents, check_size, content_of
@@ -145,7 +145,7 @@ class Attempt:
     """One run of a mutation on its draft."""
 
     working: WorkingVersion
-    watch: Watch
+    watch: FunctionWatch
     bounds: Bounds
     changes: dict[str, Changes] = field(default_factory=dict[str, Changes])
     fresh: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
@@ -213,7 +213,7 @@ class Attempt:
 
 
 def run_on_draft(
-    working: WorkingVersion, submission: Submission, watch: Watch, bounds: Bounds, mutate: Callable[[Any], None]
+    working: WorkingVersion, submission: Submission, watch: FunctionWatch, bounds: Bounds, mutate: Callable[[Any], None]
 ) -> Attempt:
     """Run one mutation on its own draft. Its errors are raised; its changes are not merged yet.
 
@@ -252,7 +252,7 @@ def _raise_overriding(attempt: Attempt) -> None:
 def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
     """Scalars in their stored form. Raises InvalidValue; TooLarge over 1,536 bytes, which names the largest."""
     codec = context.model.scalars
-    stored = codec.dump(_Values(values, codec.by_name))
+    stored = codec.dump(_Scalars(values, codec.by_name))
     size = item_size(stored)
     if size > MAX_SCALAR_BYTES:
         sizes = sorted(((item_size({name: value}), name) for name, value in stored.items()), reverse=True)
@@ -264,7 +264,7 @@ def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping
     return stored
 
 
-class _Values:
+class _Scalars:
     """The scalars of a dictionary of values, as attributes."""
 
     def __init__(self, values: Mapping[str, Any], names: Mapping[str, Any]) -> None:

@@ -42,7 +42,15 @@ from singletable.documents.read import (
     record_rows,
     versions_since,
 )
-from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, InboxRow, MutationRecord, Row, Version
+from singletable.documents.rows import (
+    CollectionVersion,
+    Condemned,
+    DocumentRow,
+    GcEpoch,
+    InboxRow,
+    MutationRecord,
+    Version,
+)
 from singletable.documents.submission import refs_in
 from singletable.errors import Denied, NotFound, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
@@ -296,7 +304,7 @@ class GarbageRun:
         except RefusedWrite:
             return  # a writer or another run was first
 
-    async def _changed(self, row: Row, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
+    async def _changed(self, row: DocumentRow, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
         """Update attributes to constants (None removes one) under a condition. Returns False if the condition fails."""
         changes = [AttributeChange(name, value) for name, value in values.items()]
         try:

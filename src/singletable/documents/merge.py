@@ -218,7 +218,7 @@ async def _decide(
                 to = None if other is None else Ref[Any](f"{folder}/{other.hex()}")
                 items.setdefault(name, {})[id] = ItemMerge(None if mine is None else mine.hex(), to)
                 taken.append((name, id))
-    own, wanted = (context.model.scalars.dump(_Values(side)) for side in values[1:])
+    own, wanted = (context.model.scalars.dump(_MergeInputs(side)) for side in values[1:])
     scalars: dict[str, ScalarMerge] = {}
     for name, mine, other, conflict in _differences("", values, prefer, choose):
         conflicts += [conflict] if conflict is not None else []
@@ -230,7 +230,7 @@ async def _decide(
     return _Decided(state, tuple(taken), tuple(conflicts), left)
 
 
-class _Values:
+class _MergeInputs:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update(values)
 

@@ -24,7 +24,7 @@ from singletable.values import AttributeValue, json_decoder
 RESTORE = "$restore"
 
 
-class State(Struct, frozen=True, omit_defaults=True):
+class VersionState(Struct, frozen=True, omit_defaults=True):
     """The whole state of a version, as arguments."""
 
     version: int
@@ -35,7 +35,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     """A digest of the state that it replaces; empty where it replaces any."""
 
 
-_decoder = json_decoder(State)
+_decoder = json_decoder(VersionState)
 
 
 def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes], over: str = "") -> Mutation:
@@ -44,7 +44,7 @@ def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Has
         name: {id: Ref[Any](f"{model.collections[name].folder}/{digest.hex()}") for id, digest in own.items()}
         for name, own in hashes.items()
     }
-    return Mutation(RESTORE, canonical(State(version.number, scalars_of(version), items, over)).decode())
+    return Mutation(RESTORE, canonical(VersionState(version.number, scalars_of(version), items, over)).decode())
 
 
 def digest_of_version(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes]) -> str:
@@ -67,7 +67,7 @@ def _digest(model: DocumentModel, scalars: Any, hashes: Mapping[str, Hashes]) ->
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
     """Run it. Attributes that the class no longer has are left out; new ones get their defaults."""
     try:
-        state: State = _decoder.decode(arguments)
+        state: VersionState = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise InvalidValue("the arguments are not the state of a document", operation=RESTORE) from None
     if state.over and state.over != _digest_of_draft(model, draft):

@@ -40,12 +40,12 @@ _WRITERS = "The items of a document are written by Documents, which keeps them i
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
 
 
-class Row(Entity):
+class DocumentRow(Entity):
     """An item of a document."""
 
     document_id: str = field(name="project")
 
-    __rows__: ClassVar[Rows]
+    __rows__: ClassVar[RowClasses]
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
@@ -68,7 +68,7 @@ class Row(Entity):
         return (*([branch] if branch else ()), *(each.document_id for each in named if each is not None))
 
 
-class Listing(Row):
+class Listing(DocumentRow):
     """A document's entry in the list of its parent."""
 
     parent: str = field(name="organisation")
@@ -78,7 +78,7 @@ class Listing(Row):
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedMutation:
     """A mutation, as its version lists it."""
 
     client: str = field(name="c")
@@ -103,7 +103,7 @@ class Place:
     number: int = field(name="n")
 
 
-class Version(Row):
+class Version(DocumentRow):
     """One version: its scalars, and the versions of its collections."""
 
     parent: str = field(name="organisation")
@@ -112,7 +112,7 @@ class Version(Row):
     scalars: dict[str, Any] = field(personal=True)
     collections: dict[str, int]
     """The version in which each collection was last written. A collection that was never written is left out."""
-    mutations: list[Applied]
+    mutations: list[AppliedMutation]
     """In the order in which they were applied."""
     pool: Pool | None = None
     """The document whose blobs a branch uses; None for the document's own."""
@@ -126,7 +126,7 @@ class Version(Row):
     by_number: ClassVar[BoundKey[..., Any]]
 
 
-class CollectionVersion(Row):
+class CollectionVersion(DocumentRow):
     """A part of one version of a collection."""
 
     parent: str = field(name="organisation")
@@ -141,7 +141,7 @@ class CollectionVersion(Row):
     by_number: ClassVar[BoundKey[..., Any]]
 
 
-class MutationRecord(Row):
+class MutationRecord(DocumentRow):
     """A mutation and what became of it."""
 
     client: str
@@ -160,7 +160,7 @@ class MutationRecord(Row):
     by_id: ClassVar[BoundKey[..., Any]]
 
 
-class ClientRecord(Row):
+class ClientRecord(DocumentRow):
     """The last processed mutation of a client."""
 
     client: str
@@ -171,7 +171,7 @@ class ClientRecord(Row):
     by_client: ClassVar[BoundKey[..., Any]]
 
 
-class InboxRow(Row):
+class InboxRow(DocumentRow):
     """A mutation that was submitted and is not in a version yet."""
 
     client: str
@@ -189,7 +189,7 @@ class InboxRow(Row):
     by_id: ClassVar[BoundKey[..., Any]]
 
 
-class GcEpoch(Row):
+class GcEpoch(DocumentRow):
     """The condition of each commit. It is raised when blobs have been condemned."""
 
     parent: str = field(name="organisation")
@@ -203,7 +203,7 @@ class GcEpoch(Row):
     by_document: ClassVar[BoundKey[..., Any]]
 
 
-class Condemned(Row):
+class Condemned(DocumentRow):
     """A blob that was unreachable when it was checked."""
 
     folder: str
@@ -214,7 +214,7 @@ class Condemned(Row):
     by_content: ClassVar[BoundKey[..., Any]]
 
 
-class Tag(Row):
+class Tag(DocumentRow):
     """A name of a version."""
 
     name: str
@@ -225,7 +225,7 @@ class Tag(Row):
     by_name: ClassVar[BoundKey[..., Any]]
 
 
-class Branch(Row):
+class Branch(DocumentRow):
     """A document that uses the blobs of this one. It lies next to the document that its branches began with."""
 
     branch: str
@@ -262,7 +262,7 @@ class CollectionWords:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowClasses:
     """The entity classes of one document class."""
 
     listing: type[Listing]
@@ -279,14 +279,14 @@ class Rows:
 
 def make_rows(
     owner: type[Any], table: Table, index: str | None, words: Words, collections: Mapping[str, CollectionWords]
-) -> Rows:
+) -> RowClasses:
     """The entities of a document class, registered with its table. DeclarationError if keys or types are in use."""
     listing, version = _listing(owner, table, index, words), _version(owner, table, words)
     parts = {name: _collection(owner, table, words, name, own) for name, own in collections.items()}
     mutation, client, inbox = _mutations(owner, table, words)
     epoch, condemned = _garbage(owner, table, words)
     tag, branch = _names(owner, table, words)
-    rows = Rows(listing, version, parts, mutation, client, inbox, epoch, condemned, tag, branch)
+    rows = RowClasses(listing, version, parts, mutation, client, inbox, epoch, condemned, tag, branch)
     for kind in (listing, version, *parts.values(), mutation, client, inbox, epoch, condemned, tag, branch):
         kind.__rows__ = rows
     return rows

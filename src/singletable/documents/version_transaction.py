@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from singletable.documents.batches import SPILL_BYTES, Ended
+from singletable.documents.batches import SPILL_BYTES, EndedMutation
 from singletable.documents.conditional_put import put_if_absent, put_row_if
 from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
 from singletable.documents.head_state import HeadState
 from singletable.documents.retention import epoch_check
-from singletable.documents.rows import Applied, Version, to_the_millisecond
+from singletable.documents.rows import AppliedMutation, Version, to_the_millisecond
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import TransactAction
 from singletable.values import from_attribute_value, text_size
 
 
 def actions_of(
-    context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[Ended], now: float
+    context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[EndedMutation], now: float
 ) -> list[TransactAction]:
     """The actions of the transaction. The batch ensures that they are at most 100 actions and 4 MB."""
     before = state.version
@@ -37,7 +37,7 @@ def actions_of(
         scalars={name: from_attribute_value(value) for name, value in working.scalars.items()},
         collections=numbers,
         mutations=[
-            Applied(e.submission.client, e.submission.id, e.submission.mutation.name, e.error is not None)
+            AppliedMutation(e.submission.client, e.submission.id, e.submission.mutation.name, e.error is not None)
             for e in ended
         ],
         pool=before.pool,
@@ -89,7 +89,7 @@ def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
     return parts
 
 
-def _record(context: Context[Any], document_id: str, number: int, ended: Ended) -> TransactAction:
+def _record(context: Context[Any], document_id: str, number: int, ended: EndedMutation) -> TransactAction:
     each = ended.submission
     return put_if_absent(
         context.model.rows.mutation(
@@ -107,7 +107,9 @@ def _record(context: Context[Any], document_id: str, number: int, ended: Ended) 
     )
 
 
-def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[TransactAction]:
+def _clients(
+    context: Context[Any], state: HeadState, number: int, ended: Sequence[EndedMutation]
+) -> list[TransactAction]:
     """The writes of each client's last id, on condition of the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
     document_id = state.version.document_id

@@ -13,7 +13,7 @@ from typing import Any
 
 from singletable.erasure.journal import BATCH, Journal, at, open_journal
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, remaining
-from singletable.erasure.search import Found, Root, Search, root_of
+from singletable.erasure.search import ErasableItems, Root, SubjectSearch, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
 from singletable.foundation import Belonging, HasBelongings, Kept, Query, Subject, Table, belongings_of
@@ -31,7 +31,7 @@ async def plan(
     """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
     root, parts = root_of(table, asked), belongings_of(table, layers)
     with Meter() as meter:
-        found = await Search(port, table, parts).run(root)
+        found = await SubjectSearch(port, table, parts).run(root)
     left_out = tuple(text for part in parts for text in part.left_out)
     if found.is_empty and not found.kept:
         raise nothing(table, root)
@@ -111,11 +111,11 @@ class ErasureRun:
         self.found = found
         await self.journal.close()
 
-    async def _search(self) -> Found:
+    async def _search(self) -> ErasableItems:
         self.searches += 1
         self.looked = at(self.port.now())
         known, again = list(self.known.values()), self.journal.record.again
-        found = await Search(self.port, self.table, self.parts).run(self.root, known, again)
+        found = await SubjectSearch(self.port, self.table, self.parts).run(self.root, known, again)
         for belonging in found.levels[0] if found.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject
@@ -168,6 +168,6 @@ class ErasureRun:
         )
 
 
-def _below(found: Found) -> list[list[Belonging]]:
+def _below(found: ErasableItems) -> list[list[Belonging]]:
     """All but the subject's own items."""
     return [group for group in (found.clears, *reversed(found.levels[1:])) if group]

@@ -77,7 +77,7 @@ class Root(Struct, frozen=True):
         return "\0".join((query.index or "", query.partition, *place))
 
 
-class Found(Struct):
+class ErasableItems(Struct):
     """The items to erase, by level: the subject's own items are at level 0, their belongings at 1, and so on."""
 
     levels: list[list[Belonging]]
@@ -127,7 +127,7 @@ def root_of(table: Table, asked: Query[Any] | Whole[Any]) -> Root:
     return Root(query, owns, Subject(query.model.kind, values, (query.partition, low)))
 
 
-class Search:
+class SubjectSearch:
     """One look for all that is erased with a subject."""
 
     def __init__(self, port: Port, table: Table, layers: Sequence[LayerBelongings]) -> None:
@@ -141,7 +141,7 @@ class Search:
         self.kept: dict[tuple[str, str], int] = {}
         self.new: list[Belonging] = []
 
-    async def run(self, root: Root, known: Sequence[Subject] = (), again: Sequence[str] = ()) -> Found:
+    async def run(self, root: Root, known: Sequence[Subject] = (), again: Sequence[str] = ()) -> ErasableItems:
         """Everything, from a root; `known` are its subjects as an earlier search knew them, `again` what a run that was
         killed had begun to delete."""
         await ready(self.port, self.table)
@@ -164,7 +164,7 @@ class Search:
                 await self._take(item)
             frontier, rest, again = [], [], ()
         kept = [Kept(kind, why, count) for (kind, why), count in self.kept.items()]
-        return Found(self.levels, self._clears(), kept)
+        return ErasableItems(self.levels, self._clears(), kept)
 
     # --- roots --------------------------------------------------------------------------------------------------------
     async def _roots(self, root: Root) -> list[Item]:

@@ -9,7 +9,7 @@ from typing import Any
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
 from singletable.flow import Port
 from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, put_items, ready
-from singletable.graph.edge_items import Listing, counter_of, edge_key, note
+from singletable.graph.edge_items import EdgeSetPlace, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
 from singletable.graph.node_items import CAP
@@ -47,7 +47,7 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
     await _unlink_all(port, listings, await _missing_targets(port, nodes, listings))
 
 
-async def _unlink_all(port: Port, listings: dict[str, list[Listing]], gone: Sequence[KeyOf[Any]]) -> None:
+async def _unlink_all(port: Port, listings: dict[str, list[EdgeSetPlace]], gone: Sequence[KeyOf[Any]]) -> None:
     if not gone:
         return
     for listing in (x for found in listings.values() for x in found if x.edge.target in gone):
@@ -61,8 +61,8 @@ async def _unlink_all(port: Port, listings: dict[str, list[Listing]], gone: Sequ
     )
 
 
-def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[Listing]]:
-    found: dict[str, list[Listing]] = {node_key(node).partition: [] for node in nodes}
+def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[EdgeSetPlace]]:
+    found: dict[str, list[EdgeSetPlace]] = {node_key(node).partition: [] for node in nodes}
     if len(found) < len(nodes):
         raise InvalidRequest("a node is given twice", operation="load")
     counts: dict[tuple[str, type[Any]], int] = {}
@@ -80,7 +80,7 @@ def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[st
         place = (source, type(edge))
         counts[place] = counts.get(place, 0) + 1
         held = type(edge).__mirrors__ is not None
-        found[source].append(Listing(edge, listed=not held or counts[place] <= CAP))
+        found[source].append(EdgeSetPlace(edge, listed=not held or counts[place] <= CAP))
     return found
 
 
@@ -94,7 +94,9 @@ def _table_of(nodes: Sequence[Node]) -> Table:
     return table
 
 
-async def _missing_targets(port: Port, nodes: Sequence[Node], listings: dict[str, list[Listing]]) -> list[KeyOf[Any]]:
+async def _missing_targets(
+    port: Port, nodes: Sequence[Node], listings: dict[str, list[EdgeSetPlace]]
+) -> list[KeyOf[Any]]:
     own = {node_key(node).partition for node in nodes}
     targets = {x.edge.target.partition: x.edge.target for found in listings.values() for x in found}
     others = [key for text, key in targets.items() if text not in own]
@@ -118,7 +120,7 @@ async def _check_absent(port: Port, table: Table, nodes: Sequence[Node]) -> None
             )
 
 
-def _edge_item(listing: Listing) -> Item:
+def _edge_item(listing: EdgeSetPlace) -> Item:
     item = model_for(listing.edge).item(listing.edge)
     item[REVISION] = {"N": str(listing.revision)}
     if not listing.listed:
@@ -126,7 +128,7 @@ def _edge_item(listing: Listing) -> Item:
     return item
 
 
-def _node_item(node: Node, listings: Sequence[Listing]) -> Item:
+def _node_item(node: Node, listings: Sequence[EdgeSetPlace]) -> Item:
     item = model_for(node).item(node)
     held = [x for x in listings if type(x.edge).__mirrors__ is not None]
     listed = [x for x in held if x.listed]

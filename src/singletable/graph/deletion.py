@@ -13,7 +13,7 @@ from typing import Any
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow import Port
 from singletable.foundation import Model, Unreadable, commit, load_or_tell, open_query, read_page, ready
-from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
+from singletable.graph.edge_removal import RemovalPass, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, is_key_of, node_key
 from singletable.graph.queries import EdgeQuery
@@ -80,24 +80,24 @@ async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[A
             is_settled = True
 
 
-async def _remove_outgoing(port: Port, node: HoldTombstone) -> Removed:
-    table, total = node.model.table, Removed()
+async def _remove_outgoing(port: Port, node: HoldTombstone) -> RemovalPass:
+    table, total = node.model.table, RemovalPass()
     async for items in partition_pages(port, table, node.key.partition):
         models = [table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", "")) for item in items]
         told: list[Unreadable] = []
         pairs = zip(models, items, strict=True)
         loaded = [load_or_tell(model, item, told.append, "delete_node") for model, item in pairs if model is not None]
         total += await remove_edges(port, [edge for edge in loaded if is_edge(edge)], node)
-        total += Removed(left=models.count(None) + len(told))
+        total += RemovalPass(left=models.count(None) + len(told))
     return total
 
 
-async def _remove_incoming(port: Port, query: EdgeQuery[Any], node: HoldTombstone) -> Removed:
+async def _remove_incoming(port: Port, query: EdgeQuery[Any], node: HoldTombstone) -> RemovalPass:
     told: list[Unreadable] = []
-    prepared, after, total = await open_query(port, query, told.append), None, Removed()
+    prepared, after, total = await open_query(port, query, told.append), None, RemovalPass()
     while True:
         page = await read_page(port, prepared, after)
         total += await remove_edges(port, page.items, node)
         after = page.after
         if after is None:
-            return total + Removed(left=len(told))
+            return total + RemovalPass(left=len(told))

@@ -34,7 +34,7 @@ def first_revision() -> int:
 
 
 @dataclass
-class Listing:
+class EdgeSetPlace:
     """Whether an edge is in its source's edge set, and in which half. The writes of edge and node share it."""
 
     edge: Edge[Any, Any]
@@ -56,8 +56,8 @@ class PutEdge(Write):
 
     verb: ClassVar[str] = "link"
     key: KeyOf[Any]
-    listing: Listing
-    before: Listing | None = None
+    listing: EdgeSetPlace
+    before: EdgeSetPlace | None = None
 
     def main(self, current: Any, moment: Moment) -> WritePart:
         item = self.model.item(self.listing.edge)
@@ -89,16 +89,16 @@ class DeleteEdge(Write):
 
     verb: ClassVar[str] = "unlink"
     key: KeyOf[Any]
-    listing: Listing
+    listing: EdgeSetPlace
 
     def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, is_as_read(self.listing))
         return WritePart(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
 
 
-def listing_of(edge: Edge[Any, Any]) -> Listing:
+def listing_of(edge: Edge[Any, Any]) -> EdgeSetPlace:
     """The listing of an edge that was read."""
-    return Listing(edge, getattr(edge, "_listed", True), getattr(edge, "_revision", 0))
+    return EdgeSetPlace(edge, getattr(edge, "_listed", True), getattr(edge, "_revision", 0))
 
 
 def was_read(edge: Edge[Any, Any]) -> bool:
@@ -109,11 +109,11 @@ def edge_key(edge: Edge[Any, Any]) -> KeyOf[Any]:
     return model_of(type(edge)).key_of(edge)
 
 
-def note(listing: Listing) -> None:
+def note(listing: EdgeSetPlace) -> None:
     listing.edge.__dict__.update(_revision=listing.revision, _listed=listing.listed)
 
 
-def is_as_read(listing: Listing) -> Condition:
+def is_as_read(listing: EdgeSetPlace) -> Condition:
     """The condition that the edge still has the revision and the member with which it was read."""
     edge, listed = type(listing.edge), Stored(LISTED)
     condition = Condition("=", (Stored(REVISION), Given({"N": str(listing.revision)})))

@@ -33,7 +33,7 @@ EDGES_A_TRANSACTION = 48
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovalPass:
     """The result of a pass over edges."""
 
     there: int = 0
@@ -41,37 +41,37 @@ class Removed:
     left: int = 0
     """The number left: concurrently changed each time, of a type that this program doesn't know, or unreadable."""
 
-    def __add__(self, other: Removed) -> Removed:
-        return Removed(self.there + other.there, self.left + other.left)
+    def __add__(self, other: RemovalPass) -> RemovalPass:
+        return RemovalPass(self.there + other.there, self.left + other.left)
 
 
-async def remove_edges(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
+async def remove_edges(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> RemovalPass:
     """Delete edges, also those changed since they were found. TransactionCancelled if the deletion has ended."""
-    total = Removed()
+    total = RemovalPass()
     for i in range(0, len(edges), EDGES_A_TRANSACTION):
         total += await _remove_some(port, edges[i : i + EDGES_A_TRANSACTION], node)
     return total
 
 
-async def _remove_some(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
+async def _remove_some(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> RemovalPass:
     """Delete some edges in one transaction; if some were changed concurrently, read and delete them one by one."""
     try:
         await commit(port, [*(write for edge in edges for write in _writes(edge, node)), node])
     except TransactionCancelled as cancelled:
         _raise_others(cancelled)
     else:
-        return Removed(there=len(edges))
-    total = Removed()
+        return RemovalPass(there=len(edges))
+    total = RemovalPass()
     for edge in edges:
         total += await _remove_one(port, edge_key(edge), node)
     return total
 
 
-async def _remove_one(port: Port, key: KeyOf[Any], node: HoldTombstone) -> Removed:
+async def _remove_one(port: Port, key: KeyOf[Any], node: HoldTombstone) -> RemovalPass:
     """Read an edge and delete it. If it is changed again concurrently, it is left."""
     edge: Any = await port.send(get_operation(key, consistent=True))
     if edge is None:
-        return Removed()  # the index lagged: the edge is deleted already
+        return RemovalPass()  # the index lagged: the edge is deleted already
     try:
         await commit(port, [*_writes(edge, node), node])
     except TransactionCancelled as cancelled:
@@ -79,8 +79,8 @@ async def _remove_one(port: Port, key: KeyOf[Any], node: HoldTombstone) -> Remov
         is_missing = any(isinstance(failure.error, NotFound) for failure in cancelled.failures)
         # The edge or its source changed. An edge without its source has no member to remove.
         if not is_missing or not await _remove_orphan(port, edge, node):
-            return Removed(there=1, left=1)
-    return Removed(there=1)
+            return RemovalPass(there=1, left=1)
+    return RemovalPass(there=1)
 
 
 async def _remove_orphan(port: Port, edge: Edge[Any, Any], node: HoldTombstone) -> bool:

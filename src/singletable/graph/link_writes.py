@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from singletable.foundation import Write
-from singletable.graph.edge_items import DeleteEdge, EdgeMoved as EdgeMoved, Listing, PutEdge, edge_key, listing_of
+from singletable.graph.edge_items import DeleteEdge, EdgeMoved as EdgeMoved, EdgeSetPlace, PutEdge, edge_key, listing_of
 from singletable.graph.edges import Edge
 from singletable.graph.node_items import UpdateEdgeSet
 
@@ -33,7 +33,7 @@ class Link(Generic[D]):
 
     def writes(self) -> Sequence[Write]:
         """The writes that a transaction takes: the edge, its member, the check of its target."""
-        edge, listing = self.edge, Listing(self.edge)
+        edge, listing = self.edge, EdgeSetPlace(self.edge)
         held = type(edge).__mirrors__ is not None
         found: list[Write] = [
             PutEdge(edge_key(edge), listing),
@@ -70,7 +70,7 @@ class Relink(Generic[D]):
         old = listing_of(self.before)
         moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
         # An unchanged member stays in its half of the set: the revision keeps its parity.
-        new = Listing(self.after, old.listed, old.revision + (1 if moves else 2))
+        new = EdgeSetPlace(self.after, old.listed, old.revision + (1 if moves else 2))
         found: list[Write] = [PutEdge(edge_key(self.after), new, old)]
         if moves:
             source = self.after.source

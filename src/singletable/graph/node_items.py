@@ -11,7 +11,7 @@ from msgspec import structs
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.foundation import CreateWrite, KeyOf, Moment, Write, WritePart, check_if, is_type, model_of, update_if
-from singletable.graph.edge_items import Listing, counter_of
+from singletable.graph.edge_items import EdgeSetPlace, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
 from singletable.operations import Item, PutItem
@@ -26,8 +26,8 @@ class UpdateEdgeSet(Write):
 
     verb: ClassVar[str] = "link"
     key: KeyOf[Any]
-    added: tuple[Listing, ...] = ()
-    removed: tuple[Listing, ...] = ()
+    added: tuple[EdgeSetPlace, ...] = ()
+    removed: tuple[EdgeSetPlace, ...] = ()
     must_exist: bool = True
     """The node must exist and must not be being deleted."""
 
@@ -115,7 +115,7 @@ class UpdateEdgeSet(Write):
             yield AttributeChange(OVERFLOW, {"SS": unlisted}, clause="ADD")
         yield from self._members(self.removed, "DELETE")
 
-    def _members(self, listings: Iterable[Listing], clause: Literal["ADD", "DELETE"]) -> Iterator[AttributeChange]:
+    def _members(self, listings: Iterable[EdgeSetPlace], clause: Literal["ADD", "DELETE"]) -> Iterator[AttributeChange]:
         for attribute in EDGE_SETS:
             members = sorted({x.member for x in listings if x.listed and x.attribute == attribute})
             if members:

@@ -44,7 +44,7 @@ class Compared(Struct, frozen=True):
     live: Live
 
 
-class Phase(IntEnum):
+class StepPhase(IntEnum):
     """When a step is done: settings that only add; indexes, one at a time; items; what is taken away; the record."""
 
     SETTINGS = auto()
@@ -71,7 +71,7 @@ class Estimate(Struct, frozen=True):
     """The price; None if the region's prices are unknown."""
 
 
-class Prediction(Struct, frozen=True):
+class StepPrediction(Struct, frozen=True):
     """The cost of a step; None for a needless one. `left` has the parts that stay, each with its reason."""
 
     takes: Estimate | None
@@ -137,7 +137,7 @@ class Step(Struct, frozen=True, tag_field="kind"):
         return f"{self.kind} {self.subject}"
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         """The steps that a live table needs."""
         yield from ()
 
@@ -145,9 +145,9 @@ class Step(Struct, frozen=True, tag_field="kind"):
         """The work of the step, and its effects on programs, as sentences."""
         return self.what, *self.notes
 
-    async def predict(self, planning: Planning) -> Prediction:
+    async def predict(self, planning: Planning) -> StepPrediction:
         """The cost of the step, without time and money."""
-        return Prediction(Estimate(requests=1))
+        return StepPrediction(Estimate(requests=1))
 
     async def run(self, applying: Applying) -> None:
         """Do it, or what an earlier apply left of it."""

@@ -13,7 +13,7 @@ from singletable.flow import DYNAMODB_STREAMS, Observations, Port, instant
 from singletable.foundation import flows
 from singletable.operations import GetShardIterator, Shard
 from singletable.streams import leases
-from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.consumer import Consumer, ConsumerOptions
 from singletable.streams.gaps import report_gap
 from singletable.streams.shard import HeldShard
 from singletable.streams.shard_tree import all_shards, newest, readable_shards
@@ -31,12 +31,12 @@ _FRESH_SECONDS = 10.0
 
 
 @dataclass(eq=False)
-class Search:
+class ShardSearch:
     """One worker's search for shards."""
 
     port: Port
     consumer: Consumer
-    options: WorkerOptions
+    options: ConsumerOptions
     begun: ConsumerItem
     owner: str
     greedy: bool
@@ -51,8 +51,8 @@ class Search:
 
     @classmethod
     async def begin(
-        cls, port: Port, consumer: Consumer, options: WorkerOptions, stream: str, *, greedy: bool
-    ) -> Search:
+        cls, port: Port, consumer: Consumer, options: ConsumerOptions, stream: str, *, greedy: bool
+    ) -> ShardSearch:
         began_at = port.monotonic()
         begun = await _register_consumer(port, consumer, options, stream)
         observations = Observations[tuple[int, int, str]](options.lease_seconds)
@@ -178,7 +178,7 @@ def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: 
     return lease
 
 
-async def _register_consumer(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
+async def _register_consumer(port: Port, consumer: Consumer, options: ConsumerOptions, stream: str) -> ConsumerItem:
     """Read the consumer's stream and the time of its start; stored the first time."""
     kind: Any = consumer.state.consumer
     key: Any = consumer.state.consumer.by_name(consumer.name)

@@ -10,7 +10,7 @@ from singletable.flow import Blocking, LambdaAnswer, LambdaHandler, Stop, check_
 from singletable.foundation import Finding
 from singletable.streams import flows
 from singletable.streams.changes import Changes
-from singletable.streams.consumer import BUFFER_BYTES, Start, WorkerOptions
+from singletable.streams.consumer import BUFFER_BYTES, ConsumerOptions, Start
 from singletable.streams.dead_letters import DeadLetter
 
 
@@ -61,7 +61,7 @@ class ChangeWorker:
         one more, and no request otherwise.
         """
         self._check_functions()
-        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
+        options = ConsumerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
         return self.db.run(flows.run(self.db.port, self.changes.consumer, options, stop, signals))
 
     def drain(
@@ -79,7 +79,7 @@ class ChangeWorker:
         of each shard for each answer, and the leases' writes.
         """
         self._check_functions()
-        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
+        options = ConsumerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
         return self.db.run(flows.drain(self.db.port, self.changes.consumer, options))
 
     def lambda_handler(self) -> LambdaHandler:

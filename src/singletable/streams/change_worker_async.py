@@ -9,7 +9,7 @@ from singletable.flow import AsyncLambdaHandler, Awaiting, LambdaAnswer, Stop, c
 from singletable.foundation import Finding
 from singletable.streams import flows
 from singletable.streams.changes import Changes
-from singletable.streams.consumer import BUFFER_BYTES, Start, WorkerOptions
+from singletable.streams.consumer import BUFFER_BYTES, ConsumerOptions, Start
 from singletable.streams.dead_letters import DeadLetter
 
 
@@ -60,7 +60,7 @@ class AsyncChangeWorker:
         one more, and no request otherwise.
         """
         self._check_functions()
-        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
+        options = ConsumerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
         return await self.db.run(flows.run(self.db.port, self.changes.consumer, options, stop, signals))
 
     async def drain(
@@ -78,7 +78,7 @@ class AsyncChangeWorker:
         of each shard for each answer, and the leases' writes.
         """
         self._check_functions()
-        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
+        options = ConsumerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
         return await self.db.run(flows.drain(self.db.port, self.changes.consumer, options))
 
     def lambda_handler(self) -> AsyncLambdaHandler:

@@ -18,7 +18,7 @@ BUFFER_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class WorkerOptions:
+class ConsumerOptions:
     """The options of a worker; times are in seconds."""
 
     start: Start = "horizon"

@@ -10,13 +10,15 @@ from singletable.flow import FlowSuspended, Port, refuse_awaitable
 from singletable.operations import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router
-from singletable.streams.shard import Entry, ItemQueue
+from singletable.streams.shard import ItemQueue, PendingRecord
 
 _LONGEST_SECONDS = 1.0
 """A queue with many records leaves the round after this time, so that the others are handled."""
 
 
-async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[Entry], bool]) -> None:
+async def handle_queue(
+    port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[PendingRecord], bool]
+) -> None:
     """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed."""
     until = port.monotonic() + _LONGEST_SECONDS
     for number, entry in enumerate(queue):

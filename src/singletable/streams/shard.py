@@ -16,12 +16,12 @@ from singletable.flow import ForkSafeLock, Tenure
 from singletable.operations import StreamRecord, encode
 from singletable.streams.state import LeaseItem
 
-ItemQueue = deque["Entry"]
+ItemQueue = deque["PendingRecord"]
 """The records of one item that are not done, in order."""
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class RecordPlace:
     """The place of a record in its shard."""
 
     sequence: str
@@ -30,11 +30,11 @@ class Place:
 
 
 @dataclass(eq=False)
-class Entry:
+class PendingRecord:
     """A record on its way through this worker."""
 
     record: StreamRecord
-    place: Place
+    place: RecordPlace
     size: int = 0
     """The bytes of its images, as received."""
     tries: int = 0
@@ -95,7 +95,7 @@ class HeldShard(Tenure):
     """A record of the application was done since the last checkpoint."""
     size: int = 0
     """The bytes of the unfinished records."""
-    _order: deque[Place] = field(default_factory=deque[Place])
+    _order: deque[RecordPlace] = field(default_factory=deque[RecordPlace])
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
     def __post_init__(self) -> None:
@@ -103,21 +103,21 @@ class HeldShard(Tenure):
         self.beats = self.lease.beats
         self.saved_at = self.renewed_at
 
-    def skip(self, place: Place) -> None:
+    def skip(self, place: RecordPlace) -> None:
         """A record without a handler only moves the position."""
         place.done = True
         self._note(place)
 
-    def add(self, record: StreamRecord, place: Place) -> None:
+    def add(self, record: StreamRecord, place: RecordPlace) -> None:
         """A record that was read, for the handlers."""
         self._note(place)
         images = record.dynamodb
         size = len(memoryview(images.new_image)) + len(memoryview(images.old_image))
-        entry = Entry(record, place, size, self.tried.get(place.sequence, 0))
+        entry = PendingRecord(record, place, size, self.tried.get(place.sequence, 0))
         self.queues.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
         self.size += size
 
-    def _note(self, place: Place) -> None:
+    def _note(self, place: RecordPlace) -> None:
         self._order.append(place)
         self.read_to = place.sequence
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from singletable.errors import Throttled
 from singletable.flow import DYNAMODB_STREAMS, Port
 from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord
-from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.consumer import Consumer, ConsumerOptions
 from singletable.streams.embedded import leaves_hole
 from singletable.streams.gaps import report_gap
-from singletable.streams.shard import HeldShard, Place
+from singletable.streams.shard import HeldShard, RecordPlace
 
 _log = logging.getLogger("singletable.streams")
 _MOST_WAITING = 4000
@@ -27,12 +27,12 @@ _MOST_REFUSALS = 10
 
 
 @dataclass(eq=False)
-class Reader:
+class ShardReader:
     """Reads one worker's shards. All its times are of the monotonic clock."""
 
     port: Port
     consumer: Consumer
-    options: WorkerOptions
+    options: ConsumerOptions
     ends: bool
     """True for a drain: it reads without pauses, and gives up after many refusals."""
     source: Port = field(init=False)
@@ -128,7 +128,7 @@ class Reader:
 
     def _take_one(self, shard: HeldShard, record: StreamRecord) -> None:
         router = self.consumer.router
-        place = Place(record.sequence, router.is_system(record))
+        place = RecordPlace(record.sequence, router.is_system(record))
         old = not shard.is_behind and record.dynamodb.approximate_creation_date_time < shard.skip_before
         if old or not router.is_wanted(record):
             shard.skip(place)

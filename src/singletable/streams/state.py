@@ -110,28 +110,28 @@ def leases_needed(port: Port, state: StateEntities) -> Generator[None, None, Non
 
 
 def _entities(table: Table) -> tuple[type[Any], ...]:
-    class Consumer(ConsumerItem, table=table, type="_consumer"):
+    class StoredConsumer(ConsumerItem, table=table, type="_consumer"):
         @system_key(table)
         @staticmethod
         def by_name(name: str) -> KeyParts:
             """A consumer."""
             return ("_consumer", f"{name}"), ("_consumer",)
 
-    class Lease(LeaseItem, table=table, type="_lease"):
+    class StoredLease(LeaseItem, table=table, type="_lease"):
         @system_key(table)
         @staticmethod
         def by_shard(consumer: str, stream: str, shard: str = ANY) -> KeyParts:
             """The leases of a consumer, one for each shard."""
             return ("_lease", f"{consumer}", f"{stream}"), (f"{shard}",)
 
-    class Try(TryItem, table=table, type="_try"):
+    class StoredTry(TryItem, table=table, type="_try"):
         @system_key(table)
         @staticmethod
         def by_sequence(consumer: str, stream: str, shard: str = ANY, sequence: str = ANY) -> KeyParts:
             """The changes that failed and are tried again."""
             return ("_try", f"{consumer}", f"{stream}"), (f"{shard}", f"{sequence}")
 
-    class DeadLetter(DeadLetterItem, table=table, type="_aside"):
+    class StoredDeadLetter(DeadLetterItem, table=table, type="_aside"):
         @system_key(table)
         @staticmethod
         def by_sequence(
@@ -140,4 +140,4 @@ def _entities(table: Table) -> tuple[type[Any], ...]:
             """The dead letters, in the order of their shards."""
             return ("_aside", f"{consumer}"), (f"{stream}", f"{shard}", f"{sequence}", f"{part:03}")
 
-    return Consumer, Lease, Try, DeadLetter
+    return StoredConsumer, StoredLease, StoredTry, StoredDeadLetter

@@ -18,13 +18,13 @@ from singletable.errors import PASSING, Unavailable
 from singletable.flow import Heartbeat, Kernel, Port, Stop
 from singletable.foundation import flows
 from singletable.streams import leases
-from singletable.streams.acquisition import Search
-from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.acquisition import ShardSearch
+from singletable.streams.consumer import Consumer, ConsumerOptions
 from singletable.streams.dead_letters import store_dead_letter
 from singletable.streams.dispatch import handle_queue
 from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, maintain
-from singletable.streams.shard import Entry, HeldShard
-from singletable.streams.shard_reader import Reader
+from singletable.streams.shard import HeldShard, PendingRecord
+from singletable.streams.shard_reader import ShardReader
 from singletable.streams.shard_tree import find_stream
 
 _log = logging.getLogger("singletable.streams")
@@ -33,25 +33,25 @@ _LONGEST_SLICE_SECONDS = 0.05
 _TIMEOUT_SECONDS = 1.0
 
 
-async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop) -> None:
+async def run(port: Port, consumer: Consumer, options: ConsumerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
     kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_TIMEOUT_SECONDS)
-    await Worker(port, consumer, options, kernel).live()
+    await ConsumerWorker(port, consumer, options, kernel).live()
 
 
-async def drain(port: Port, consumer: Consumer, options: WorkerOptions) -> None:
+async def drain(port: Port, consumer: Consumer, options: ConsumerOptions) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
     kernel = Kernel(port, lambda: False, consumer.name, _log, outlives_passing=False)
-    await Worker(port, consumer, options, kernel, until_caught_up=True).live()
+    await ConsumerWorker(port, consumer, options, kernel, until_caught_up=True).live()
 
 
 @dataclass(eq=False)
-class Worker:
+class ConsumerWorker:
     """One worker of a consumer."""
 
     port: Port
     consumer: Consumer
-    options: WorkerOptions
+    options: ConsumerOptions
     kernel: Kernel
     until_caught_up: bool = False
     held: dict[str, HeldShard] = field(default_factory=dict[str, HeldShard])
@@ -67,8 +67,10 @@ class Worker:
     async def _begin(self) -> bool:
         stream = await find_stream(self.port, self.consumer.table, self.consumer.router.check_view)
         await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
-        self.search = await Search.begin(self.port, self.consumer, self.options, stream, greedy=self.until_caught_up)
-        self.reader = Reader(self.port, self.consumer, self.options, ends=self.until_caught_up)
+        self.search = await ShardSearch.begin(
+            self.port, self.consumer, self.options, stream, greedy=self.until_caught_up
+        )
+        self.reader = ShardReader(self.port, self.consumer, self.options, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
         return False
 
@@ -150,7 +152,7 @@ class Worker:
                 shard.empty_reads = 0  # a handler may have written to any of them
         return bool(calls)
 
-    def _may_go_on(self, shard: HeldShard, entry: Entry) -> bool:
+    def _may_go_on(self, shard: HeldShard, entry: PendingRecord) -> bool:
         """Whether a record may be handled. At a stop, those before one that was allowed are."""
         late = shard.is_due(self.port.monotonic(), self.options.lease_seconds)
         return not late and not shard.is_lost and shard.allows(entry.sequence, self.kernel.goes_on)
@@ -197,7 +199,7 @@ class Worker:
                 if entry.tries:
                     await flows.delete(self.port, self._try_key(shard, entry))
 
-    async def _note_failure(self, shard: HeldShard, entry: Entry, error: BaseException) -> None:
+    async def _note_failure(self, shard: HeldShard, entry: PendingRecord, error: BaseException) -> None:
         """Write it down. Until that has succeeded the error stays, and the handler is not called again."""
         tries = entry.tries + 1
         named = self.consumer.router.name_of(entry.record)
@@ -222,7 +224,7 @@ class Worker:
             entry.wait_until = self.port.monotonic() + wait * (0.5 + self.port.random() / 2)
         entry.tries, entry.error = tries, None
 
-    def _try_key(self, shard: HeldShard, entry: Entry) -> Any:
+    def _try_key(self, shard: HeldShard, entry: PendingRecord) -> Any:
         lease = shard.lease
         return self.consumer.state.attempt.by_sequence(lease.consumer, lease.stream, lease.shard, entry.sequence)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from singletable.database_async import AsyncDatabase
 from singletable.documents import BlobStore
-from singletable.documents.inspect import Row
+from singletable.documents.inspect import DocumentRow
 from singletable.flow import instant, unmetered
 from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import Cost
@@ -134,7 +134,7 @@ def model_of_type(table: Table, type_name: str) -> Model[Any] | None:
 def colour_of(table: Table, type_name: str) -> str:
     """The CSS class of a class's colour: `k0` to `k7`, and `kx` for unknown ones and the library's own, but for what
     documents are made of."""
-    own = [model.type for model in table.models if not model.is_system or issubclass(model.kind, Row)]
+    own = [model.type for model in table.models if not model.is_system or issubclass(model.kind, DocumentRow)]
     return f"k{own.index(type_name) % COLOURS}" if type_name in own else "kx"
 
 

@@ -24,7 +24,7 @@ from singletable.sync.http import (
     Answered,
     Disconnected,
     Receive,
-    Refused,
+    RefusedRequest,
     Reply,
     Scope,
     Send,
@@ -35,7 +35,7 @@ from singletable.sync.http import (
 )
 from singletable.sync.limits import InFlight, Limits, Rates
 from singletable.sync.pokes import Listener, Pokes, TooManyListeners
-from singletable.sync.presence import Presence, PresenceChange, TooManyPresent, read_presence
+from singletable.sync.presence import PresenceChange, PresenceRooms, TooManyPresent, read_presence
 from singletable.sync.protocol import (
     MOST_ID_CHARACTERS,
     WHOLE_BYTES,
@@ -60,7 +60,7 @@ class Missing(Exception):
     """The document is missing, or the user may not read it."""
 
 
-class Gap(Exception):
+class MutationGap(Exception):
     """Mutations of a push were not accepted, as an id before them is missing."""
 
     def __init__(self, skipped: int) -> None:
@@ -86,7 +86,7 @@ class Endpoints(Protocol):
     def pokes(self) -> Pokes: ...
 
     @property
-    def presence(self) -> Presence: ...
+    def presence(self) -> PresenceRooms: ...
 
     def monotonic(self) -> float: ...
 
@@ -145,7 +145,7 @@ class SyncApp:
             document_id = _document_id_of(request)
             user = await self._sync.user_of(request)
             if user is None:
-                raise Refused(401, "unauthenticated", "not authenticated", www_authenticate="Bearer")
+                raise RefusedRequest(401, "unauthenticated", "not authenticated", www_authenticate="Bearer")
             self._check_rate(user, self._sync.presence_rates if name == "presence" else self._sync.rates)
             await self._endpoints[name](request, user, document_id, receive, send)
         except Answered as answered:
@@ -159,9 +159,9 @@ class SyncApp:
     def _check_method(self, request: HttpRequest, name: str) -> None:
         method = _METHODS.get(name)
         if method is None:
-            raise Refused(404, "not-found", "no such endpoint")
+            raise RefusedRequest(404, "not-found", "no such endpoint")
         if request.method != method:
-            raise Refused(405, "method", f"{name} takes {method}", allow=method)
+            raise RefusedRequest(405, "method", f"{name} takes {method}", allow=method)
 
     def _check_rate(self, user: str, rates: Rates) -> None:
         seconds = rates.wait_seconds(user, self._sync.monotonic())
@@ -177,7 +177,7 @@ class SyncApp:
         except OtherVersion as error:
             raise Answered(Reply(_encode(Refusal("VersionNotSupported", error.version_type)))) from None
         except InvalidRequest as error:
-            raise Refused(400, error.code, str(error)) from None
+            raise RefusedRequest(400, error.code, str(error)) from None
         return asked
 
     async def _push(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
@@ -214,7 +214,7 @@ class SyncApp:
             try:
                 post = read_presence(body, limits)
             except InvalidRequest as error:
-                raise Refused(400, error.code, str(error)) from None
+                raise RefusedRequest(400, error.code, str(error)) from None
         with _errors_as_statuses():
             await self._sync.admit(user, document_id)
         id = self._sync.presence.post(document_id, user, post)
@@ -223,7 +223,7 @@ class SyncApp:
     async def _pokes(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
         client = request.query.get("client", "")
         if len(client) > MOST_ID_CHARACTERS or not client.isascii() or not client.isprintable():
-            raise Refused(
+            raise RefusedRequest(
                 400, "client", f"the client is not printable ASCII of at most {MOST_ID_CHARACTERS} characters"
             )
         with _errors_as_statuses():
@@ -267,9 +267,9 @@ def _errors_as_statuses() -> Generator[None, None, None]:
     try:
         yield
     except (Missing, NotFound):
-        raise Refused(404, "not-found", "no such project") from None
-    except Gap as gap:
-        raise Refused(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
+        raise RefusedRequest(404, "not-found", "no such project") from None
+    except MutationGap as gap:
+        raise RefusedRequest(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
     except (Unavailable, Conflict, OutcomeUnknown):
         raise _unavailable() from None
 
@@ -294,16 +294,16 @@ def _document_id_of(request: HttpRequest) -> str:
     """The id in the query. An id that a key can't hold is a missing document: 404."""
     document_id = request.query.get("project", "")
     if not document_id:
-        raise Refused(400, "project", "the query must name a project: ?project=ID")
+        raise RefusedRequest(400, "project", "the query must name a project: ?project=ID")
     valid = unicodedata.is_normalized("NFC", document_id) and document_id.isprintable()
     if not valid or len(document_id.encode(errors="replace")) > _MOST_ID_BYTES:
-        raise Refused(404, "not-found", "no such project")
+        raise RefusedRequest(404, "not-found", "no such project")
     return document_id
 
 
-def _too_many(seconds: float) -> Refused:
-    return Refused(429, "too-many", "too many requests of this user", retry_after=str(math.ceil(seconds)))
+def _too_many(seconds: float) -> RefusedRequest:
+    return RefusedRequest(429, "too-many", "too many requests of this user", retry_after=str(math.ceil(seconds)))
 
 
-def _unavailable() -> Refused:
-    return Refused(503, "unavailable", "try again", retry_after="1")
+def _unavailable() -> RefusedRequest:
+    return RefusedRequest(503, "unavailable", "try again", retry_after="1")

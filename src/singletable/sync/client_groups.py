@@ -112,7 +112,7 @@ def _declare(table: Table) -> GroupKeys:
     return GroupKeys(SyncGroup, SyncClient, SyncGroup.by_group, by_client, SyncClient.by_client)
 
 
-class Owner(NamedTuple):
+class ClientGroupOwner(NamedTuple):
     """The owner of a group."""
 
     user: str
@@ -125,11 +125,11 @@ class Bindings:
     missing."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[str, Owner] = OrderedDict()
+        self._groups: OrderedDict[str, ClientGroupOwner] = OrderedDict()
         self._clients: OrderedDict[str, str] = OrderedDict()
         self._foreign: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def owner_of(self, group: str) -> Owner | None:
+    def owner_of(self, group: str) -> ClientGroupOwner | None:
         return self._groups.get(group)
 
     def group_of(self, client: str) -> str | None:
@@ -140,7 +140,7 @@ class Bindings:
         return (client, group) in self._foreign
 
     def remember_group(self, group: Group) -> None:
-        _keep(self._groups, group.group, Owner(group.user, group.document, group.project))
+        _keep(self._groups, group.group, ClientGroupOwner(group.user, group.document, group.project))
 
     def remember_client(self, client: str, group: str) -> None:
         _keep(self._clients, client, group)
@@ -156,7 +156,7 @@ def _keep(kept: OrderedDict[Name, Value], name: Name, value: Value) -> None:
         kept.popitem(last=False)
 
 
-async def bind_group(port: Port, keys: GroupKeys, seen: Bindings, group: str, owner: Owner) -> bool:
+async def bind_group(port: Port, keys: GroupKeys, seen: Bindings, group: str, owner: ClientGroupOwner) -> bool:
     """Whether the group belongs to this owner. A new group is bound to it.
 
     Costs no request for a cached group, one for an existing group, two for a new one.

@@ -1,7 +1,7 @@
 """HTTP over ASGI for three endpoints: read a request's head and body, send a reply.
 
-A request that is refused before push or pull raises `Refused`, with the status that the client acts on: 401 makes
-Replicache ask for new credentials, every other status makes it try again later.
+A request that is refused before push or pull raises `RefusedRequest`, with the status that the client acts on: 401
+makes Replicache ask for new credentials, every other status makes it try again later.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Answered(Exception):
         self.reply = reply
 
 
-class Refused(Answered):
+class RefusedRequest(Answered):
     """Ends it with an error status. `error` is a code for programs."""
 
     def __init__(self, status: int, error: str, message: str, **headers: str) -> None:
@@ -61,7 +61,7 @@ def read_head(scope: Scope) -> HttpRequest:
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     query = scope.get("query_string", b"")
     if len(query) > _MOST_QUERY_BYTES:
-        raise Refused(414, "too-large", "the query is too long")
+        raise RefusedRequest(414, "too-large", "the query is too long")
     return HttpRequest(scope["method"], path, _joined(scope["headers"]), dict(parse_qsl(query.decode("latin-1"))))
 
 
@@ -84,7 +84,7 @@ async def body_of(
     Its bytes count for its user until the block ends.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "content-type", "the body must be application/json")
+        raise RefusedRequest(415, "content-type", "the body must be application/json")
     if _declared_length(request) > most:
         raise _too_large(most)
     _check_room(held, user, _declared_length(request), limits)
@@ -94,7 +94,7 @@ async def body_of(
         try:
             await with_timeout(limits.body_seconds, _collect(receive, parts, held, user, limits, most))
         except TimeoutError:
-            raise Refused(408, "timeout", "the body did not arrive in time", connection="close") from None
+            raise RefusedRequest(408, "timeout", "the body did not arrive in time", connection="close") from None
         finally:
             size = sum(map(len, parts))
         body = b"".join(parts)
@@ -130,13 +130,13 @@ def _check_room(held: InFlight, user: str, size: int, limits: Limits) -> None:
     """Refuse `size` more bytes over a limit: the user's first (429), then that of all users (503)."""
     if not held.accepts(user, size):
         message = f"over {limits.user_bytes} bytes of this user at once"
-        raise Refused(429, "too-many", message, retry_after="1", connection="close")
+        raise RefusedRequest(429, "too-many", message, retry_after="1", connection="close")
     if held.is_full(size):
-        raise Refused(503, "unavailable", "too much at once", retry_after="1", connection="close")
+        raise RefusedRequest(503, "unavailable", "too much at once", retry_after="1", connection="close")
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, "too-large", f"the body exceeds {most} bytes", connection="close")
+def _too_large(most: int) -> RefusedRequest:
+    return RefusedRequest(413, "too-large", f"the body exceeds {most} bytes", connection="close")
 
 
 async def send_reply(send: Send, reply: Reply) -> None:

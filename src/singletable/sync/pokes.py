@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from singletable.errors import NotFound, Unavailable
 from singletable.sync.event_loop import Signal
 from singletable.sync.limits import Limits
-from singletable.sync.presence import Presence, PresenceChange, Watch
+from singletable.sync.presence import PresenceChange, PresenceRooms, PresenceWatch
 
 Head = Callable[[str], Awaitable[int]]
 """Returns the newest version of a document; 0 before the first."""
@@ -37,7 +37,7 @@ class Listener:
         self.notified = -1
         """The last version that it was sent."""
         self.ended = False
-        self.watch: Watch | None = None
+        self.watch: PresenceWatch | None = None
         """The presence to send to it, if it named its client."""
 
 
@@ -64,7 +64,9 @@ class Channel:
 class Pokes:
     """All listeners of a process."""
 
-    def __init__(self, limits: Limits, poll_seconds: float, monotonic: Callable[[], float], presence: Presence) -> None:
+    def __init__(
+        self, limits: Limits, poll_seconds: float, monotonic: Callable[[], float], presence: PresenceRooms
+    ) -> None:
         self._limits = limits
         self._presence = presence
         self._poll_seconds = poll_seconds

@@ -73,7 +73,7 @@ class _Entry:
 
 
 @dataclass(eq=False)
-class Watch:
+class PresenceWatch:
     """The changes that one stream has not been sent yet."""
 
     who: Who
@@ -88,7 +88,7 @@ class _Room:
 
     def __init__(self) -> None:
         self.entries: dict[Who, _Entry] = {}
-        self.watches: set[Watch] = set()
+        self.watches: set[PresenceWatch] = set()
 
     def changed(self, who: Who, id: int) -> None:
         for watch in self.watches:
@@ -97,7 +97,7 @@ class _Room:
                 watch.signal.set()
 
 
-class Presence:
+class PresenceRooms:
     """All entries of a process."""
 
     def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
@@ -123,9 +123,9 @@ class Presence:
             self._drop_if_empty(document_id, room)
 
     @contextmanager
-    def watch(self, document_id: str, user: str, client: str, signal: Signal) -> Generator[Watch, None, None]:
+    def watch(self, document_id: str, user: str, client: str, signal: Signal) -> Generator[PresenceWatch, None, None]:
         """The changes for a client's stream, until the block ends. The client's entry ends with its last stream."""
-        room, watch = self._rooms.setdefault(document_id, _Room()), Watch((user, client), signal)
+        room, watch = self._rooms.setdefault(document_id, _Room()), PresenceWatch((user, client), signal)
         room.watches.add(watch)
         try:
             yield watch
@@ -135,7 +135,7 @@ class Presence:
                 self._remove(room, watch.who)
             self._drop_if_empty(document_id, room)
 
-    def take(self, document_id: str, watch: Watch) -> PresenceChange | None:
+    def take(self, document_id: str, watch: PresenceWatch) -> PresenceChange | None:
         """Take the event to send to the stream now; None if nothing changed, or its last event was too recent."""
         room = self._rooms[document_id]
         self._expire(room)
@@ -151,7 +151,7 @@ class Presence:
         watch.changed, watch.is_first, watch.sent_at = set(), False, self._now()
         return change
 
-    def due_in(self, watch: Watch) -> float:
+    def due_in(self, watch: PresenceWatch) -> float:
         """Seconds until the stream's next event; infinite where nothing waits to be sent."""
         if not (watch.changed or watch.is_first):
             return float("inf")

@@ -15,7 +15,7 @@ from typing import Any
 from singletable.documents import Context, Mutation, Submission
 from singletable.documents.flows import client_rows, refs_in, submit_in_order
 from singletable.flow import Port
-from singletable.sync.client_groups import Bindings, GroupKeys, Owner, bind_clients, bind_group
+from singletable.sync.client_groups import Bindings, ClientGroupOwner, GroupKeys, bind_clients, bind_group
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal
 
 FLAW = "$flaw"
@@ -48,7 +48,7 @@ class Pusher:
         Four round trips for a known group and known clients; one more where the inbox holds mutations of the same
         clients.
         """
-        owner = Owner(user, self.context.model.words.document, document_id)
+        owner = ClientGroupOwner(user, self.context.model.words.document, document_id)
         if not await bind_group(port, self.keys, self.seen, asked.group, owner):
             return PushResult(CLIENT_STATE_NOT_FOUND)
         once = {(each.client, each.id): each for each in reversed(asked.mutations)}

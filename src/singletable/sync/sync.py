@@ -36,14 +36,21 @@ from singletable.foundation import Finding, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
 from singletable.sync.apply import Applier, OnUnknown
-from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
+from singletable.sync.asgi import Afterwards, Missing, MutationGap, SyncApp
 from singletable.sync.check import check, sync_checks
-from singletable.sync.client_groups import Bindings, Owner, bind_group, declare_items, group_keys, known_clients
+from singletable.sync.client_groups import (
+    Bindings,
+    ClientGroupOwner,
+    bind_group,
+    declare_items,
+    group_keys,
+    known_clients,
+)
 from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
-from singletable.sync.presence import Presence
+from singletable.sync.presence import PresenceRooms
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
 from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import Pusher
@@ -64,7 +71,7 @@ class NewVersion(Protocol):
     def new(self) -> Version: ...
 
 
-class AsyncDocuments(Protocol):
+class SyncedDocuments(Protocol):
     """The part of an `AsyncDatabase`'s documents that sync uses."""
 
     @property
@@ -88,7 +95,7 @@ class Sync:
 
     def __init__(
         self,
-        documents: AsyncDocuments,
+        documents: SyncedDocuments,
         *,
         authenticate: Authenticator,
         authorise: Authoriser,
@@ -105,7 +112,7 @@ class Sync:
         self.limits, self.schema_versions = limits, schema_versions
         self.rates = Rates(limits.requests_per_second, limits.burst, limits.users)
         self.presence_rates = Rates(limits.presence_per_second, limits.presence_burst, limits.users)
-        self.presence = Presence(limits, monotonic)
+        self.presence = PresenceRooms(limits, monotonic)
         self.pokes = Pokes(limits, poll_seconds, monotonic, self.presence)
         self.monotonic = monotonic
         self._db, self._context = documents.db, documents.context
@@ -195,7 +202,7 @@ class Sync:
     async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]:
         """The refusal, if any. Otherwise the mutations are durable, and the processor is notified.
 
-        Raises Gap if some mutations were not accepted.
+        Raises MutationGap if some mutations were not accepted.
         """
         port = self._db.port
         pushed = await self._pusher.push(port, user, document_id, await self._permitted(user, document_id, push))
@@ -204,7 +211,7 @@ class Sync:
         if isinstance(self._processor, Queue) and pushed.skipped < len(push.mutations):
             await wake(port, self._processor, document_id, port.token())
         if pushed.skipped:
-            raise Gap(pushed.skipped)
+            raise MutationGap(pushed.skipped)
         return None, partial(self._apply_inbox, document_id) if self._processor == "inline" else None
 
     async def _permitted(self, user: str, document_id: str, push: Push) -> Push:
@@ -239,7 +246,7 @@ class Sync:
         both are read again.
         """
         port = self._db.port
-        owner = Owner(user, self._context.model.words.document, document_id)
+        owner = ClientGroupOwner(user, self._context.model.words.document, document_id)
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
         with self._locks.watch(document_id) as is_applied:
@@ -278,7 +285,7 @@ class Sync:
                 return
 
     async def head(self, document_id: str) -> int:
-        """The newest version of a document, as `AsyncDocuments.head` reads it."""
+        """The newest version of a document, as `SyncedDocuments.head` reads it."""
         return (await newest(self._db.port, self._context, document_id)).number
 
     async def run_blocking(self, call: Callable[[], T]) -> T:

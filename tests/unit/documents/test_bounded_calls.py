@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from singletable.documents import bounded_calls
-from singletable.documents.bounded_calls import Runner, TimeLimitExceeded, Watch
+from singletable.documents.bounded_calls import FunctionWatch, Runner, TimeLimitExceeded
 
 LONG_SECONDS = 30.0
 
@@ -26,16 +26,16 @@ def _none_idle() -> Iterator[None]:
     bounded_calls._idle[:] = kept
 
 
-def own_thread(_: Watch) -> int:
+def own_thread(_: FunctionWatch) -> int:
     return threading.get_ident()
 
 
-def run_until_ended(watch: Watch) -> None:
+def run_until_ended(watch: FunctionWatch) -> None:
     while True:
         continue
 
 
-def _ignore(_held: object, _: Watch) -> None:
+def _ignore(_held: object, _: FunctionWatch) -> None:
     return
 
 

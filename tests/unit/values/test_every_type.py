@@ -30,7 +30,7 @@ from singletable.tasks import Tasks
 from singletable.values import VALUE_TYPES, Kind, ValueType, value_type_of
 from singletable_deploy.key_patterns import covers, key_patterns
 from singletable_mcp.schema import arguments_in, schema_of
-from singletable_mcp.tools import Limits
+from singletable_mcp.tools import CallLimits
 from singletable_mcp.writes import write_tools
 
 
@@ -225,7 +225,7 @@ def test_a_pattern_takes_it_as_words_a_tool_and_a_form(value_type: ValueType) ->
 @every_type
 def test_a_tool_of_mcp_writes_it(value_type: ValueType) -> None:
     table, _ = declared(value_type)
-    (tool,) = write_tools([table], Limits(10, 100.0), ["Held.create"])
+    (tool,) = write_tools([table], CallLimits(10, 100.0), ["Held.create"])
     assert "value" in tool.schema["properties"]
 
 

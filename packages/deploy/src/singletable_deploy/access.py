@@ -36,7 +36,7 @@ class Resource:
 
 
 @dataclass(frozen=True)
-class Access:
+class ResourceAccess:
     """Actions on one resource. `partitions` are patterns of the partition keys; None reaches every one.
 
     `attributes` are the stored names that a read may ask for; None for all of an item.
@@ -54,7 +54,7 @@ class Grant:
 
     shown: str
     tables: tuple[Table, ...]
-    accesses: Callable[[Where], Iterable[Access]]
+    accesses: Callable[[Where], Iterable[ResourceAccess]]
 
     def __repr__(self) -> str:
         return f"<{self.shown}>"
@@ -66,10 +66,10 @@ def table_resource(table: Table, index: str | None = None) -> Resource:
 
 def at(
     model: Model[Any], captured: Captured, actions: Iterable[str], where: Where, attributes: Sequence[str] | None = None
-) -> Access:
+) -> ResourceAccess:
     """Actions on the partitions that one pattern of an entity names."""
     shown = f"{model.kind.__qualname__.rpartition('<locals>.')[2]}.{captured.name}"
-    return Access(
+    return ResourceAccess(
         table_resource(captured.model.table, captured.index),
         frozenset(actions),
         key_patterns(captured.templates[0], where, shown),
@@ -77,9 +77,9 @@ def at(
     )
 
 
-def anywhere(table: Table, actions: Iterable[str], *, indexes: bool = False) -> Iterable[Access]:
+def anywhere(table: Table, actions: Iterable[str], *, indexes: bool = False) -> Iterable[ResourceAccess]:
     """Actions on a whole table, and on its indexes."""
-    yield Access(table_resource(table), frozenset(actions))
+    yield ResourceAccess(table_resource(table), frozenset(actions))
     if indexes:
         for index in table.definition.indexes:
-            yield Access(table_resource(table, index), frozenset(actions))
+            yield ResourceAccess(table_resource(table, index), frozenset(actions))

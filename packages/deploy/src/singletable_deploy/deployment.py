@@ -17,7 +17,7 @@ from types import MappingProxyType
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
-from singletable_deploy.access import Access, Resource
+from singletable_deploy.access import Resource, ResourceAccess
 from singletable_deploy.layer_verbs import receives, stream_reads
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
@@ -122,13 +122,13 @@ class Deployment:
     def _told(self) -> list[object]:
         return [each for function in self.functions for each in (function.on, *function.settings.values())]
 
-    def accesses_of(self, role: Role) -> tuple[Access, ...]:
+    def accesses_of(self, role: Role) -> tuple[ResourceAccess, ...]:
         """The accesses that a role declares, those of its functions to their streams and queues, and the keys of
         encrypted tables."""
         found = list(role.accesses)
         for function in self.functions:
             if function.role is role and isinstance(function.on, Changes):
-                aside = Access(Resource("aside", function.name), frozenset({"SendMessage"}))
+                aside = ResourceAccess(Resource("aside", function.name), frozenset({"SendMessage"}))
                 found += [stream_reads(function.on.table), aside]
             elif function.role is role and isinstance(function.on, MessageQueue):
                 found += receives(function.on).accesses(role.where)
@@ -155,10 +155,10 @@ def _owner(resource: Resource) -> str:
     return _OWNERS.get(resource.kind, resource.kind)
 
 
-def _of_its_key(table: Table, accesses: Sequence[Access]) -> Iterator[Access]:
+def _of_its_key(table: Table, accesses: Sequence[ResourceAccess]) -> Iterator[ResourceAccess]:
     """The access of a role to a table's encryption key, by way of DynamoDB, if it reaches the table."""
     of_it = [access for access in accesses if access.resource.name == table.name and _owner(access.resource) == "table"]
     reached = {action for access in of_it for action in access.actions}
     if reached and (key := table.definition.encryption_key) is not None:
         grants = ["CreateGrant"] if "CreateTable" in reached else []
-        yield Access(Resource("key", table.name, key), frozenset((*_KEY_CALLS, *grants)))
+        yield ResourceAccess(Resource("key", table.name, key), frozenset((*_KEY_CALLS, *grants)))

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from singletable.documents import Document
-from singletable.documents.inspect import Rows, document_model
+from singletable.documents.inspect import RowClasses, document_model
 from singletable.foundation import Entity, Table, Template, entity_name, model_of
 from singletable.graph import Edge, Node
 from singletable.graph.inspect import edge_types, inverse_of
 from singletable.streams import Changes
 from singletable.sync.inspect import group_keys
 from singletable.tasks import Tasks
-from singletable_deploy.access import Access, Grant, Resource, Where, at, table_resource
+from singletable_deploy.access import Grant, Resource, ResourceAccess, Where, at, table_resource
 from singletable_deploy.key_patterns import ANY_KEY, literal
 from singletable_deploy.resources import BlobBucket, MessageQueue
 from singletable_deploy.verbs import ITEM_READS, creates
@@ -35,7 +35,7 @@ _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 def schedules(tasks: Tasks) -> Grant:
     """Schedule and cancel tasks, in the transactions of what they follow from."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         made = tasks.entities
         for kind in (made.task, made.ordered):
             yield _own(kind, ("PutItem", "DeleteItem", "GetItem"), where)
@@ -46,7 +46,7 @@ def schedules(tasks: Tasks) -> Grant:
 def runs(tasks: Tasks) -> Grant:
     """Find, claim and end tasks, as a worker or behind a queue; not what the tasks themselves do."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         made = tasks.entities
         for kind in (made.task, made.ordered, made.lane):
             yield _own(kind, (*_READS, *_WRITES), where)
@@ -62,29 +62,29 @@ def handles(changes: Changes) -> Grant:
     handlers do. A `Function` behind the stream has what it needs without."""
     table = changes.table
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield stream_reads(table)
-        yield Access(table_resource(table), frozenset({"DescribeTable"}))
+        yield ResourceAccess(table_resource(table), frozenset({"DescribeTable"}))
         state = changes.consumer.state
         for kind in (state.consumer, state.lease, state.attempt, state.dead_letter):
             partition = model_of(kind).key.templates[0]
             own = held_at(partition, {partition.names[0]: changes.name})
             actions = frozenset({*_READS, *_WRITES, "BatchWriteItem"})
-            yield Access(table_resource(state.table), actions, (own,))
+            yield ResourceAccess(table_resource(state.table), actions, (own,))
 
     return Grant(f"handles({changes.name})", (table, changes.leases), accesses)
 
 
-def stream_reads(table: Table) -> Access:
+def stream_reads(table: Table) -> ResourceAccess:
     """The access that reads a table's stream."""
-    return Access(Resource("stream", table.name), frozenset(_STREAM))
+    return ResourceAccess(Resource("stream", table.name), frozenset(_STREAM))
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
 def links(*edges: type[Edge[Any, Any]]) -> Grant:
     """Link, relink and unlink: an edge, the edge set and counter of its source, and the check of its target."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for edge in edges:
             yield _own(edge, ("GetItem", *_WRITES), where)
             for node in (*edge.__sources__, *edge.__targets__):
@@ -97,7 +97,7 @@ def walks(*edges: type[Edge[Any, Any]]) -> Grant:
     """Read a graph through edges of these types: pages, neighbours, walks and counts; the edges in both directions and
     in every index, and the nodes at their ends."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for edge in edges:
             model = model_of(edge)
             yield _own(edge, _READS, where)
@@ -112,7 +112,7 @@ def walks(*edges: type[Edge[Any, Any]]) -> Grant:
 def deletes_nodes(*nodes: type[Node]) -> Grant:
     """`delete_node`: a node, its unique values, its edges in both directions, and their members in other nodes."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for node in nodes:
             table = model_of(node).table
             yield _own(node, (*_READS, *_WRITES), where)
@@ -129,7 +129,7 @@ def deletes_nodes(*nodes: type[Node]) -> Grant:
 def loads(*kinds: type[Node] | type[Edge[Any, Any]]) -> Grant:
     """`Graph(db).load`: nodes and edges in batches."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for kind in kinds:
             yield _own(kind, ("BatchGetItem", "BatchWriteItem", "PutItem", "GetItem"), where)
 
@@ -140,7 +140,7 @@ def loads(*kinds: type[Node] | type[Edge[Any, Any]]) -> Grant:
 def opens(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
     """Read documents: heads, earlier versions, histories, lists. `blobs` is the bucket of their contents, if one is."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from _documents(kind, _READS, where)
         yield from _blobs(blobs, ("GetObject",))
 
@@ -150,7 +150,7 @@ def opens(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
 def edits(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
     """Create documents and commit mutations; branch, merge, restore and tag. Nothing of a version is deleted."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from _documents(kind, (*_READS, *_WRITES, "BatchWriteItem"), where)
         yield from _blobs(blobs, ("GetObject", "PutObject"))
 
@@ -160,11 +160,11 @@ def edits(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
 def collects_garbage(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
     """Delete documents, old versions, and the contents that nothing reaches."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from edits(kind, blobs=blobs).accesses(where)
         yield from _blobs(blobs, ("DeleteObject",))
         if blobs is not None:
-            yield Access(Resource("bucket", blobs.name), frozenset({"ListBucket"}))
+            yield ResourceAccess(Resource("bucket", blobs.name), frozenset({"ListBucket"}))
 
     return Grant(f"collects_garbage({kind.__name__})", (document_model(kind).table,), accesses)
 
@@ -173,7 +173,7 @@ def syncs(kind: type[Document]) -> Grant:
     """The rights on `Sync`'s items of clients and their groups; the documents themselves are `edits(...)`."""
     table = document_model(kind).table
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         keys = group_keys(table)
         yield from creates(keys.group, keys.client).accesses(where)
         for each in (keys.group, keys.client):
@@ -199,12 +199,12 @@ def held_at(partition: Template, values: Mapping[str, Any]) -> str:
     return literal(partition.prefix(values)) + ("" if set(partition.names) <= values.keys() else ANY_KEY)
 
 
-def _own(kind: type[Any], actions: tuple[str, ...], where: Where) -> Access:
+def _own(kind: type[Any], actions: tuple[str, ...], where: Where) -> ResourceAccess:
     model = model_of(kind)
     return at(model, model.key, actions, where)
 
 
-def _documents(kind: type[Document], actions: tuple[str, ...], where: Where) -> Iterator[Access]:
+def _documents(kind: type[Document], actions: tuple[str, ...], where: Where) -> Iterator[ResourceAccess]:
     model = document_model(kind)
     for row in _rows(model.rows):
         yield _own(row, actions, where)
@@ -213,18 +213,18 @@ def _documents(kind: type[Document], actions: tuple[str, ...], where: Where) -> 
         yield at(listing, captured, ("Query",), where)
 
 
-def _rows(rows: Rows) -> Iterator[type[Entity]]:
+def _rows(rows: RowClasses) -> Iterator[type[Entity]]:
     yield from (rows.listing, rows.version, *rows.collections.values(), rows.mutation, rows.client, rows.inbox)
     yield from (rows.epoch, rows.condemned, rows.tag, rows.branch)
 
 
-def _blobs(bucket: BlobBucket | None, actions: tuple[str, ...]) -> Iterator[Access]:
+def _blobs(bucket: BlobBucket | None, actions: tuple[str, ...]) -> Iterator[ResourceAccess]:
     if bucket is not None:
-        yield Access(Resource("objects", bucket.name), frozenset(actions))
+        yield ResourceAccess(Resource("objects", bucket.name), frozenset(actions))
 
 
 def _queue(verb: str, queue: MessageQueue, *actions: str) -> Grant:
-    access = Access(Resource("queue", queue.name), frozenset(actions))
+    access = ResourceAccess(Resource("queue", queue.name), frozenset(actions))
     return Grant(f"{verb}({queue.name})", (), lambda where: [access])
 
 

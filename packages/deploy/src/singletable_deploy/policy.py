@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from singletable_deploy.access import Access, Kind, Resource
+from singletable_deploy.access import Kind, Resource, ResourceAccess
 from singletable_deploy.deployment import Deployment
 from singletable_deploy.key_patterns import ANY_KEY, fewest
 from singletable_deploy.resources import words
@@ -74,7 +74,7 @@ class Statement:
         return {**whole, "Condition": self.condition} if self.condition else whole
 
 
-def statements_of(accesses: Iterable[Access]) -> tuple[Statement, ...]:
+def statements_of(accesses: Iterable[ResourceAccess]) -> tuple[Statement, ...]:
     """The fewest statements that allow the accesses and nothing else."""
     reached: dict[tuple[Resource, Attributes], dict[str, set[str]]] = {}
     for access in accesses:

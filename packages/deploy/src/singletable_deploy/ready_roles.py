@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from singletable.foundation import TOOLS_PARTITION, Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
-from singletable_deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
+from singletable_deploy.access import Grant, Resource, ResourceAccess, Where, anywhere, table_resource
 from singletable_deploy.layer_verbs import handles, runs
 from singletable_deploy.role import Role
 from singletable_deploy.verbs import Pattern
@@ -22,7 +22,7 @@ _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagR
 def reads_all(*tables: Table) -> Grant:
     """Read everything of tables and their indexes, and how they are set up."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
             yield from anywhere(table, (*_READS, *_DESCRIBES))
@@ -34,12 +34,12 @@ def migrates(*tables: Table) -> Grant:
     """Change the settings and indexes of tables, and bring their items to what the classes declare: a move and a repair
     put and delete items too, one by one. Tables are neither created nor deleted."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in (*table.sources, *table.targets):
                 yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
-            yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
+            yield ResourceAccess(table_resource(table), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
 
@@ -47,7 +47,7 @@ def migrates(*tables: Table) -> Grant:
 def administers(*tables: Table) -> Grant:
     """Everything on tables and their items: create and delete them too."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
             yield from anywhere(table, (*_READS, *_ITEMS, *_DESCRIBES, *_SETTINGS, "CreateTable", "DeleteTable"))
@@ -58,11 +58,11 @@ def administers(*tables: Table) -> Grant:
 def exports_from(*tables: Table) -> Grant:
     """Export tables: scan them, have DynamoDB export them to S3. The bucket is granted apart."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             own = ("Scan", "DescribeTable", "DescribeContinuousBackups", "ExportTableToPointInTime")
             yield from anywhere(table, own)
-            yield Access(Resource("exports", table.name), frozenset({"DescribeExport"}))
+            yield ResourceAccess(Resource("exports", table.name), frozenset({"DescribeExport"}))
 
     return Grant(f"exports_from({_names(tables)})", tables, accesses)
 

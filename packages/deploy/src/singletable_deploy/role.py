@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
-from singletable_deploy.access import Access, Grant, Resource, Where
+from singletable_deploy.access import Grant, Resource, ResourceAccess, Where
 from singletable_deploy.verbs import Pattern, reads
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
@@ -51,7 +51,7 @@ class Role:
         return tuple(each if isinstance(each, Grant) else reads(each) for each in self.may)
 
     @cached_property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[ResourceAccess, ...]:
         """All that it may do, in the order of its declaration."""
         used = _Used(self.where)
         found = tuple(access for grant in self.grants for access in grant.accesses(used))

@@ -29,7 +29,7 @@ from singletable.foundation import (
     model_of,
 )
 from singletable.schema import Whole
-from singletable_deploy.access import Access, Grant, Where, anywhere, at, table_resource
+from singletable_deploy.access import Grant, ResourceAccess, Where, anywhere, at, table_resource
 from singletable_deploy.key_patterns import ANY_KEY, literal
 
 Pattern = Callable[..., Query[Any] | Whole[Any]]
@@ -63,7 +63,7 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
     found = [_captured(pattern) for pattern in patterns]
     shown = ", ".join(f"{entity_name(model.kind)}.{captured.name}" for model, captured, _ in found)
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for model, captured, is_whole in found:
             attributes = _attributes(model, captured, only) if only else None
             actions = _actions(model, captured, is_whole)
@@ -108,7 +108,7 @@ def writes_many(*kinds: type[Entity]) -> Grant:
     """`db.write_many`: puts and deletes in batches, without conditions."""
     models = [_model(kind, "writes_many") for kind in kinds]
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for model in models:
             yield at(model, model.key, ("BatchWriteItem",), where)
 
@@ -123,7 +123,7 @@ def scans(table: Table) -> Grant:
 def sets_up(*tables: Table) -> Grant:
     """`db.create_table`: create missing tables, look at existing ones."""
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             yield from anywhere(table, _SET_UP)
 
@@ -133,7 +133,7 @@ def sets_up(*tables: Table) -> Grant:
 def _writes(verb: str, kinds: Sequence[type[Entity]]) -> Grant:
     models = [_model(kind, verb) for kind in kinds]
 
-    def accesses(where: Where) -> Iterator[Access]:
+    def accesses(where: Where) -> Iterator[ResourceAccess]:
         for model in models:
             yield from _write(verb, model, where)
 
@@ -145,7 +145,7 @@ def _tables_of(models: Iterable[Model[Any]]) -> tuple[Table, ...]:
     return tuple(dict.fromkeys(table for model in models for table in (model.table, model.before.table)))
 
 
-def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
+def _write(verb: str, model: Model[Any], where: Where) -> Iterator[ResourceAccess]:
     own, guards = _SCHEMES[verb]
     if verb == "upserts" and model.expires is not None:
         own = (*own, "PutItem")  # an expired item is replaced whole
@@ -157,7 +157,7 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
     for each in dict.fromkeys((model, model.before)) if guards else ():
         if each.uniques:
             held = tuple(literal(guard_prefix(each, unique.name)) + ANY_KEY for unique in each.uniques)
-            yield Access(table_resource(each.table), frozenset(guards), held)
+            yield ResourceAccess(table_resource(each.table), frozenset(guards), held)
 
 
 def _actions(model: Model[Any], captured: Captured, is_whole: bool) -> Iterable[str]:

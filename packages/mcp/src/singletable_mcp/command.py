@@ -62,11 +62,11 @@ def mcp_command(
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tables = tables_of(module)
     from singletable_mcp.server import serve
-    from singletable_mcp.tools import Limits, bindings_of, read_tools
+    from singletable_mcp.tools import CallLimits, bindings_of, read_tools
     from singletable_mcp.writes import write_tools
 
     session = session_of(ctx)
     session.check_readable()
-    limits = Limits(most_items, most_units, personal, bindings_of(tables, bound))
+    limits = CallLimits(most_items, most_units, personal, bindings_of(tables, bound))
     tools = read_tools(tables, limits) + write_tools(tables, limits, writes)
     serve(tables, tools, limits, session.target)

@@ -18,7 +18,7 @@ from singletable.database_async import AsyncDatabase, connect_async
 from singletable.errors import SingletableError
 from singletable.flow import Meter
 from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
-from singletable_mcp.tools import AgentTool, Limits
+from singletable_mcp.tools import AgentTool, CallLimits
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (
@@ -32,7 +32,7 @@ _READ_UNITS, _WRITE_UNITS = 128.0, 1_000.0
 """The most units of a call: a page of 1 MB; an item of 400 KB in a transaction, with its indexes."""
 
 
-class Budget:
+class UnitBudget:
     """The units of all calls. A call's most units are reserved before it, and settled after it. One call may exceed the
     limit, if anything is left at its begin: it begins when no other is under way."""
 
@@ -62,7 +62,7 @@ class Budget:
             self._settled = anyio.Event()
 
 
-def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
+def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, target: str) -> None:
     """Serve until standard input ends. Raises UsageError for two tools of one name: an agent would reach only one."""
     names = [tool.name for tool in tools]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -70,17 +70,17 @@ def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, t
     anyio.run(_serve, tables, tools, limits, target)
 
 
-async def _serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
+async def _serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, target: str) -> None:
     async with connect_async(target) as db, stdio_server() as (incoming, outgoing):
         server = server_of(tables, tools, limits, db)
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def server_of(
-    tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, db: AsyncDatabase
+    tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, db: AsyncDatabase
 ) -> Server[dict[str, Any]]:
     by_name = {tool.name: tool for tool in tools}
-    budget = Budget(limits.most_units)
+    budget = UnitBudget(limits.most_units)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_shown(tool) for tool in tools])

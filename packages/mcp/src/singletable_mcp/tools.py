@@ -23,7 +23,7 @@ _FEW: Final = 25
 
 
 @dataclass(frozen=True)
-class Limits:
+class CallLimits:
     """The limits of one call, and of all calls together."""
 
     most_items: int
@@ -48,7 +48,7 @@ class AgentTool:
     writes: bool = False
 
 
-def read_tools(tables: Sequence[Table], limits: Limits) -> list[AgentTool]:
+def read_tools(tables: Sequence[Table], limits: CallLimits) -> list[AgentTool]:
     """A tool for each access pattern of the tables that takes what is bound, without those of the library's own
     items."""
     return [
@@ -82,7 +82,7 @@ def tool_name(*words: str) -> str:
     return "_".join(words).replace(".", "_")[:64]
 
 
-def _tool(pattern: Pattern, told: AccessPattern, limits: Limits) -> AgentTool:
+def _tool(pattern: Pattern, told: AccessPattern, limits: CallLimits) -> AgentTool:
     schema = schema_of(pattern, limits.bound)
     options = _options(told, limits)
     schema["properties"] = {**options, **schema["properties"]}  # an argument of the same name goes first
@@ -96,7 +96,7 @@ def _tool(pattern: Pattern, told: AccessPattern, limits: Limits) -> AgentTool:
     return AgentTool(tool_name(pattern.entity, pattern.name), _description(pattern, told), schema, call)
 
 
-def _options(told: AccessPattern, limits: Limits) -> dict[str, Any]:
+def _options(told: AccessPattern, limits: CallLimits) -> dict[str, Any]:
     """The further arguments of a page. A collection is read as a whole."""
     if told.kind == "collection":
         return {}
@@ -120,7 +120,9 @@ def _description(pattern: Pattern, told: AccessPattern) -> str:
     return "\n".join(lines)
 
 
-async def _read(db: AsyncDatabase, asked: Query[Any] | Whole[Any], options: Mapping[str, Any], limits: Limits) -> Any:
+async def _read(
+    db: AsyncDatabase, asked: Query[Any] | Whole[Any], options: Mapping[str, Any], limits: CallLimits
+) -> Any:
     if isinstance(asked, Whole):
         whole = await db.get(asked, max_pages=1)
         return {"item": output.plain(whole, personal=limits.personal)}

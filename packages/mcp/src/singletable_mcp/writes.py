@@ -16,13 +16,13 @@ from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable_mcp.schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
-from singletable_mcp.tools import AgentTool, Limits, tool_name
+from singletable_mcp.tools import AgentTool, CallLimits, tool_name
 
 _SET, _EXPECTED = "set", "expected"
 VERBS = ("create", "update", "delete")
 
 
-def write_tools(tables: Sequence[Table], limits: Limits, named: Sequence[str]) -> list[AgentTool]:
+def write_tools(tables: Sequence[Table], limits: CallLimits, named: Sequence[str]) -> list[AgentTool]:
     """The tools of the named classes and verbs: `Order_update` for `Order` or `Order.update`.
 
     UsageError for a name of nothing, and for what a layer refuses or does not take what is bound.
@@ -44,7 +44,7 @@ def write_tools(tables: Sequence[Table], limits: Limits, named: Sequence[str]) -
     return [offered[each] for each in dict.fromkeys(wanted)]
 
 
-def _offered(tables: Sequence[Table], limits: Limits) -> tuple[dict[str, AgentTool], dict[str, str]]:
+def _offered(tables: Sequence[Table], limits: CallLimits) -> tuple[dict[str, AgentTool], dict[str, str]]:
     """The tool by `Order.update`, or the reason why it is missing."""
     offered: dict[str, AgentTool] = {}
     problems: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _offered(tables: Sequence[Table], limits: Limits) -> tuple[dict[str, AgentTo
     return offered, problems
 
 
-def _create(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
+def _create(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     kind: Any = model.kind
     attributes: TypeAdapter[Any] = TypeAdapter(kind)
     types = {name: type for name, type in model.types.items() if name not in limits.bound}
@@ -86,7 +86,7 @@ def _create(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     return AgentTool(tool_name(entity_name(kind), "create"), description, schema, call, writes=True)
 
 
-def _update(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
+def _update(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     kind: Any = model.kind
     fixed = model.identity | model.roles.keys()
     changing = {name: type for name, type in model.types.items() if name not in fixed}
@@ -115,7 +115,7 @@ def _update(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     return AgentTool(tool_name(entity_name(kind), "update"), description, schema, call, writes=True)
 
 
-def _delete(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
+def _delete(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
         target, expected = _target(model, key, given, limits)
         return {"deleted": output.plain(await db.delete(target, expected=expected), personal=limits.personal)}
@@ -125,7 +125,7 @@ def _delete(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     return AgentTool(tool_name(entity_name(model.kind), "delete"), description, schema, call, writes=True)
 
 
-def _one_key(model: Model[Any], key: Pattern, limits: Limits) -> dict[str, Any]:
+def _one_key(model: Model[Any], key: Pattern, limits: CallLimits) -> dict[str, Any]:
     """The schema of a key whose every argument is one value; of a class that counts its writes, with the count."""
     schema = schema_of(key, limits.bound)
     properties = {n: one["anyOf"][0] if "anyOf" in one else one for n, one in schema["properties"].items()}
@@ -135,7 +135,9 @@ def _one_key(model: Model[Any], key: Pattern, limits: Limits) -> dict[str, Any]:
     return {**schema, "properties": properties, "required": list(properties)}
 
 
-def _target(model: Model[Any], key: Pattern, given: Mapping[str, Any], limits: Limits) -> tuple[KeyOf[Any], int | None]:
+def _target(
+    model: Model[Any], key: Pattern, given: Mapping[str, Any], limits: CallLimits
+) -> tuple[KeyOf[Any], int | None]:
     """One item, and the count of writes that it must have."""
     place, expected = dict(given), None
     if counted := _counted(model):

@@ -34,5 +34,9 @@ from singletable.documents.inspect.versions import (
     inspect_document as inspect_document,
 )
 from singletable.documents.mutations import MAX_ID as MAX_ID
-from singletable.documents.rows import ClientRecord as ClientRecord, Row as Row, Rows as Rows
+from singletable.documents.rows import (
+    ClientRecord as ClientRecord,
+    DocumentRow as DocumentRow,
+    RowClasses as RowClasses,
+)
 from singletable.documents.snapshots import scalar_values as scalar_values, scalars_of as scalars_of

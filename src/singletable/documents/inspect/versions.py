@@ -70,7 +70,7 @@ class ItemsChanged(Struct, frozen=True):
     ids: Mapping[str, tuple[str, ...]]
 
 
-class Difference(Struct, frozen=True):
+class VersionDifference(Struct, frozen=True):
     """The differences between two versions."""
 
     scalars: tuple[Changed, ...]
@@ -127,7 +127,7 @@ class DocumentInfo(Struct, frozen=True):
     """The version that it is compared with."""
     scalars: tuple[ShownValue, ...]
     collections: tuple[CollectionInfo, ...]
-    difference: Difference
+    difference: VersionDifference
     mutations: tuple[MutationInfo, ...]
     left_out: int
     """Versions between the two whose mutations are not shown."""
@@ -254,7 +254,7 @@ def _hashes(parts: Parts, key: CollectionKey | None) -> dict[str, bytes]:
 
 
 # --- differences ------------------------------------------------------------------------------------------------------
-def _difference(context: AnyContext, was: Version, now: Version, parts: Parts, *, hidden: bool) -> Difference:
+def _difference(context: AnyContext, was: Version, now: Version, parts: Parts, *, hidden: bool) -> VersionDifference:
     collections: list[ItemsChanged] = []
     unread: list[str] = []
     for name in context.model.collections:
@@ -265,7 +265,7 @@ def _difference(context: AnyContext, was: Version, now: Version, parts: Parts, *
             unread.append(name)
         elif changes := diff_hashes(_hashes(parts, one), _hashes(parts, other)):
             collections.append(_items_changed(name, changes))
-    return Difference(tuple(_changed(context, was, now, hidden=hidden)), tuple(collections), tuple(unread))
+    return VersionDifference(tuple(_changed(context, was, now, hidden=hidden)), tuple(collections), tuple(unread))
 
 
 def _items_changed(name: str, changes: CollectionDiff) -> ItemsChanged:

@@ -12,7 +12,7 @@ from singletable.migrations.fill import Filled, fill
 from singletable.migrations.model_document import ModelDocument, stale_types
 from singletable.migrations.prediction import FillCount, count_fill, requests_of
 from singletable.migrations.refusals import ApplyRefused
-from singletable.migrations.steps import Applying, Compared, Estimate, Live, Phase, Planning, Prediction, Step
+from singletable.migrations.steps import Applying, Compared, Estimate, Live, Planning, Step, StepPhase, StepPrediction
 from singletable.tables import Projected, describe, projected, projected_in
 
 _FILLS = 3
@@ -26,25 +26,25 @@ class FillItems(Step, frozen=True, tag="fill"):
     is_optional = True
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         table, declared, record = compared.table, compared.declared, compared.record
         if record is None:
             what = "bring all items to what their classes declare; no record says that they are"
-            yield Phase.ITEMS, cls(table.name, what)
+            yield StepPhase.ITEMS, cls(table.name, what)
         elif stale := stale_types(declared, record):
             changes = ", ".join(_change(name, declared, record) for name in stale)
-            yield Phase.ITEMS, cls(table.name, f"rewrite items: {changes}")
+            yield StepPhase.ITEMS, cls(table.name, f"rewrite items: {changes}")
 
-    async def predict(self, planning: Planning) -> Prediction:
+    async def predict(self, planning: Planning) -> StepPrediction:
         assert planning.live is not None
         port, table, sample = planning.port, planning.table, planning.sample
         size = planning.live.description.bytes
         counted = await count_fill(port, table, _indexes(table, planning.live), planning.segments, sample, size)
         if sample is None and not counted.writes and not counted.gaps:
-            return Prediction(None, _unread(counted))
+            return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
         read_units = counted.read_units + 2.0  # the two reads of the parts
-        return Prediction(Estimate(items, requests, read_units, counted.write_units), _unread(counted))
+        return StepPrediction(Estimate(items, requests, read_units, counted.write_units), _unread(counted))
 
     async def run(self, applying: Applying) -> None:
         await ready(applying.bare, applying.table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from singletable.foundation import Table
-from singletable.migrations.steps import Applying, Compared, Phase, Step
+from singletable.migrations.steps import Applying, Compared, Step, StepPhase
 from singletable.tables import (
     MAX_INDEXES,
     IndexProgress,
@@ -29,7 +29,7 @@ class AddIndex(Step, frozen=True, tag="add index"):
     """
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         table, live = compared.table, compared.live.description
         changes = {each.what: each for each in differences(table.definition, live)}
         patterns = _patterns_of(table)
@@ -39,11 +39,11 @@ class AddIndex(Step, frozen=True, tag="add index"):
             if index is not None and changed is not None:
                 why = f"it has {changed.found}, declared is {changed.declared}: an index can't be changed"
                 notes = tuple(f"{pattern} fails until the index is there again" for pattern in patterns.get(name, ()))
-                yield Phase.INDEXES, DropIndex(name, why, online=False, notes=notes)
-                yield Phase.INDEXES, cls(name, _MAKE, online=False, notes=notes)
+                yield StepPhase.INDEXES, DropIndex(name, why, online=False, notes=notes)
+                yield StepPhase.INDEXES, cls(name, _MAKE, online=False, notes=notes)
             elif index is None or index.get("IndexStatus") in ("CREATING", "DELETING"):
                 notes = tuple(f"{pattern} is complete after the fill" for pattern in patterns.get(name, ()))
-                yield Phase.INDEXES, cls(name, _MAKE, notes=notes)
+                yield StepPhase.INDEXES, cls(name, _MAKE, notes=notes)
 
     async def run(self, applying: Applying) -> None:
         """An index that an apply before began is waited for; one that is being deleted comes after that."""
@@ -66,12 +66,12 @@ class DropIndex(Step, frozen=True, tag="drop index"):
     """The removal of an index. An undeclared one stays. It goes before others are made only if there are too many."""
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         adds = sum(isinstance(step, AddIndex) for _, step in AddIndex.needed(compared))
         over = len(compared.live.description.indexes) + adds > MAX_INDEXES
         for name in _undeclared(compared):
             if compared.record is not None and name in compared.record.indexes:
-                phase = Phase.ROOM if over else Phase.OLD_INDEXES
+                phase = StepPhase.ROOM if over else StepPhase.OLD_INDEXES
                 yield phase, cls(name, "no class declares it any more", notes=(_OLD_PROGRAMS,))
 
     async def run(self, applying: Applying) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from singletable.foundation import maintain_stream
-from singletable.migrations.steps import Applying, Compared, Phase, Step
+from singletable.migrations.steps import Applying, Compared, Step, StepPhase
 from singletable.tables import Setting, TableDefinition, apply_setting, describe, remove_setting, wait_for_table
 
 _STREAM_ENDS = "consumers get what is in the old stream for a day, under its old ARN"
@@ -17,7 +17,7 @@ class SetSetting(Step, frozen=True, tag="set"):
     """A setting gets the declared value."""
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         live_settings = _live(compared)
         for setting, wanted in wanted_settings(compared.table.definition).items():
             live = live_settings[setting]
@@ -25,16 +25,16 @@ class SetSetting(Step, frozen=True, tag="set"):
                 continue
             if setting == "stream" and live != "off":
                 ends = f"end the stream of {live}"
-                yield Phase.SETTINGS, UnsetSetting(setting, ends, online=False, notes=(_STREAM_ENDS,))
-                yield Phase.SETTINGS, cls(setting, f"begin a stream of {wanted}")
+                yield StepPhase.SETTINGS, UnsetSetting(setting, ends, online=False, notes=(_STREAM_ENDS,))
+                yield StepPhase.SETTINGS, cls(setting, f"begin a stream of {wanted}")
             elif setting == "TTL" and live != "none":
                 yield (
-                    Phase.SETTINGS,
+                    StepPhase.SETTINGS,
                     UnsetSetting(setting, f"{live} is no longer the time of expiry", notes=(_TTL_WAIT,)),
                 )
-                yield Phase.SETTINGS, cls(setting, f"{wanted} becomes the time of expiry")
+                yield StepPhase.SETTINGS, cls(setting, f"{wanted} becomes the time of expiry")
             else:
-                yield Phase.SETTINGS, cls(setting, f"{wanted}; it was {live}")
+                yield StepPhase.SETTINGS, cls(setting, f"{wanted}; it was {live}")
 
     async def run(self, applying: Applying) -> None:
         setting: Setting = self.subject  # type: ignore[assignment]
@@ -47,13 +47,13 @@ class UnsetSetting(Step, frozen=True, tag="unset"):
     """A stream ends, or items no longer expire: alone, or before another one is set."""
 
     @classmethod
-    def needed(cls, compared: Compared) -> Iterator[tuple[Phase, Step]]:
+    def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         definition, live = compared.table.definition, compared.live.settings
         before: Mapping[str, Any] = compared.record.settings if compared.record is not None else {}
         if definition.ttl_attribute is None and "TTL" in before and live.ttl == before["TTL"]:
-            yield Phase.OLD_SETTINGS, cls("TTL", f"items no longer expire by {before['TTL']}")
+            yield StepPhase.OLD_SETTINGS, cls("TTL", f"items no longer expire by {before['TTL']}")
         if definition.stream is None and "stream" in before and live.stream is not None:
-            yield Phase.OLD_SETTINGS, cls("stream", "end the stream", online=False, notes=(_STREAM_ENDS,))
+            yield StepPhase.OLD_SETTINGS, cls("stream", "end the stream", online=False, notes=(_STREAM_ENDS,))
 
     async def run(self, applying: Applying) -> None:
         setting: Setting = self.subject  # type: ignore[assignment]

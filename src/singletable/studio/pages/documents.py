@@ -15,10 +15,10 @@ from singletable.documents.inspect import (
     CollectionInfo,
     DocumentClass,
     DocumentInfo,
+    DocumentRow,
     DocumentsInfo,
     HistoryInfo,
     InboxInfo,
-    Row,
     contexts_of,
     document_class,
     document_model,
@@ -279,7 +279,7 @@ _STYLE = "layers.css"
 
 def _item_link(visit: Visit, model: Model[Any], place: Place) -> Crumb | None:
     table, kind = model.table, model.kind
-    if not issubclass(kind, Row):
+    if not issubclass(kind, DocumentRow):
         return None
     owner = next(each for each in documents_of(table) if document_model(each).rows is kind.__rows__)
     document_id = model.key_values(model.key_at(place))["document_id"]
