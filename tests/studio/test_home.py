@@ -9,7 +9,7 @@ import pytest
 from singletable.flow import Meter
 from singletable.flow.meter import count_throttle
 from singletable.operations import TableCall
-from singletable.studio.view import Cost
+from singletable.studio.view import PageCost
 from tests.studio.visitor import Visitor, shown
 
 
@@ -61,7 +61,7 @@ async def test_health_is_checked_on_request(visitor: Visitor) -> None:
 async def test_throttles_are_counted_and_shown(visitor: Visitor) -> None:
     with Meter() as meter:
         count_throttle((meter,), "Query")
-    visitor.studio.site.totals.add(Cost.of(meter, 0.0))
+    visitor.studio.site.totals.add(PageCost.of(meter, 0.0))
     assert (await visitor.json("/.json"))["total"]["throttles"] == 1
     assert "1 throttled" in shown(await visitor.page("/"))
 

@@ -34,8 +34,8 @@ from singletable.errors import (
 from singletable.flow import Meter
 from singletable.records import CursorSeal
 from singletable.studio.addresses import PERSONAL, SHOWN, Addresses
-from singletable.studio.gates import Gate, Signer, cookies_of
-from singletable.studio.guard import USER, Guard
+from singletable.studio.gates import Gate, TokenSigner, cookies_of
+from singletable.studio.guard import USER, StudioGuard
 from singletable.studio.html import environment, render
 from singletable.studio.json import encoded
 from singletable.studio.navigation import chrome_of
@@ -43,7 +43,7 @@ from singletable.studio.page import Action, Feed, Page, PageAnswer
 from singletable.studio.pages import actions, feeds, pages
 from singletable.studio.site import Site
 from singletable.studio.spent import forget_spent, keep_spent, spent_before
-from singletable.studio.view import Cost, Failure, View
+from singletable.studio.view import FailurePage, PageCost, View
 from singletable.studio.visit import Visit
 
 _log = logging.getLogger("singletable.studio")
@@ -79,11 +79,11 @@ class Studio:
     def __init__(self, site: Site, gate: Gate, *, secret: str = "", close: bool = False) -> None:
         self.site = site
         self._gate = gate
-        self._signer = Signer(secret or secrets.token_urlsafe(32))
+        self._signer = TokenSigner(secret or secrets.token_urlsafe(32))
         self._seal = CursorSeal([self._signer.text("seal")])
         self._templates = environment()
         self._pages = pages()
-        self._app = Guard(self._routed(close), gate)
+        self._app = StudioGuard(self._routed(close), gate)
 
     def __repr__(self) -> str:
         return f"<Studio of {self.site.title}>"
@@ -115,7 +115,7 @@ class Studio:
             view = replace(view, unread=visit.unread_items())
             if as_json:
                 return _as_json(view)
-            if isinstance(view, Failure):
+            if isinstance(view, FailurePage):
                 return await self._html("failure.html", visit, view, view.status)
             assert not failed
             spent = spent_before(request, self._signer, visit.user)
@@ -146,7 +146,7 @@ class Studio:
                 return View(title="")
 
             view, _ = await self._measured(act)
-            if isinstance(view, Failure):
+            if isinstance(view, FailurePage):
                 if view.status == HTTPStatus.FORBIDDEN:
                     _log.warning("%s: POST %r was refused: %s", visit.user, request.url.path, view.what)
                 return await self._html("failure.html", visit, view, view.status)
@@ -216,8 +216,8 @@ class Studio:
             except Exception as error:
                 _log.exception("a page failed")
                 said = f"{type(error).__name__} while the page was made: this is a defect of the studio"
-                view, failed = Failure(title="Error", status=500, what=said), True
-        cost = Cost.of(meter, monotonic() - began)
+                view, failed = FailurePage(title="Error", status=500, what=said), True
+        cost = PageCost.of(meter, monotonic() - began)
         self.site.totals.add(cost)
         return replace(view, cost=cost), failed
 
@@ -229,7 +229,7 @@ class Studio:
         status: int,
         page: Page | None = None,
         style: str = "",
-        spent: Cost | None = None,
+        spent: PageCost | None = None,
     ) -> Response:
         chrome = await chrome_of(visit, self._pages, page)
         names = {
@@ -247,7 +247,7 @@ class Studio:
         status = error.status_code if isinstance(error, HTTPException) else 500
         visit = await self._visit(request)
         said = "This studio has no such page." if status == 404 else "This page does not answer that."
-        view = Failure(title="Not found" if status == 404 else "Error", status=status, what=said)
+        view = FailurePage(title="Not found" if status == 404 else "Error", status=status, what=said)
         if request.url.path.endswith(".json"):
             return _as_json(view)
         return await self._html("failure.html", visit, view, status)
@@ -313,12 +313,12 @@ async def _form_of(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-def _failure(error: SingletableError) -> Failure:
+def _failure(error: SingletableError) -> FailurePage:
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
     bare = SingletableError(
         error.what, table=error.table, key=error.key, attribute=error.attribute, operation=error.operation
     )
-    return Failure(
+    return FailurePage(
         title="Refused" if status == 403 else "Not found" if status == 404 else "That did not work",
         status=status,
         what=str(bare),
@@ -332,4 +332,4 @@ def _event(view: View) -> bytes:
 
 
 def _as_json(view: View) -> Response:
-    return Response(encoded(view), view.status if isinstance(view, Failure) else 200, media_type=_JSON)
+    return Response(encoded(view), view.status if isinstance(view, FailurePage) else 200, media_type=_JSON)

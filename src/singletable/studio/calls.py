@@ -25,14 +25,14 @@ _ACTIONS: Mapping[str, tuple[str, str]] = {
 }
 
 
-class Call(Struct, frozen=True):
+class CallText(Struct, frozen=True):
     """One way to write it."""
 
     name: str
     text: str
 
 
-class Asked(Struct, frozen=True):
+class PatternCall(Struct, frozen=True):
     """A call of a pattern, with its options."""
 
     module: str
@@ -51,19 +51,19 @@ class Asked(Struct, frozen=True):
     consistent: bool
 
 
-def calls_of(asked: Asked, requests: Sequence[Explained], region: str) -> tuple[Call, ...]:
+def calls_of(asked: PatternCall, requests: Sequence[Explained], region: str) -> tuple[CallText, ...]:
     """The same call in each form. A covered value is covered in all of them."""
-    made = [Call("singletable", _program(asked))]
+    made = [CallText("singletable", _program(asked))]
     if not asked.pattern.captured.model.is_system:
-        made.insert(0, Call("Python", _python(asked)))
+        made.insert(0, CallText("Python", _python(asked)))
     if len(requests) == 1:
         (request,) = requests
-        made.append(Call("AWS CLI", _aws(request, region)))
-        made.append(Call("boto3", _boto3(request, region)))
+        made.append(CallText("AWS CLI", _aws(request, region)))
+        made.append(CallText("boto3", _boto3(request, region)))
     return tuple(made)
 
 
-def _python(asked: Asked) -> str:
+def _python(asked: PatternCall) -> str:
     captured = asked.pattern.captured
     required = [_argument(asked, name) for name in asked.pattern.required]
     more = [f"{name}={_argument(asked, name)}" for name in asked.values if name not in asked.pattern.required]
@@ -105,7 +105,7 @@ def _names_in(value: Any) -> Sequence[tuple[str, str]]:
     return [(kind.__module__, entity_name(kind))] if is_named else []
 
 
-def _argument(asked: Asked, name: str) -> str:
+def _argument(asked: PatternCall, name: str) -> str:
     how, texts = asked.texts[name]
     if name in asked.covered:
         return repr(COVERED)
@@ -131,7 +131,7 @@ def _literal(value: Any) -> str:
     return value_type.python(value) if value_type is not None else repr(value)
 
 
-def _program(asked: Asked) -> str:
+def _program(asked: PatternCall) -> str:
     words = ["singletable", "get" if asked.reads_one else "query", asked.module, asked.pattern.shown]
     for name, (how, texts) in asked.texts.items():
         value = COVERED if name in asked.covered else ",".join(texts)

@@ -59,7 +59,7 @@ class EditField(Struct, frozen=True):
     problem: str = ""
 
 
-class Difference(Struct, frozen=True):
+class AttributeDifference(Struct, frozen=True):
     """An attribute before and after."""
 
     name: str
@@ -67,7 +67,7 @@ class Difference(Struct, frozen=True):
     after: Any
 
 
-class Conflict(Struct, frozen=True):
+class EditConflict(Struct, frozen=True):
     """An attribute of an item that somebody else changed meanwhile."""
 
     name: str
@@ -118,10 +118,10 @@ def wanted(
 
 def conflicts(
     names: Sequence[str], seen: Mapping[str, Any] | None, now: Sequence[Any], yours: Sequence[Any]
-) -> list[Conflict]:
+) -> list[EditConflict]:
     """The seen value, if it is known, the present one and the wanted one, side by side."""
     return [
-        Conflict(name, was, there, own, not _is_same(was, there), not _is_same(was, own))
+        EditConflict(name, was, there, own, not _is_same(was, there), not _is_same(was, own))
         for name, there, own in zip(names, now, yours, strict=True)
         for was in [there if seen is None else seen.get(name)]
     ]

@@ -140,7 +140,7 @@ class MountedGate:
 
 
 @dataclass(frozen=True)
-class Signer:
+class TokenSigner:
     """Texts that only this studio can have made: the tokens of forms, and that a table's name was given."""
 
     secret: str

@@ -30,7 +30,7 @@ _HEADERS = {
 }
 
 
-class Guard:
+class StudioGuard:
     """Lets a request through to the pages, or answers it."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:

@@ -13,7 +13,7 @@ from singletable.flow import instant
 from singletable.foundation import COVERED, Table, place_in, type_in
 from singletable.operations import Item
 from singletable.streams.inspect import Tail, TailedChange
-from singletable.studio.edits import Difference
+from singletable.studio.edits import AttributeDifference
 from singletable.studio.items import attributes_of
 from singletable.studio.visit import Visit
 
@@ -21,15 +21,15 @@ MOST_RECORDS = 2_000
 MOST_READINGS = 20
 
 
-class Change(Struct, frozen=True):
+class StreamedChange(Struct, frozen=True):
     at: datetime
     what: str
     """`inserted`, `modified`, `removed`, or another word of the stream."""
-    differences: tuple[Difference, ...]
+    differences: tuple[AttributeDifference, ...]
 
 
-class Changes(Struct, frozen=True):
-    found: tuple[Change, ...]
+class StreamedChanges(Struct, frozen=True):
+    found: tuple[StreamedChange, ...]
     seen: int
     """Records that were looked at; of the item alone, for who may not read every class."""
     is_all: bool
@@ -37,9 +37,9 @@ class Changes(Struct, frozen=True):
     problem: str = ""
 
 
-async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
+async def changes_of(visit: Visit, table: Table, item: Item) -> StreamedChanges:
     """The changes of an item, newest first; a request for each open shard and reading, no units."""
-    tail, seen, found = Tail(visit.db.port, table, "horizon"), 0, dict[str, Change]()
+    tail, seen, found = Tail(visit.db.port, table, "horizon"), 0, dict[str, StreamedChange]()
     place, is_all, problem = place_in(table, item), False, ""
     try:
         for _ in range(MOST_READINGS):
@@ -55,12 +55,12 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
                     found[images.sequence_number] = _change(visit, table, each)
     except SingletableError as error:
         is_all, problem = False, error.what
-    return Changes(
+    return StreamedChanges(
         tuple(reversed(found.values())), seen if visit.reads_all else len(found), is_all, visit.told(problem)
     )
 
 
-def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
+def _change(visit: Visit, table: Table, each: TailedChange) -> StreamedChange:
     images = each.record.dynamodb
     shown = [
         {a.name: a.value for a in attributes_of(visit, table, image)}
@@ -70,12 +70,14 @@ def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
     ]
     names = dict.fromkeys((*shown[0], *shown[1]))
     differences = tuple(
-        Difference(name, shown[0].get(name), shown[1].get(name))
+        AttributeDifference(name, shown[0].get(name), shown[1].get(name))
         for name in names
         if shown[0].get(name) != shown[1].get(name) or shown[0].get(name) == COVERED
     )
     at = instant(images.approximate_creation_date_time)
-    return Change(at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[each.record.event], differences)
+    return StreamedChange(
+        at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[each.record.event], differences
+    )
 
 
 def _item(image: msgspec.Raw) -> Item:

@@ -33,7 +33,7 @@ MOST_ATTRIBUTES = 24
 """Attributes of an item that a list shows; the item's own page has all."""
 
 
-class Part(Struct, frozen=True):
+class KeyTextPart(Struct, frozen=True):
     """A part of a key's text: a literal, or a value with the name of its attribute."""
 
     text: str
@@ -42,13 +42,13 @@ class Part(Struct, frozen=True):
     """Another partition that this value is the key of."""
 
 
-class KeyCell(Struct, frozen=True):
+class ItemKeyCell(Struct, frozen=True):
     """A key attribute of an item."""
 
     name: str
     index: str
     """The name of an index; empty for the table."""
-    parts: tuple[Part, ...]
+    parts: tuple[KeyTextPart, ...]
     address: str
     """The partition, or for a sort key of the table the item; empty if the item lacks the key."""
 
@@ -57,7 +57,7 @@ class KeyCell(Struct, frozen=True):
         return "".join(part.text for part in self.parts)
 
 
-class Attribute(Struct, frozen=True):
+class ItemAttribute(Struct, frozen=True):
     name: str
     value: Any
     stored: str
@@ -72,8 +72,8 @@ class ShownItem(Struct, frozen=True):
     colour: str
     address: str
     bytes: int
-    cells: tuple[KeyCell, ...]
-    attributes: tuple[Attribute, ...]
+    cells: tuple[ItemKeyCell, ...]
+    attributes: tuple[ItemAttribute, ...]
     """The attributes that its key does not show."""
     more: int
     """Attributes that the list leaves out."""
@@ -98,7 +98,7 @@ def shown_item(visit: Visit, table: Table, item: Item, here: tuple[str, str] = (
     )
 
 
-def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[Attribute]:
+def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[ItemAttribute]:
     """All but keys, type and version, in the order of the declaration, then the undeclared ones."""
     model = model_of_type(table, type_in(table, item))
     names = {field.stored: field.name for field in model.fields} if model is not None else {}
@@ -109,7 +109,7 @@ def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[Attribute]
             continue
         name = names.get(stored, stored)
         value = COVERED if is_covered(visit, table, model, name) else plain(visit, from_attribute_value(item[stored]))
-        yield Attribute(name, value, stored if stored != name else "")
+        yield ItemAttribute(name, value, stored if stored != name else "")
 
 
 def is_told(visit: Visit, name: str | None) -> bool:
@@ -127,7 +127,7 @@ def is_covered(visit: Visit, table: Table, model: Model[Any] | None, name: str) 
     return any(personal_names(each.kind) for each in table.models if not each.is_system)
 
 
-def _cells(visit: Visit, table: Table, item: Item, here: tuple[str, str]) -> Iterator[KeyCell]:
+def _cells(visit: Visit, table: Table, item: Item, here: tuple[str, str]) -> Iterator[ItemKeyCell]:
     model = model_of_type(table, type_in(table, item))
     for index in (None, *table.definition.indexes):
         captured = None if model is None else model.key if index is None else model.indexes.get(index)
@@ -137,11 +137,11 @@ def _cells(visit: Visit, table: Table, item: Item, here: tuple[str, str]) -> Ite
                 continue
             text = item.get(name, {}).get("S")
             if text is None:
-                yield KeyCell(name, index or "", (), "")
+                yield ItemKeyCell(name, index or "", (), "")
                 continue
             parts = tuple(key_parts(visit, table, model, captured, at, text, here))
             hidden = any(part.text == COVERED for part in parts)
-            yield KeyCell(name, index or "", parts, _address(visit, table, item, index, at, here, hidden))
+            yield ItemKeyCell(name, index or "", parts, _address(visit, table, item, index, at, here, hidden))
 
 
 def _address(
@@ -163,24 +163,26 @@ def key_parts(
     at: int,
     text: str,
     here: tuple[str, str] = ("", ""),
-) -> Iterator[Part]:
+) -> Iterator[KeyTextPart]:
     """The parts of a key's text: field name over value. Whole where no template explains it."""
     found = _template(captured, at, text)
     if model is None or found is None:
         covered = is_covered(visit, table, model, "") or (visit.covered and model is not None and _is_personal(model))
-        yield Part(COVERED if covered and not _is_plain_type(model) else text)
+        yield KeyTextPart(COVERED if covered and not _is_plain_type(model) else text)
         return
     template, values = found
     personal = personal_names(model.kind) if visit.covered else frozenset[str]()
     pieces, end = template.pieces
     for literal, slot in pieces:
         if literal:
-            yield Part(literal)
+            yield KeyTextPart(literal)
         value = values[slot.name]
         written = COVERED if slot.name in personal else template.text_of(slot, value)
-        yield Part(written, slot.name, _related(visit, table, model, slot.name, value, here, slot.name in personal))
+        yield KeyTextPart(
+            written, slot.name, _related(visit, table, model, slot.name, value, here, slot.name in personal)
+        )
     if end:
-        yield Part(end)
+        yield KeyTextPart(end)
 
 
 def _template(captured: Captured | None, at: int, text: str) -> tuple[Template, Mapping[str, Any]] | None:

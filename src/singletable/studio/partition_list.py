@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from singletable.foundation import COVERED, Table, entity_name, place_in, ready, type_in
 from singletable.operations import RAW, Item, Scan, Selection
-from singletable.studio.items import Part, key_parts
+from singletable.studio.items import KeyTextPart, key_parts
 from singletable.studio.site import colour_of, model_of_type, name_of_type
 from singletable.studio.visit import Visit
 
@@ -45,7 +45,7 @@ class ClassCount(Struct, frozen=True):
 class FoundPartition(Struct, frozen=True):
     """A partition with the items that were read; it may have more."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyTextPart, ...]
     address: str
     classes: tuple[ClassCount, ...]
 

@@ -39,7 +39,7 @@ class Choice(Struct, frozen=True):
     text: str
 
 
-class Field(Struct, frozen=True):
+class FormField(Struct, frozen=True):
     """One parameter of a pattern in its form."""
 
     name: str
@@ -63,7 +63,7 @@ class Field(Struct, frozen=True):
 class Arguments(Struct, frozen=True):
     """The arguments of a pattern in an address."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
     values: dict[str, Any]
     """The pattern's arguments, by parameter."""
     texts: dict[str, tuple[str, tuple[str, ...]]]
@@ -75,7 +75,7 @@ class Arguments(Struct, frozen=True):
 def arguments_of(visit: Visit, pattern: Pattern) -> Arguments:
     """The form of a pattern, filled in with what the address has, and what that means."""
     personal = personal_names(pattern.captured.model.kind)
-    fields: list[Field] = []
+    fields: list[FormField] = []
     values: dict[str, Any] = {}
     texts: dict[str, tuple[str, tuple[str, ...]]] = {}
     asked = any(visit.query.get(name) or visit.query.get(_SEALED + name) for name in pattern.slots)
@@ -140,18 +140,18 @@ def _given(visit: Visit, pattern: Pattern, name: str) -> tuple[str, tuple[str, .
     return how, (value, visit.query.get(name + _TO, "")) if how == _BETWEEN else (value,)
 
 
-def field_of(pattern: Pattern, name: str, slot: Slot) -> Field:
+def field_of(pattern: Pattern, name: str, slot: Slot) -> FormField:
     ranges = pattern.ranges(name)
     hows = tuple(Choice(how, how.replace("-", " ")) for how in (_EXACTLY, *ranges)) if ranges else ()
     required = name in pattern.required
     value_type = slot.value_type
     if value_type.choices:
         choices = tuple(Choice(text, text) for text in value_type.choices)
-        return Field(name, slot.type.__name__, "choice", "", required, hows, choices)
-    return Field(name, slot.type.__name__, _FORMS.of(value_type.kind), value_type.hint, required, hows)
+        return FormField(name, slot.type.__name__, "choice", "", required, hows, choices)
+    return FormField(name, slot.type.__name__, _FORMS.of(value_type.kind), value_type.hint, required, hows)
 
 
-def _with(field: Field, **changed: str) -> Field:
+def _with(field: FormField, **changed: str) -> FormField:
     """The field with what was given for it."""
     return replace(field, **changed)
 

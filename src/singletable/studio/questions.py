@@ -73,7 +73,7 @@ class AnswerColumn(Struct, frozen=True):
     is_number: bool
 
 
-class Rows(Struct, frozen=True):
+class QuestionRows(Struct, frozen=True):
     """The answer to a question."""
 
     columns: tuple[AnswerColumn, ...]
@@ -85,11 +85,11 @@ class Rows(Struct, frozen=True):
     """As SVG; empty where the rows make none."""
 
 
-class Asked(Struct, frozen=True):
+class AnsweredQuestion(Struct, frozen=True):
     """An export, and the answer of a question to it, or why there is none."""
 
     export: Export
-    answer: Rows | None = None
+    answer: QuestionRows | None = None
     refused: str = ""
     hint: str = ""
 
@@ -102,7 +102,7 @@ class Desks:
         self._limiter = anyio.CapacityLimiter(MOST_TOGETHER)
         self._desks: dict[str, tuple[Desk, anyio.Lock]] = {}
 
-    async def ask(self, user: str, sql: str, *, personal: bool, as_exported: bool) -> Asked:
+    async def ask(self, user: str, sql: str, *, personal: bool, as_exported: bool) -> AnsweredQuestion:
         """`Desk.ask`, after the visitor's question before it."""
         if user not in self._desks:
             self._desks[user] = Desk(self._place, self._tables), anyio.Lock()
@@ -127,7 +127,7 @@ class Desk:
         self._place, self._tables = place, tables
         self._opened: _Opened | None = None
 
-    def ask(self, sql: str, *, personal: bool, as_exported: bool) -> Asked:
+    def ask(self, sql: str, *, personal: bool, as_exported: bool) -> AnsweredQuestion:
         """Ask the export; an empty text asks nothing. Blocks until the answer is there.
 
         NotConfigured without the reports extra, NotFound without an export, InvalidRequest for one whose classes have
@@ -135,11 +135,11 @@ class Desk:
         """
         opened = self._current(personal, as_exported)
         if not sql.strip():
-            return Asked(opened.export)
+            return AnsweredQuestion(opened.export)
         try:
-            return Asked(opened.export, _answered(opened.session, sql))
+            return AnsweredQuestion(opened.export, _answered(opened.session, sql))
         except InvalidRequest as error:
-            return Asked(opened.export, refused=error.what, hint=error.hint)
+            return AnsweredQuestion(opened.export, refused=error.what, hint=error.hint)
 
     def close(self) -> None:
         """Let go of the export. The next question opens it again."""
@@ -190,13 +190,13 @@ def _columns(dataset: DatasetFiles) -> Iterator[ViewColumn]:
     return (ViewColumn(column.name, column.type) for column in dataset.columns if not column.name.startswith("_"))
 
 
-def _answered(session: SqlSession, sql: str) -> Rows:
+def _answered(session: SqlSession, sql: str) -> QuestionRows:
     began = time.perf_counter()
     answer = session.query(sql)
     taken = (time.perf_counter() - began) * 1000
     columns = tuple(AnswerColumn(name, type, _is_number(type)) for name, type in answer.types.items())
     rows = tuple(tuple(_cell(value) for value in row) for row in answer.rows())
-    return Rows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql))
+    return QuestionRows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql))
 
 
 def _is_number(type: str) -> bool:

@@ -16,7 +16,7 @@ from singletable.studio.site import colour_of
 from singletable.studio.visit import Visit
 
 
-class Row(Struct, frozen=True):
+class EntityRow(Struct, frozen=True):
     """One entity."""
 
     values: tuple[Any, ...]
@@ -25,24 +25,24 @@ class Row(Struct, frozen=True):
     """The page of its item; empty where its key is not known, as that of a part of an index."""
 
 
-class Rows(Struct, frozen=True):
+class EntityRows(Struct, frozen=True):
     """Entities of one class."""
 
     kind: str
     colour: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[EntityRow, ...]
     name: str = ""
     """The attribute of a collection that holds them."""
 
 
-def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = "") -> Rows:
+def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = "") -> EntityRows:
     """Entities of one class, with a column for each attribute that one of them has loaded."""
     model = model_for(entities[0]) if entities else cast("Model[Any]", cast("Any", kind).__model__)
     names = [each.name for each in dataclasses.fields(cast("Any", kind))]
     loaded = tuple(each for each in names if not entities or any(hasattr(entity, each) for entity in entities))
-    rows = tuple(Row(values_of(visit, entity, loaded), _address(visit, model, entity)) for entity in entities)
-    return Rows(entity_name(kind), colour_of(model.table, model.type), loaded, rows, name)
+    rows = tuple(EntityRow(values_of(visit, entity, loaded), _address(visit, model, entity)) for entity in entities)
+    return EntityRows(entity_name(kind), colour_of(model.table, model.type), loaded, rows, name)
 
 
 def values_of(visit: Visit, entity: Any, names: Iterable[str]) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from singletable.documents import BlobStore
 from singletable.documents.inspect import DocumentRow
 from singletable.flow import instant, unmetered
 from singletable.foundation import Model, Table, entity_name, models_of
-from singletable.studio.view import Cost
+from singletable.studio.view import PageCost
 from singletable.wire import is_aws_host
 
 COLOURS = 8
@@ -56,9 +56,9 @@ class Totals:
     def __init__(self, began: datetime) -> None:
         self.began = began
         self.pages = 0
-        self.cost = Cost()
+        self.cost = PageCost()
 
-    def add(self, cost: Cost) -> None:
+    def add(self, cost: PageCost) -> None:
         self.pages += 1
         self.cost = self.cost.plus(cost)
 

@@ -8,14 +8,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from singletable.studio.gates import Signer, cookies_of
-from singletable.studio.view import Cost
+from singletable.studio.gates import TokenSigner, cookies_of
+from singletable.studio.view import PageCost
 
 _NAME = "singletable_spent"
 _SECONDS = 60
 
 
-def keep_spent(response: Response, signer: Signer, user: str, address: str, cost: Cost) -> None:
+def keep_spent(response: Response, signer: TokenSigner, user: str, address: str, cost: PageCost) -> None:
     """Give the cost of a form to the page that its answer leads to; nothing where nothing was sent."""
     if not cost.requests:
         return
@@ -24,13 +24,13 @@ def keep_spent(response: Response, signer: Signer, user: str, address: str, cost
     response.set_cookie(_NAME, f"{said}.{signed}", _SECONDS, path="/", httponly=True, samesite="strict")
 
 
-def spent_before(request: Request, signer: Signer, user: str) -> Cost | None:
+def spent_before(request: Request, signer: TokenSigner, user: str) -> PageCost | None:
     """The cost of the form that led to this page; None for a page that no form led to."""
     said, _, signed = cookies_of(request.headers).get(_NAME, "").partition(".")
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     if not said or not signer.is_text(signed, "spent", user, _page(here), said):
         return None
-    return msgspec.json.decode(urlsafe_b64decode(said + "=" * (-len(said) % 4)), type=Cost)
+    return msgspec.json.decode(urlsafe_b64decode(said + "=" * (-len(said) % 4)), type=PageCost)
 
 
 def forget_spent(response: Response) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from singletable.flow import Meter
 
 
-class Cost(Struct, frozen=True):
+class PageCost(Struct, frozen=True):
     """The cost of a page, counted by the database's meter."""
 
     requests: int = 0
@@ -22,14 +22,14 @@ class Cost(Struct, frozen=True):
     """The operations whose units differ on AWS."""
 
     @classmethod
-    def of(cls, meter: Meter, seconds: float) -> Cost:
+    def of(cls, meter: Meter, seconds: float) -> PageCost:
         """The cost of all that a meter counted."""
         counts = (meter.requests, meter.round_trips, meter.read_units, meter.write_units, meter.retries)
         return cls(*counts, meter.throttles, round(seconds * 1000, 1), tuple(meter.estimated))
 
-    def plus(self, other: Cost) -> Cost:
+    def plus(self, other: PageCost) -> PageCost:
         """Both together."""
-        return Cost(
+        return PageCost(
             self.requests + other.requests,
             self.round_trips + other.round_trips,
             self.read_units + other.read_units,
@@ -57,7 +57,7 @@ class View(Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    cost: Cost = Cost()
+    cost: PageCost = PageCost()
     """Filled in when the view is complete."""
     unread: tuple[UnreadItem, ...] = ()
     """The items that its reads passed over."""
@@ -70,7 +70,7 @@ class Crumb(Struct, frozen=True):
     address: str
 
 
-class Failure(View, frozen=True, kw_only=True):
+class FailurePage(View, frozen=True, kw_only=True):
     """A page for an error."""
 
     status: int

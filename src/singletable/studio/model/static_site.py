@@ -95,13 +95,13 @@ def site_files(model: ModelView) -> Iterator[tuple[str, bytes]]:
 class _Known(Struct):
     """The part that is read of the JSON of an earlier call."""
 
-    class Table(Struct):
+    class SiteTable(Struct):
         class Class(Struct):
             page: str
 
         classes: list[Class]
 
-    tables: list[Table]
+    tables: list[SiteTable]
 
 
 def _known(folder: Path) -> list[str]:

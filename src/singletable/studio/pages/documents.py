@@ -83,7 +83,7 @@ class BlobsView(DocumentView, frozen=True, kw_only=True):
     seen: BlobsInfo
 
 
-class CollectionView(DocumentView, frozen=True, kw_only=True):
+class CollectionPage(DocumentView, frozen=True, kw_only=True):
     version: int
     seen: CollectionInfo
 
@@ -167,13 +167,13 @@ async def load_blobs(visit: Visit) -> BlobsView:
     return BlobsView(**_common(visit, "contents", seen.newest), seen=seen)
 
 
-async def load_collection(visit: Visit) -> CollectionView:
+async def load_collection(visit: Visit) -> CollectionPage:
     """The ids of a collection in a version: two requests, three at the end of a part."""
     version = _number(visit, "version")
     name, after = visit.query.get("collection", ""), visit.query.get("after") or None
     flow = inspect_collection(visit.db.port, _context(visit), _id(visit), version, name, after=after)
     seen = await visit.db.run(flow)
-    return CollectionView(**_common(visit, "version", version), version=version, seen=seen)
+    return CollectionPage(**_common(visit, "version", version), version=version, seen=seen)
 
 
 async def restore(visit: Visit) -> str | PageAnswer:

@@ -20,7 +20,7 @@ from singletable.studio.health import check_health, health_of
 from singletable.studio.page import Action, Page, Section
 from singletable.studio.samples import Sample, sample_of
 from singletable.studio.site import colour_of
-from singletable.studio.view import Cost, View
+from singletable.studio.view import PageCost, View
 from singletable.studio.visit import Visit
 
 _OF_BLOBS = "blob."
@@ -28,7 +28,7 @@ _OF_CONSUMERS = ("change.", "dead-letter.", "lease.", "try.")
 """The codes of findings whose key is not an item's: a shard and a position in it."""
 
 
-class KeyCell(Struct, frozen=True):
+class ClassKeyCell(Struct, frozen=True):
     """The key of a class in the table, or in one of its indexes."""
 
     pattern: str
@@ -53,7 +53,7 @@ class ClassRow(Struct, frozen=True):
     bytes: int | None
     mean: float | None
     largest: int | None
-    cells: tuple[KeyCell | None, ...]
+    cells: tuple[ClassKeyCell | None, ...]
     """Its key in the table, then in each index; None if it is not in it."""
     patterns: int
 
@@ -123,7 +123,7 @@ class Home(View, frozen=True, kw_only=True):
     began: datetime
     pages: int
     """Pages that were made since then, this one not among them."""
-    total: Cost
+    total: PageCost
     """Their cost."""
     writes: bool
 
@@ -223,13 +223,13 @@ def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | N
     )
 
 
-def _cell(visit: Visit, table: Table, model: Model[object], index: str | None) -> KeyCell | None:
+def _cell(visit: Visit, table: Table, model: Model[object], index: str | None) -> ClassKeyCell | None:
     captured = model.key if index is None else model.indexes.get(index)
     if captured is None:
         return None
     partition, sort = captured.templates
     address = visit.links.pattern(table.name, entity_name(model.kind), captured.name)
-    return KeyCell(captured.name, partition.shown, sort.shown, "" if model.is_system else address)
+    return ClassKeyCell(captured.name, partition.shown, sort.shown, "" if model.is_system else address)
 
 
 def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:

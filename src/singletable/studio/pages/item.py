@@ -26,8 +26,8 @@ from singletable.foundation import (
 )
 from singletable.operations import Item
 from singletable.studio.edits import shown_type
-from singletable.studio.item_changes import Changes, changes_of
-from singletable.studio.items import KeyCell, attributes_of, is_covered, is_told, shown_item
+from singletable.studio.item_changes import StreamedChanges, changes_of
+from singletable.studio.items import ItemKeyCell, attributes_of, is_covered, is_told, shown_item
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Page, Section
 from singletable.studio.pages import item_link
@@ -80,7 +80,7 @@ class ItemPage(View, frozen=True, kw_only=True):
     class_address: str
     """The page of its class; empty for the library's own."""
     about: str
-    cells: tuple[KeyCell, ...]
+    cells: tuple[ItemKeyCell, ...]
     attributes: tuple[AttributeRow, ...]
     more: int
     raw: str
@@ -96,7 +96,7 @@ class ItemPage(View, frozen=True, kw_only=True):
     """The findings of the check of records; empty for a sound item."""
     guards: tuple[Beside, ...]
     copies: tuple[Beside, ...]
-    changes: Changes | None
+    changes: StreamedChanges | None
     """The changes of this item, in the stream; None if they were not asked for."""
     changes_address: str
     has_stream: bool
@@ -119,7 +119,12 @@ async def load_item(visit: Visit) -> ItemPage:
 
 # --- showing ----------------------------------------------------------------------------------------------------------
 def _shown(
-    visit: Visit, table: Table, model: Model[Any] | None, item: Item, findings: tuple[str, ...], changes: Changes | None
+    visit: Visit,
+    table: Table,
+    model: Model[Any] | None,
+    item: Item,
+    findings: tuple[str, ...],
+    changes: StreamedChanges | None,
 ) -> ItemPage:
     shown = shown_item(visit, table, item)
     place, definition = place_in(table, item), table.definition
@@ -192,7 +197,7 @@ def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> st
     return escaped(json.dumps(shown, indent=2, ensure_ascii=False))
 
 
-def _entries(visit: Visit, table: Table, item: Item, cells: tuple[KeyCell, ...]) -> Iterator[IndexEntry]:
+def _entries(visit: Visit, table: Table, item: Item, cells: tuple[ItemKeyCell, ...]) -> Iterator[IndexEntry]:
     for projected in projected_in(table.definition):
         entry = projected.entry(item)
         address = next((cell.address for cell in cells if cell.name == projected.keys[0] and cell.index), "")

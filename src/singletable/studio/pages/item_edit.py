@@ -14,8 +14,8 @@ from singletable.studio.edits import (
     NONE,
     VALUE,
     WHY_COVERED,
-    Conflict,
-    Difference,
+    AttributeDifference,
+    EditConflict,
     EditField,
     changed,
     conflicts,
@@ -26,7 +26,7 @@ from singletable.studio.edits import (
     updates_of,
     wanted,
 )
-from singletable.studio.items import KeyCell, shown_item
+from singletable.studio.items import ItemKeyCell, shown_item
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Action, Page, PageAnswer, Section
 from singletable.studio.rows import plain, values_of
@@ -41,7 +41,7 @@ class EditPage(View, frozen=True, kw_only=True):
     table: str
     kind: str
     colour: str
-    cells: tuple[KeyCell, ...]
+    cells: tuple[ItemKeyCell, ...]
     fields: tuple[EditField, ...]
     seen: str
     """The digest of the item when the form was made."""
@@ -60,9 +60,9 @@ class ConfirmPage(View, frozen=True, kw_only=True):
 
     kind: str
     colour: str
-    cells: tuple[KeyCell, ...]
-    differences: tuple[Difference, ...]
-    conflicts: tuple[Conflict, ...]
+    cells: tuple[ItemKeyCell, ...]
+    differences: tuple[AttributeDifference, ...]
+    conflicts: tuple[EditConflict, ...]
     """The conflicts of a refused write."""
     action: str
     fields: dict[str, str]
@@ -166,7 +166,7 @@ def _confirm(
     names = _written(model) if delete else list(values)
     before = values_of(visit, entity, names)
     after = [None if delete else plain(visit, values[name]) for name in names]
-    differences = tuple(Difference(n, b, a) for n, b, a in zip(names, before, after, strict=True))
+    differences = tuple(AttributeDifference(n, b, a) for n, b, a in zip(names, before, after, strict=True))
     return _asked(visit, table, model, item, differences=differences, delete=delete)
 
 
@@ -187,8 +187,8 @@ def _asked(
     model: Model[Any],
     item: Item,
     *,
-    differences: Sequence[Difference] = (),
-    conflicts: Sequence[Conflict] = (),
+    differences: Sequence[AttributeDifference] = (),
+    conflicts: Sequence[EditConflict] = (),
     delete: bool,
 ) -> PageAnswer:
     shown = shown_item(visit, table, item)

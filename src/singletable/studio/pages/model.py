@@ -20,7 +20,7 @@ from singletable.studio.visit import Visit
 from singletable.tables import Difference, differences
 
 
-class LiveView(Struct, frozen=True):
+class LiveTable(Struct, frozen=True):
     """The differences of the live table from its declaration, and the steps that would bring it there."""
 
     is_missing: bool = False
@@ -40,7 +40,7 @@ class ModelPage(View, frozen=True, kw_only=True):
     table: TableView
     diagram: Diagram
     colours: dict[str, str]
-    live: LiveView | None
+    live: LiveTable | None
     """The live table; None for a visitor who may not read every class: steps name classes."""
     plan: str
     """The command that counts what each step takes."""
@@ -89,15 +89,15 @@ def _view(visit: Visit) -> TableView:
     return visit.told(readable(view, {entity_name(kind) for kind in kinds if visit.may_read(kind)}))
 
 
-async def _live(visit: Visit, table: Table) -> LiveView:
+async def _live(visit: Visit, table: Table) -> LiveTable:
     """A few requests, whatever the table's size: what steps take is counted by `singletable plan`."""
     db = visit.db
     try:
         plan, live, _ = await db.run(compared_with_live(db.port, table))
     except PlanRefused as error:
-        return LiveView(differences=tuple(await db.diff_table(table)), refused=str(error))
+        return LiveTable(differences=tuple(await db.diff_table(table)), refused=str(error))
     found = () if live is None else tuple(differences(table.definition, live.description))
-    return LiveView(live is None, found, plan.steps, plan.left, plan.unsupported)
+    return LiveTable(live is None, found, plan.steps, plan.left, plan.unsupported)
 
 
 SECTION = Section(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.foundation import COVERED, Table, ready, type_in
 from singletable.operations import RAW, Item, Key, Query, Selection
-from singletable.studio.items import Part, ShownItem, key_parts, shown_item
+from singletable.studio.items import KeyTextPart, ShownItem, key_parts, shown_item
 from singletable.studio.page import Page, Section
 from singletable.studio.partition_list import (
     ClassCount,
@@ -31,27 +31,27 @@ class Tab(Struct, frozen=True):
     is_here: bool
 
 
-class Group(Struct, frozen=True):
+class PartitionGroup(Struct, frozen=True):
     """Items that lie together: in the partition itself, or in one of an index."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyTextPart, ...]
     address: str
     items: tuple[ShownItem, ...]
 
 
-class Partition(View, frozen=True, kw_only=True):
+class PartitionPage(View, frozen=True, kw_only=True):
     """The page."""
 
     table: str
     index: str
     attribute: str
     """The partition key's name."""
-    parts: tuple[Part, ...]
+    parts: tuple[KeyTextPart, ...]
     count: int
     classes: tuple[ClassCount, ...]
     tabs: tuple[Tab, ...]
     """The same items as they lie in the table, and in each index."""
-    groups: tuple[Group, ...]
+    groups: tuple[PartitionGroup, ...]
     next: str
 
 
@@ -104,7 +104,7 @@ async def _page(visit: Visit, table: Table, index: str, text: str) -> tuple[list
     return [item for item in found.items if visit.may_read_type(table, type_in(table, item))], found.after
 
 
-def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item], after: Key | None) -> Partition:
+def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item], after: Key | None) -> PartitionPage:
     names = table.definition.index_keys(index or None)
     parts = _parts(visit, table, index, text, items)
     hidden = any(part.text == COVERED for part in parts)
@@ -115,7 +115,7 @@ def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item],
     if after is not None:
         cursor = visit.links.seal.seal(after, _binding(table, index, text), visit.site.now())
         following = visit.links.partition(table.name, text, index=index, after=cursor, hidden=hidden)
-    return Partition(
+    return PartitionPage(
         title="".join(part.text for part in parts),
         table=table.name,
         index=index,
@@ -124,12 +124,12 @@ def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item],
         count=len(shown),
         classes=_classes(shown),
         tabs=_tabs(visit, table, index, text, by, hidden),
-        groups=_groups(visit, table, by, own) if by != index else (Group((), "", tuple(shown)),),
+        groups=_groups(visit, table, by, own) if by != index else (PartitionGroup((), "", tuple(shown)),),
         next=following,
     )
 
 
-def _parts(visit: Visit, table: Table, index: str, text: str, items: list[Item]) -> tuple[Part, ...]:
+def _parts(visit: Visit, table: Table, index: str, text: str, items: list[Item]) -> tuple[KeyTextPart, ...]:
     """The partition's key, as the class of its first item writes it."""
     model = model_of_type(table, type_in(table, items[0])) if items else None
     captured = None if model is None else model.indexes.get(index) if index else model.key
@@ -155,7 +155,7 @@ def _tabs(visit: Visit, table: Table, index: str, text: str, by: str, hidden: bo
     )
 
 
-def _groups(visit: Visit, table: Table, by: str, own: list[tuple[Item, ShownItem]]) -> tuple[Group, ...]:
+def _groups(visit: Visit, table: Table, by: str, own: list[tuple[Item, ShownItem]]) -> tuple[PartitionGroup, ...]:
     """The same items as they lie in another place: together where they have one partition key there, in its order."""
     index = "" if by == "table" else by
     if index and index not in table.definition.indexes:
@@ -163,13 +163,13 @@ def _groups(visit: Visit, table: Table, by: str, own: list[tuple[Item, ShownItem
     partition, sort = table.definition.index_keys(index or None)
     there = [pair for pair in own if partition in pair[0] and sort in pair[0]]
     there.sort(key=lambda pair: (pair[0][partition]["S"], pair[0][sort]["S"].encode()))
-    groups: list[Group] = []
+    groups: list[PartitionGroup] = []
     for _, pairs in groupby(there, key=lambda pair: pair[0][partition]["S"]):
         shown = [each for _, each in pairs]
         cell = next((c for each in shown for c in each.cells if c.name == partition), None)
-        groups.append(Group(cell.parts if cell else (), cell.address if cell else "", tuple(shown)))
+        groups.append(PartitionGroup(cell.parts if cell else (), cell.address if cell else "", tuple(shown)))
     if left := tuple(each for item, each in own if partition not in item or sort not in item):
-        groups.append(Group((), "", left))
+        groups.append(PartitionGroup((), "", left))
     return tuple(groups)
 
 

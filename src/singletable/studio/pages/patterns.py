@@ -27,10 +27,10 @@ from singletable.pattern_calls import Pattern, patterns_of
 from singletable.records import Explained
 from singletable.schema import Collection, Whole
 from singletable.studio.addresses import segment
-from singletable.studio.calls import Asked, Call, calls_of
+from singletable.studio.calls import CallText, PatternCall, calls_of
 from singletable.studio.page import Action, Page, Section
-from singletable.studio.pattern_forms import Arguments, Field, address_query, arguments_of, is_personal
-from singletable.studio.rows import Rows, rows_of
+from singletable.studio.pattern_forms import Arguments, FormField, address_query, arguments_of, is_personal
+from singletable.studio.rows import EntityRows, rows_of
 from singletable.studio.samples import Sample
 from singletable.studio.site import colour_of
 from singletable.studio.text import escaped
@@ -76,7 +76,7 @@ class Patterns(View, frozen=True, kw_only=True):
     count: int
 
 
-class Request(Struct, frozen=True):
+class ShownRequest(Struct, frozen=True):
     """A request."""
 
     operation: str
@@ -104,7 +104,7 @@ class PatternPage(View, frozen=True, kw_only=True):
     requests: str
     capacity: str
     notes: tuple[str, ...]
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
     by_post: bool
     """The form is sent by POST, so that no personal value stands in an address."""
     pages: bool
@@ -117,12 +117,12 @@ class PatternPage(View, frozen=True, kw_only=True):
     predicted: float | None
     """Read units, by the mean size of a sample; None if none was read."""
     asked: bool
-    results: tuple[Rows, ...]
+    results: tuple[EntityRows, ...]
     found: int
     next: str
     """The address of the next page."""
-    sent: tuple[Request, ...]
-    calls: tuple[Call, ...]
+    sent: tuple[ShownRequest, ...]
+    calls: tuple[CallText, ...]
 
 
 async def load_patterns(visit: Visit) -> Patterns:
@@ -272,7 +272,7 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
     requests = _requests(visit, asked, query, None if reads_one or query.filter is not None else page.limit)
     results, following = await _results(visit, asked, reads_one, page.limit)
     covered = personal_names(pattern.captured.model.kind) if visit.covered else frozenset[str]()
-    call = Asked(
+    call = PatternCall(
         visit.site.module or "MODULE",
         visit.site.place.target,
         pattern,
@@ -292,7 +292,7 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
         results=results,
         found=sum(len(each.rows) for each in results),
         next=visit.links.pattern(page.table, page.entity, page.name, here) if following else "",
-        sent=tuple(Request(r.operation, r.index or r.table, r.cost, r.body) for r in requests),
+        sent=tuple(ShownRequest(r.operation, r.index or r.table, r.cost, r.body) for r in requests),
         calls=calls_of(call, requests, visit.site.place.region),
     )
 
@@ -318,7 +318,7 @@ def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) ->
     return [altered(each, body=covered_body(query, each.body)) for each in made] if visit.covered else made
 
 
-async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tuple[tuple[Rows, ...], str]:
+async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tuple[tuple[EntityRows, ...], str]:
     told = visit.unread.append
     if isinstance(asked, Whole):
         whole: Whole[Any] = cast("Any", asked)
@@ -332,8 +332,8 @@ async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tup
     return (rows_of(visit, kind, page.items),), page.cursor or ""
 
 
-def _parts(visit: Visit, kind: type[Collection], found: Any) -> tuple[Rows, ...]:
-    made: list[Rows] = []
+def _parts(visit: Visit, kind: type[Collection], found: Any) -> tuple[EntityRows, ...]:
+    made: list[EntityRows] = []
     for name, place in kind.__collection_fields__.items():
         part: Any = getattr(found, name) if found is not None else None
         items: list[Any] = list(part or ()) if place.many else [] if part is None else [part]

@@ -13,7 +13,7 @@ from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
 from singletable.flow import instant
 from singletable.reports.inspect import quoted, text
 from singletable.studio.page import Page, Section
-from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desks
+from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, AnsweredQuestion, Desks
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
@@ -31,7 +31,7 @@ class SqlPage(View, frozen=True, kw_only=True):
     """A question and its answer, or what is missing for one."""
 
     sql: str
-    asked: Asked | None = None
+    asked: AnsweredQuestion | None = None
     missing: Literal["", "extra", "export", "readable export"] = ""
     what: str = ""
     """The missing part, in words."""
@@ -69,7 +69,7 @@ async def load_sql(visit: Visit) -> SqlPage:
     return page(asked=asked, age=age, examples=tuple(_examples(visit, asked)))
 
 
-def _examples(visit: Visit, asked: Asked) -> Iterator[Example]:
+def _examples(visit: Visit, asked: AnsweredQuestion) -> Iterator[Example]:
     """Questions to the first class, to the first relation, and to all classes. Documents are of the library's own."""
     named = {kind: [view.name for view in asked.export.views if view.kind == kind] for kind in VIEW_KINDS}
     own = named["class"] or named["system"]

@@ -31,7 +31,7 @@ from singletable.studio.addresses import Place
 from singletable.studio.html import environment, render
 from singletable.studio.page import Action, Feed, Page, PageAnswer, Section
 from singletable.studio.site import Site
-from singletable.studio.view import Cost, Crumb, View
+from singletable.studio.view import Crumb, PageCost, View
 from singletable.studio.visit import Visit
 from singletable.tasks import AsyncTaskWorker, PlainTask, Tasks
 from singletable.tasks.inspect import (
@@ -77,7 +77,7 @@ class LiveView(View, frozen=True, kw_only=True):
     """One event: the same as HTML, and what all events took."""
 
     html: str
-    total: Cost
+    total: PageCost
     seconds: int
     is_over: bool = False
     """The last one: the page has used its units."""
@@ -139,13 +139,13 @@ async def load_work(visit: Visit) -> WorkView:
 async def live(visit: Visit) -> AsyncIterator[LiveView]:
     """The work again every few seconds, until the visitor leaves or MOST_UNITS are used."""
     seconds = visit.number("every", USUAL_SECONDS, MOST_SECONDS, FEWEST_SECONDS)
-    total = Cost()
+    total = PageCost()
     monotonic = visit.db.port.monotonic
     while True:
         with Meter() as meter:
             began = monotonic()
             view = await load_work(visit)
-            cost = Cost.of(meter, monotonic() - began)
+            cost = PageCost.of(meter, monotonic() - began)
         visit.site.totals.add(cost)
         total = total.plus(cost)
         names = {"view": view, "visit": visit, "site": visit.site, "links": visit.links}
