@@ -1,7 +1,7 @@
 """DynamoDB Streams: a stream's shards, an iterator into one, and the records behind it.
 
 They go to another service of the account than the table's own: `port.to(DYNAMODB_STREAMS)`. Images stay as they came,
-for a `Reader` to make entities of them.
+for a `ItemReader` to make entities of them.
 """
 
 from __future__ import annotations
