@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from singletable_local import engine_package
-from tools.distributions import PYTHONPATH
+from tools.distributions import APPLICATIONS, PYTHONPATH
 from tools.pythons import Python, pythons
 from tools.release.__main__ import try_out, tutorial
-from tools.release.alone import TESTS, try_alone
+from tools.release.alone import TESTS, try_alone, try_application
 from tools.release.environments import install
 from tools.wheels.platforms import PLATFORMS
 
@@ -44,6 +44,13 @@ def test_the_tutorial_runs_after_one_install(python: Python, wheels: Path, tmp_p
 def test_a_distribution_passes_its_tests_alone(distribution: str, wheels: Path, tmp_path: Path) -> None:
     """SystemExit where one fails."""
     try_alone(THIS, tmp_path / "environment", wheels, distribution)
+
+
+@pytest.mark.skipif(IS_WITHOUT_WHEEL, reason="there is no wheel of the engine for this machine")
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_an_application_starts_after_one_install(application: str, wheels: Path, tmp_path: Path) -> None:
+    """SystemExit says what it misses."""
+    try_application(THIS, tmp_path / "environment", wheels, application)
 
 
 def test_the_library_alone_has_two_dependencies(wheels: Path, tmp_path: Path) -> None:

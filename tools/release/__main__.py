@@ -19,9 +19,9 @@ import tomllib
 from pathlib import Path
 
 from singletable_local import find_engine
-from tools.distributions import PYTHONPATH, ROOT
+from tools.distributions import APPLICATIONS, PYTHONPATH, ROOT
 from tools.pythons import Python, pythons
-from tools.release.alone import TESTS, try_alone
+from tools.release.alone import TESTS, try_alone, try_application
 from tools.release.environments import bare, install
 from tools.wheels.__main__ import engine, source, wheels
 from tools.wheels.platforms import PLATFORMS
@@ -51,6 +51,9 @@ def main() -> int:
         for distribution in TESTS:
             try_alone(next(iter(environments)), Path(folder, distribution), out, distribution)
             say(f"singletable-{distribution} passes its tests alone")
+        for application in APPLICATIONS:
+            try_application(next(iter(environments)), Path(folder, application), out, application)
+            say(f"examples/{application} starts after one install")
     sums = write_sums(out)
     say(f"{sums.name}: {len(sums.read_text().splitlines())} files. Nothing was uploaded.")
     if is_without_address():

@@ -1,4 +1,5 @@
 """Each distribution beside the library, alone: installed from its wheel with what it pins, it passes its own tests.
+Each application of `examples`: installed from its folder, it starts.
 
 The tests are copied, so that no source of this checkout is in reach. Beside the distribution there are the engine that
 tests run on, and the tools of tests in the versions of development.
@@ -16,7 +17,7 @@ from pathlib import Path
 from requirements.pins import pins_of
 from tools.distributions import ROOT
 from tools.pythons import Python
-from tools.release.environments import install
+from tools.release.environments import bare, install
 
 TESTS: Mapping[str, Sequence[str]] = {
     "deploy": ("tests/deploy",),
@@ -39,6 +40,29 @@ def try_alone(python: Python, environment: Path, wheels: Path, distribution: str
     install(python, environment, wheels, "singletable[local]")
     add_tools(environment / "bin" / "python", distribution)
     run_tests(environment / "bin" / "python", distribution)
+
+
+def try_application(python: Python, environment: Path, wheels: Path, application: str) -> None:
+    """Install an application of `examples` into an environment of its own, and import all of it elsewhere. SystemExit
+    where that fails."""
+    folder = ROOT / "examples" / application
+    install(python, environment, wheels, str(folder))
+    names = [
+        ".".join(path.relative_to(folder / "src").with_suffix("").parts) for path in (folder / "src").rglob("*.py")
+    ]
+    needing_no_extra = [name for name in sorted(names) if not name.endswith(("__main__", ".deployment"))]
+    code = f"import {', '.join(needing_no_extra)}"
+    for command in (["-c", code], ["-m", application, "--help"]):
+        ran = subprocess.run(
+            [environment / "bin" / "python", *command],
+            cwd=environment,
+            env=bare(environment),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ran.returncode:
+            raise SystemExit(f"examples/{application} fails alone\n{ran.stderr}")
 
 
 def add_tools(python: Path, distribution: str) -> None:
