@@ -16,14 +16,16 @@ CODE := $(wildcard src tests conftest.py examples benchmarks requirements tools 
 PYTHON_READY := .venv/.ready
 # Of the library and of what is beside it. The engine's has a binary, which is not installed from here.
 PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml examples/*/pyproject.toml))
+# Of the library, the local engine and the applications.
+DEMO_PROJECTS := $(filter-out packages/%,$(PROJECTS)) packages/local/pyproject.toml
 DEMO_READY := .venv/.ready-for-demo
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
 PEERS_READY := .venv-peers/.ready
 # Only files whose hashes are in the list are installed.
 INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
-EDITABLE := -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	$(patsubst %,--editable %,$(dir $(PROJECTS:%=./%)))
+EDITABLE = -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	$(patsubst %,--editable %,$(dir $(1:%=./%)))
 NODE_READY := node_modules/.ready
 # Of the documentation: links, entries, docstrings.
 DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
@@ -128,14 +130,14 @@ clean: ## delete what the other targets made, the installed packages too
 $(PYTHON_READY): requirements/dev.txt $(PROJECTS) | need-python
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) requirements/dev.txt
-	$(BIN)/python $(EDITABLE)
+	$(BIN)/python $(call EDITABLE,$(PROJECTS))
 	@touch $@
 
 # A part of the same environment, and of npm's the engine alone.
-$(DEMO_READY): requirements/demo.txt $(PROJECTS) package-lock.json | need-python need-npm
+$(DEMO_READY): requirements/demo.txt $(DEMO_PROJECTS) package-lock.json | need-python need-npm
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) requirements/demo.txt
-	$(BIN)/python $(EDITABLE)
+	$(BIN)/python $(call EDITABLE,$(DEMO_PROJECTS))
 	npm ci --omit=dev --loglevel=error
 	@touch $@
 
