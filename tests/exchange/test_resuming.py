@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -18,7 +19,7 @@ from singletable.exchange.formats import FORMATS
 from singletable.exchange.manifest import MANIFEST, DataFile, write_manifest
 from singletable.exchange.unfinished import UNFINISHED, StateFile
 from tests.exchange import processes
-from tests.exchange.models import order, shop
+from tests.exchange.models import Order, order, shop
 from tests.support.children import KILLED, run_child
 from tests.support.engines import fresh
 from tests.support.sampling import sampled
@@ -30,9 +31,17 @@ COUNT = 600
 def db() -> Iterator[Database]:
     with fresh() as made:
         made.create_table(shop)
-        made.write_many(puts=[order(n) for n in range(COUNT)])
+        made.write_many(puts=[_order(n) for n in range(COUNT)])
         yield made
         assert made.check(shop) == []
+
+
+def _order(number: int) -> Order:
+    """One in fifty has a number beyond its column."""
+    made = order(number)
+    if number % 50 == 0:
+        made.total = Decimal(10) / 3
+    return made
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +50,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "SECTION_ITEMS", processes.SECTION)
 
 
-def files_of(directory: Path) -> dict[str, tuple[int, int, str]]:
-    """The files that the manifest names: rows, bytes and a digest of each, without the id in their paths."""
+def files_of(directory: Path) -> dict[str, tuple[int, int, int, str]]:
+    """The files that the manifest names: rows, cells left out, bytes and a digest of each, without the id in their
+    paths."""
     manifest = read_manifest(DirectoryStore(directory))
     return {
         file.path.removeprefix(f"{manifest.id}/"): (
             file.rows,
+            sum(each.cells for each in (file.left_out or {}).values()),
             file.bytes,
             hashlib.sha256((directory / file.path).read_bytes()).hexdigest(),
         )
@@ -64,6 +75,7 @@ def test_killed_at_random_it_ends_with_the_same_files(db: Database, tmp_path: Pa
     Exports(db, shop).export(tmp_path / "whole", format=format, keys=True, segments=2)  # type: ignore[arg-type]
     expected = files_of(tmp_path / "whole")
     assert len(expected) == 1 + COUNT // processes.SECTION
+    assert sum(left_out for _, left_out, _, _ in expected.values()) == COUNT // 50
     random, kills, to = Random(format), 0, tmp_path / "killed"
     while run_child(processes.write, db.target.endpoint.url, str(to), format, dies_at=_point(random)) == KILLED:
         kills += 1

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from singletable.exchange import AsyncExports
 from singletable.reports import open_export
 from singletable.studio import questions, studio
 from singletable.studio.questions import MOST_ROWS
+from tests.reports.books import bills, books
 from tests.studio.visitor import Visitor, client_of, shown, visiting
 from tests.support.models import User, app
 
@@ -51,6 +53,18 @@ async def test_an_answer_is_what_a_session_gives(asker: Visitor, exports: Path) 
     assert answer["rows"] == wanted == [["Ada", 1], ["Bob", 1], ["Eve", 1]]
     assert [(each["name"], each["is_number"]) for each in answer["columns"]] == [("name", False), ("users", True)]
     assert not answer["is_cut"]
+
+
+async def test_what_an_answer_leaves_out_is_shown(db: AsyncDatabase, tmp_path: Path) -> None:
+    await db.create_table(books)
+    await db.write_many(puts=bills([Decimal("1E+37"), Decimal("1E-30")]))
+    await AsyncExports(db, books).export(tmp_path)
+    said = "bill.share lacks 2 values that its type can't hold: they are in the export's _rest"
+    async with visiting(db, books, export=str(tmp_path)) as visitor:
+        answer = (await visitor.json(asking("SELECT sum(share) FROM bill")))["asked"]["answer"]
+        assert answer["notes"] == [said]
+        assert said in shown(await visitor.page(f"/sql?sql={quote('SELECT sum(share) FROM bill')}"))
+        assert (await visitor.json(asking("SELECT count(*) FROM bill")))["asked"]["answer"]["notes"] == []
 
 
 async def test_nothing_is_sent_to_the_table(asker: Visitor) -> None:
@@ -193,6 +207,7 @@ def test_without_the_extra_the_page_says_what_to_install() -> None:
     code = """
 import asyncio, sys
 sys.modules.update(dict.fromkeys(['duckdb', 'plotext', 'pyarrow', 'obstore']))
+from tests.reports.books import bills, books
 from tests.studio.visitor import visiting
 from tests.support.models import app
 from singletable import connect_async

@@ -75,6 +75,8 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
 
 
 def _tell(done: Any, place: str) -> None:
+    from singletable.exchange import UNKNOWN
+
     manifest = done.manifest
     went_on = ", going on with an earlier run" if done.resumed else ""
     click.echo(f"{output.counted(done.items, 'item')} to {output.clean(place)}, as {manifest.id}{went_on}")
@@ -82,5 +84,11 @@ def _tell(done: Any, place: str) -> None:
     output.print_table(("Dataset", "Rows", "Files", "Bytes"), lines)
     if not manifest.personal:
         click.echo("Masks stand for personal values: --personal writes them unmasked.")
+    if done.left_out is None:
+        click.echo("How many values are in _rest alone is not known: an older version began this export.")
+    elif done.left_out:
+        names = [f"{d.name}.{column}" for d in manifest.datasets if d.name != UNKNOWN for column in d.left_out or ()]
+        values = output.counted(done.left_out, "value")
+        click.echo(f"{values} beyond the type of a column: null there, exact in _rest, of {', '.join(names)}.")
     if done.unknown:
         click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")

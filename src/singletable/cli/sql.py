@@ -109,11 +109,13 @@ def _tell_source(session: SqlSession, place: str) -> None:
 
 
 def show(answer: Answer, *, as_json: bool) -> None:
-    """Print the rows."""
+    """Print the rows; on standard error what they leave out."""
     if as_json:
         output.print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows()])
-        return
-    output.print_table(answer.columns, list(answer.rows()))
+    else:
+        output.print_table(answer.columns, list(answer.rows()))
+    for note in answer.notes:
+        output.note(note)
 
 
 def draw(answer: Answer, text: str, options: Mapping[str, Any]) -> None:
@@ -128,9 +130,12 @@ def draw(answer: Answer, text: str, options: Mapping[str, Any]) -> None:
         click.echo(drawing_of(chart, min(console.width, 100), coloured=console.is_terminal))
     from singletable.reports import page_of, svg_of, table_of
 
+    parts = [svg_of(chart), table_of(answer.columns, answer.rows())]
+    if answer.notes:
+        parts.append(table_of(("Left out",), [(note,) for note in answer.notes]))
     written: Sequence[tuple[Path | None, str]] = (
         (options["svg"], svg_of(chart)),
-        (options["html"], page_of(chart.title, [svg_of(chart), table_of(answer.columns, answer.rows())])),
+        (options["html"], page_of(chart.title, parts)),
     )
     for path, content in written:
         if path is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from singletable.exchange.formats import Format
     from singletable.exchange.imports import Imports
     from singletable.exchange.imports_async import AsyncImports
+    from singletable.exchange.left_out import LeftOut
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
     from singletable.exchange.row_import import Imported
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
@@ -54,6 +55,7 @@ __all__ = [
     "Format",
     "Imported",
     "Imports",
+    "LeftOut",
     "Manifest",
     "ObjectStore",
     "Store",
@@ -78,6 +80,7 @@ _find = late_names(
     row_import="Imported",
     imports="Imports",
     imports_async="AsyncImports",
+    left_out="LeftOut",
     manifest="DataFile DatasetFiles Manifest read_manifest",
     stores="DirectoryStore ObjectStore Store store_at",
     table_copy="Copied",

@@ -31,6 +31,8 @@ class ColumnFacts(Struct, frozen=True):
     """As Arrow writes it: `decimal128(38, 18)`, `list<item: string>`."""
     description: str = ""
     is_json: bool = False
+    attribute: str = ""
+    """The name under which it is stored, where that is another one."""
 
 
 def schema_of(columns: Iterable[ColumnFacts]) -> pa.Schema:

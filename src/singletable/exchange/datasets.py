@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -26,6 +26,7 @@ import pyarrow as pa
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
 from singletable.exchange.foreign_text import exact_json
+from singletable.exchange.left_out import LeftOut, left_out_cell
 from singletable.exchange.page_decoder import PageDecoder
 from singletable.foundation import (
     KeyOf,
@@ -175,6 +176,19 @@ class Dataset:
         if rest:
             row[REST] = _canonical(rest)
         return row
+
+    def left_out(self, row: Mapping[str, Any], item: Item) -> Iterator[tuple[str, LeftOut]]:
+        """The null cells of an item's row, made by `row`, for which the item has a value."""
+        if REST not in row:
+            return
+        current = self._current(item)
+        for column in self.columns:
+            f = column.field
+            stored = current.get(f.stored, {})
+            if row[column.name] is None and stored and "NULL" not in stored:
+                is_number = pa.types.is_decimal(column.column.type) or pa.types.is_integer(column.column.type)
+                number = stored.get("N") if is_number and item.get(f.stored) == stored else None
+                yield column.name, left_out_cell(number)
 
     def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The item of a row."""
@@ -326,7 +340,12 @@ def _key_column(dataset: Dataset, name: str) -> str:
 
 
 def _metadata(column: DatasetColumn) -> dict[str, str]:
-    said = {"description": column.description, "format": "json" if column.column.is_json else ""}
+    stored = column.field.stored
+    said = {
+        "description": column.description,
+        "format": "json" if column.column.is_json else "",
+        "attribute": stored if stored != column.name else "",
+    }
     return {name: text for name, text in said.items() if text}
 
 

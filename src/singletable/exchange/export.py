@@ -25,9 +25,11 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.datasets import UNKNOWN, UNKNOWN_SCHEMA, datasets_of, fingerprint_of, unknown_batch
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
+from singletable.exchange.left_out import Tally
 from singletable.exchange.manifest import (
     DatasetFiles,
     Manifest,
+    cells_left_out,
     columns_of,
     dataset_files,
     find_manifest,
@@ -80,6 +82,9 @@ class Exported(Struct, frozen=True):
     """The manifest; None while it is under way."""
     resumed: bool = False
     """It went on with what an earlier run had left."""
+    left_out: int | None = 0
+    """The cells that are null in these files while their items have a value, as a number beyond its column's type:
+    `_rest` has it. None if it is unknown, as an older version wrote some of the files."""
 
 
 Progress = Callable[[Exported], object]
@@ -152,14 +157,15 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         declared = datasets_of(*tables)
         self.fingerprint = fingerprint_of(declared)
         self.datasets = tuple(dataset.with_keys() for dataset in declared) if options.keys else declared
-        self.sorters = {table.name: Sorter(table, self.datasets) for table in tables}
+        self.tally = Tally()
+        self.sorters = {table.name: Sorter(table, self.datasets, self.tally) for table in tables}
         self.masks: dict[str, PageMask] = {}
         """The masks by table, if personal values are masked."""
         self.count = options.segments or usual_segments(port)
         self.claim = store.claim()
         is_masked = not options.personal and any(map(has_personal, tables))
         self.kept = StateFile(store, private_store() if is_masked else None)
-        self.open = Parts(store, "", options.format, {}, {})
+        self.open = Parts(store, "", options.format, {}, {}, self.tally)
         self.manifest: Manifest | None = None
         self.resumed = False
 
@@ -182,7 +188,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         if not self._is_written(before):
             delete_unkept(self.folder, self.state, self.port.now())
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
-        self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files)
+        self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files, self.tally)
 
     def _add(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
         """Write items as rows."""
@@ -192,6 +198,8 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             items, unknown = mask.page(items)
             if unknown:
                 self.open.add(UNKNOWN, unknown_batch(unknown))
+            for row in unknown:
+                self.sorters[table.name].count_unknown(row)
         for name, batch in self.sorters[table.name].batches(items):
             self.open.add(name, batch)
 
@@ -224,9 +232,10 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
 
     def told(self) -> Exported:
         files = [file for found in self.state.files.values() for file in found]
+        left_out = cells_left_out(file for name, found in self.state.files.items() if name != UNKNOWN for file in found)
         unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.open.rows_of(UNKNOWN)
         size = sum(file.bytes for file in files)
-        return Exported(self.state.id, self.state.items, unknown, size, self.manifest, self.resumed)
+        return Exported(self.state.id, self.state.items, unknown, size, self.manifest, self.resumed, left_out)
 
     def _end_section(self) -> None:
         self.open.close()

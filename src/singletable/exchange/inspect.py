@@ -1,6 +1,6 @@
 """Datasets, column by column, and the places of the runs' private state: for reports, and for tools."""
 
-from singletable.exchange.column_types import schema_of as schema_of
+from singletable.exchange.column_types import ColumnFacts as ColumnFacts, schema_of as schema_of
 from singletable.exchange.columns import value_type as value_type
 from singletable.exchange.datasets import REST as REST
 from singletable.exchange.import_files import rows_of_columns as rows_of_columns

@@ -20,6 +20,7 @@ from singletable.exchange.column_types import ColumnFacts, schema_of
 from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
 from singletable.exchange.formats import Format
 from singletable.exchange.gate import MOST_NAMES, Count, DatasetName, ExportId, FilePath
+from singletable.exchange.left_out import LeftOut, together
 from singletable.exchange.stores import Store
 from singletable.flow import Port, instant
 
@@ -36,6 +37,9 @@ class DataFile(Struct, frozen=True):
     """From the folder that holds the manifest."""
     rows: Count
     bytes: Count
+    left_out: dict[str, LeftOut] | None = None
+    """Cells that are null while their items have a value, by column; in `_unknown`, items by the dataset that lacks
+    them. None in a manifest of an older version, which did not count."""
 
 
 class DatasetFiles(Struct, frozen=True):
@@ -62,6 +66,11 @@ class DatasetFiles(Struct, frozen=True):
     def bytes(self) -> int:
         """The bytes of all files together."""
         return sum(file.bytes for file in self.files)
+
+    @property
+    def left_out(self) -> dict[str, LeftOut] | None:
+        """What the columns of all files leave out. None if it is unknown, as for an export of an older version."""
+        return left_out_of(self.files)
 
 
 class Manifest(Struct, frozen=True):
@@ -114,6 +123,18 @@ class Manifest(Struct, frozen=True):
         changed = [d.entity for d in now if before.get(d.name) != d.digest and (d.name in before or not d.is_system)]
         gone = [d.entity for d in self.datasets if d.name not in names and d.name != UNKNOWN]
         return tuple(dict.fromkeys((*changed, *gone)))
+
+
+def left_out_of(files: Iterable[DataFile]) -> dict[str, LeftOut] | None:
+    """The counts of files together; None if one has none."""
+    counts = [file.left_out for file in files]
+    return None if None in counts else together(each for each in counts if each is not None)
+
+
+def cells_left_out(files: Iterable[DataFile]) -> int | None:
+    """The number of cells that files leave out."""
+    counts = left_out_of(files)
+    return None if counts is None else sum(each.cells for each in counts.values())
 
 
 def new_id(port: Port) -> str:
@@ -192,4 +213,5 @@ class _Version(Struct):
 
 def _facts(field: pa.Field[Any]) -> ColumnFacts:
     said = {name.decode(): text.decode() for name, text in (field.metadata or {}).items()}
-    return ColumnFacts(field.name, str(field.type), said.get("description", ""), said.get("format") == "json")
+    is_json, attribute = said.get("format") == "json", said.get("attribute", "")
+    return ColumnFacts(field.name, str(field.type), said.get("description", ""), is_json, attribute)

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from singletable.exchange.formats import BatchWriter, Format, open_writer
+from singletable.exchange.left_out import Tally
 from singletable.exchange.manifest import DataFile
 from singletable.exchange.stores import Store, writing_to
 
@@ -28,7 +29,7 @@ class _OpenFile:
 
 
 class Parts:
-    """The open files of a section. `files` gets each that is kept."""
+    """The open files of a section. `files` gets each that is kept, with what `tally` has counted for it."""
 
     def __init__(
         self,
@@ -37,8 +38,10 @@ class Parts:
         format: Format,
         schemas: Mapping[str, pa.Schema],
         files: dict[str, list[DataFile]],
+        tally: Tally,
     ) -> None:
         self._store, self._folder, self._schemas, self._files = store, folder, schemas, files
+        self._tally = tally
         self._format: Format = format
         self._open: dict[str, _OpenFile] = {}
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
@@ -78,7 +81,8 @@ class Parts:
                 part.writer.close()
             size = self._store.keep(part.path, part.draft)
             del self._open[name]
-            self._files.setdefault(name, []).append(DataFile(part.path, part.rows, size))
+            file = DataFile(part.path, part.rows, size, self._tally.take(name))
+            self._files.setdefault(name, []).append(file)
         self.items = self.taken = 0
 
     def discard(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from singletable.errors import SingletableError
 from singletable.exchange.datasets import UNKNOWN, Dataset, unknown_batch, unknown_row
+from singletable.exchange.left_out import LeftOut, Tally
 from singletable.foundation import Table
 from singletable.operations import Item, read_item
 from singletable.values import json_decoder, wire_struct
@@ -33,8 +34,9 @@ RAW_ITEMS = ItemBytes()
 class Sorter:
     """Sorts the items of one table."""
 
-    def __init__(self, table: Table, datasets: Iterable[Dataset]) -> None:
-        self._table = table
+    def __init__(self, table: Table, datasets: Iterable[Dataset], tally: Tally) -> None:
+        """`tally` counts what the rows leave out."""
+        self._table, self._tally = table, tally
         self._by_type = {d.type: d for d in datasets if d.table is table}
         name = table.definition.type_attribute
         kind: Any = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
@@ -47,6 +49,12 @@ class Sorter:
         """The items of a page as rows, by dataset. The same items always give the same batches."""
         groups = self._whole(items) or self._by_dataset(items)
         return [(name, batch) for name, batch in groups if batch.num_rows]
+
+    def count_unknown(self, row: Mapping[str, Any]) -> None:
+        """Count a row of `_unknown` for the dataset that lacks it, if there is one."""
+        dataset = self._by_type.get(row["type"])
+        if dataset is not None:
+            self._tally.add(UNKNOWN, dataset.name, LeftOut(1))
 
     def _whole(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]] | None:
         """The rows of a page of the same class as the last page, found without reading each item's type."""
@@ -110,7 +118,12 @@ class Sorter:
         for raw in items:
             item = read_item(raw)
             try:
-                rows.append(dataset.row(item))
+                row = dataset.row(item)
             except SingletableError as error:
                 unknown.append(unknown_row(self._table, item, error.what))
+                self.count_unknown(unknown[-1])
+            else:
+                rows.append(row)
+                for column, left_out in dataset.left_out(row, item):
+                    self._tally.add(dataset.name, column, left_out)
         return dataset.batch_of_rows(rows)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, Literal
@@ -23,6 +23,11 @@ class Answer:
     """In columns, as DuckDB made them."""
     is_cut: bool = False
     """Whether there are more rows than the session's limits allow."""
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What the views that it reads leave out: values by `view.column`, which no column of the export holds, and items
+    by `view`, which their class can't read."""
+    uncounted: tuple[str, ...] = ()
+    """The views that an older version exported, which did not count what it left out."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -33,6 +38,21 @@ class Answer:
     def types(self) -> dict[str, str]:
         """The type of each column, as Arrow writes it."""
         return {field.name: str(field.type) for field in self.arrow.schema}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for everything that the answer leaves out, and for what is not known of that."""
+        lacking = [
+            f"{name} lacks {count:,} value{'s' * (count > 1)} that its type can't hold: they are in the export's _rest"
+            if "." in name
+            else f"{name} lacks {count:,} item{'s' * (count > 1)} that the class can't read: _unknown has them"
+            for name, count in self.left_out.items()
+        ]
+        old = [
+            f"{view} may lack values: its export is of an older version, which did not count them"
+            for view in self.uncounted
+        ]
+        return (*lacking, *old)
 
     def __len__(self) -> int:
         return self.arrow.num_rows

@@ -12,7 +12,7 @@ import pyarrow.dataset as pads
 
 from singletable.errors import InvalidRequest
 from singletable.reports.names import quoted
-from singletable.reports.statements import check_reads_views
+from singletable.reports.statements import Reads, check_reads_views, reads_of
 
 Step = tuple[Literal["run", "arrow", "empty"], str, Any]
 """A statement and its parameters; a name and the Arrow files that give its rows; a name and a schema, in hex, without
@@ -50,14 +50,22 @@ class ClosedDatabase:
         except duckdb.Error as error:
             raise self._refused(error) from None
 
-    def answer(self, sql: str, most: int | None) -> pa.Table:
-        """The rows of one SELECT, `most` and one more. InvalidRequest for what writes, for two statements, and for what
-        DuckDB refuses."""
+    def ask(self, sql: str) -> pa.Table:
+        """The rows of a question of the session itself, to the files too. InvalidRequest where DuckDB refuses it."""
+        try:
+            table: pa.Table = self._db.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+        return table
+
+    def answer(self, sql: str, most: int | None) -> tuple[pa.Table, Reads]:
+        """The rows of one SELECT, `most` and one more, and what it reads. InvalidRequest for what writes, for two
+        statements, and for what DuckDB refuses."""
         try:
             self._check(sql)
             found: Any = self._db.sql(sql)
             table: pa.Table = (found if most is None else found.limit(most + 1)).to_arrow_table()
-            return table
+            return table, reads_of(self._db, sql)
         except RecursionError:
             hint = "Ask with fewer SELECTs inside of each other."
             raise InvalidRequest("the question is nested too deeply", hint=hint) from None

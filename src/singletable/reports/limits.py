@@ -11,14 +11,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from singletable.errors import InvalidRequest
 from singletable.reports.closed import LESS, Step
+from singletable.reports.statements import Reads
 
 _MAIN: Final = "import sys; sys.path += sys.argv[1:]; from singletable.reports.one_question import main; main()"
 _START_SECONDS: Final = 60.0
@@ -54,13 +56,20 @@ class LimitedDatabase:
     def take(self, steps: Sequence[Step]) -> None:
         self._steps += steps
 
-    def answer(self, sql: str, most: int | None) -> pa.Table:
+    def ask(self, sql: str) -> pa.Table:
+        return _answer_in(self._run(sql, None, is_own=True), self._limits)[0]
+
+    def answer(self, sql: str, most: int | None) -> tuple[pa.Table, Reads]:
+        table, told = _answer_in(self._run(sql, most, is_own=False), self._limits)
+        return table, msgspec.convert(told["reads"], Reads)
+
+    def _run(self, sql: str, most: int | None, *, is_own: bool) -> subprocess.CompletedProcess[bytes]:
         limits = self._limits
         command = [sys.executable, "-I", "-c", _MAIN, *filter(os.path.isabs, sys.path)]
         try:
-            ended = subprocess.run(  # noqa: S603  (this interpreter)
+            return subprocess.run(  # noqa: S603  (this interpreter)
                 command,
-                input=json.dumps([*self._views, self._steps, astuple(limits), sql, most]).encode(),
+                input=json.dumps([*self._views, self._steps, astuple(limits), sql, most, is_own]).encode(),
                 capture_output=True,
                 env=_ENVIRON | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
                 cwd="/",
@@ -69,10 +78,9 @@ class LimitedDatabase:
             )
         except subprocess.TimeoutExpired:
             raise _too_long(limits) from None
-        return _answer_in(ended, limits)
 
 
-def _answer_in(ended: subprocess.CompletedProcess[bytes], limits: Limits) -> pa.Table:
+def _answer_in(ended: subprocess.CompletedProcess[bytes], limits: Limits) -> tuple[pa.Table, dict[str, Any]]:
     head, line, rows = ended.stdout.partition(b"\n")
     if ended.returncode == -signal.SIGALRM:
         raise _too_long(limits)
@@ -81,10 +89,11 @@ def _answer_in(ended: subprocess.CompletedProcess[bytes], limits: Limits) -> pa.
             f"the question ended the process that answered it: {_cause(ended)}",
             hint=f"It is nested too deeply, or needs too much memory. {LESS}",
         )
-    if told := json.loads(head):
+    told = json.loads(head)
+    if "what" in told:
         raise InvalidRequest(told["what"], hint=told["hint"])
     table: pa.Table = pa.ipc.open_stream(rows).read_all()
-    return table
+    return table, told
 
 
 def _cause(ended: subprocess.CompletedProcess[bytes]) -> str:

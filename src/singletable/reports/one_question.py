@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
 from singletable.errors import InvalidRequest
@@ -22,15 +23,20 @@ _CELL_BYTES: Final = 64
 
 def main() -> None:
     """Answer the question of standard input: a line of JSON, then the rows as Arrow has them."""
-    views, is_covered, steps, limited, sql, most = json.load(sys.stdin)
+    views, is_covered, steps, limited, sql, most, is_own = json.load(sys.stdin)
     limits = Limits(*limited)
-    told: dict[str, str] = {}
+    told: dict[str, Any] = {}
     table = None
     try:
         database = ClosedDatabase(frozenset(views), is_covered=is_covered, megabytes=limits.megabytes)
         database.take(steps)
         _begin(limits)
-        table = _small(database.answer(sql, most), limits)
+        if is_own:
+            table = database.ask(sql)
+        else:
+            answered, reads = database.answer(sql, most)
+            table = _small(answered, limits)
+            told = {"reads": msgspec.to_builtins(reads)}
     except InvalidRequest as error:
         told = {"what": error.what, "hint": error.hint}
     _limit_memory(resource.RLIM_INFINITY)

@@ -18,6 +18,7 @@ from types import TracebackType
 
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.exchange import (
+    UNKNOWN,
     Dataset,
     DatasetFiles,
     DirectoryStore,
@@ -43,9 +44,11 @@ from singletable.reports.views import (
     empty_rows,
     names_in,
     parquet_rows,
+    prefix_of,
     relation_comment,
     relation_view,
 )
+from singletable.reports.wide_numbers import Wide, cells_lacking, digits_question, wide_columns, wide_types
 
 
 def open_export(
@@ -113,6 +116,7 @@ class SqlSession:
         self.relations: tuple[Relation, ...] = relations_of(datasets)
         self._covered = {} if personal else personal_columns(datasets, manifest.datasets)
         self._rows: dict[str, str] = {}
+        self._wide: dict[str, Wide] = {}
         self._opened: set[str] = set()
         self._on_disk = ExportFiles(store, manifest)
         self.at_end.callback(self._on_disk.close)
@@ -177,7 +181,7 @@ class SqlSession:
         most = self.limits.rows if self.limits is not None else None
         try:
             self._open(sql)
-            table = self._db.answer(sql, most)
+            table, reads = self._db.answer(sql, most)
         except InvalidRequest:
             if self._on_disk.lacks(self._files.values()):
                 raise Unavailable(
@@ -186,7 +190,14 @@ class SqlSession:
                 ) from None
             raise
         is_cut = most is not None and table.num_rows > most
-        return Answer(table.slice(0, most) if is_cut else table, is_cut)
+        left_out = {
+            f"{view}.{column}" if column else view: count
+            for view, columns in self._lacking().items()
+            for column, count in columns.items()
+            if reads.reads(view, column)
+        }
+        uncounted = tuple(view for view in self._uncounted() if reads.reads(view, ""))
+        return Answer(table.slice(0, most) if is_cut else table, is_cut, left_out, uncounted)
 
     # --- what is open -------------------------------------------------------------------------------------------------
     def _settings(self) -> Iterator[Step]:
@@ -212,19 +223,49 @@ class SqlSession:
         """The views of datasets, and of the relations that have both sides now."""
         for name in names:
             self._db.take(list(self._source(name)))
+            self._wide[name] = self._widened(self._files[name])
         self._opened |= set(names)
         self._db.take([("run", made, None) for made in self._views(names)])
 
     def _views(self, names: Sequence[str]) -> Iterator[str]:
         for name in names:
             each = self._files[name]
-            yield dataset_view(each, self._rows[name], self._covered.get(name, frozenset()))
+            yield dataset_view(each, self._rows[name], self._covered.get(name, frozenset()), self._wide[name])
             yield from comments(each)
         covered = {name: self._covered.get(name, frozenset[str]()) for name in self._files}
         for relation in self.relations:
             if {relation.left, relation.right} <= self._opened and {relation.left, relation.right} & set(names):
-                yield relation_view(relation, self._files, self._rows, covered)
+                yield relation_view(relation, self._files, self._rows, covered, self._wide)
                 yield relation_comment(relation)
+
+    def _widened(self, dataset: DatasetFiles) -> Wide:
+        """The types of the columns that have numbers beyond those of the files. One question to them, if there are
+        any; where it goes beyond the limits, the columns stay."""
+        if not wide_columns(dataset):
+            return {}
+        try:
+            ((*digits,),) = Answer(self._db.ask(digits_question(dataset, self._rows[dataset.name]))).rows()
+        except InvalidRequest:
+            return {}
+        return wide_types(dataset, list(zip(digits[::2], digits[1::2], strict=True)))
+
+    def _lacking(self) -> Mapping[str, Mapping[str, int]]:
+        """The cells that each open view leaves out, by column; the items that it leaves out, without one."""
+        unread = (self._files[UNKNOWN].left_out or {}) if UNKNOWN in self._files else {}
+        found = {name: cells_lacking(self._files[name], self._wide[name]) for name in self._opened}
+        found |= {name: {**found[name], "": each.cells} for name, each in unread.items() if name in found}
+        for relation in self.relations:
+            if {relation.left, relation.right} <= self._opened:
+                prefix = prefix_of(relation, self._files)
+                right = {prefix + column if column else "": n for column, n in found[relation.right].items()}
+                found[relation.name] = dict(Counter(found[relation.left]) + Counter(right))
+        return found
+
+    def _uncounted(self) -> Iterator[str]:
+        """The views over files of an older version, which did not count."""
+        old = {name for name, each in self._files.items() if each.left_out is None}
+        yield from sorted(old)
+        yield from (each.name for each in self.relations if {each.left, each.right} & old)
 
     def _source(self, name: str) -> Iterator[Step]:
         """The SQL that returns the rows of a dataset, and the step that it takes."""

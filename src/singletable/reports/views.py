@@ -10,21 +10,16 @@ from singletable.exchange.inspect import REST
 from singletable.foundation import COVERED
 from singletable.reports.names import quoted, text
 from singletable.reports.relations import Relation
+from singletable.reports.wide_numbers import Wide, value_of
 
 _TEXTS: Final = ("string", "dictionary<values=string")
 
 
-def dataset_view(dataset: DatasetFiles, rows: str, covered: frozenset[str]) -> str:
+def dataset_view(dataset: DatasetFiles, rows: str, covered: frozenset[str], wide: Wide) -> str:
     """`CREATE VIEW` of a dataset over what gives its rows, with personal columns covered. `_rest` is left out: it holds
     what the columns can't, for an import."""
-    columns = [c for c in dataset.columns if c.name != REST]
-    shown = (_covered(c.name, c.type) if c.name in covered else quoted(c.name) for c in columns)
+    shown = _columns(dataset, "", "", covered, wide)
     return f"CREATE VIEW {quoted(dataset.name)} AS SELECT {', '.join(shown)} FROM {rows}"  # noqa: S608  (names are quoted)
-
-
-def _covered(name: str, type: str) -> str:
-    cover = text(COVERED) if type.startswith(_TEXTS) else "NULL"
-    return f"CASE WHEN {quoted(name)} IS NOT NULL THEN {cover} END AS {quoted(name)}"
 
 
 def empty_rows(dataset: DatasetFiles) -> str:
@@ -48,22 +43,31 @@ def relation_view(
     datasets: Mapping[str, DatasetFiles],
     rows: Mapping[str, str],
     covered: Mapping[str, frozenset[str]],
+    wide: Mapping[str, Wide],
 ) -> str:
     """`CREATE VIEW` of a relation: each row of the left one, with the columns of the row that it names, if it is there,
     under names that begin with its dataset's. Rows are joined by what is stored, also where it is covered."""
     left, right = datasets[relation.left], datasets[relation.right]
-    columns = list(_columns(left, "l", "", covered[left.name]))
-    taken = {c.name for c in left.columns}
-    prefix = f"{right.name}_"
-    while any(prefix + c.name in taken for c in right.columns):
-        prefix += "_"
-    columns += _columns(right, "r", prefix, covered[right.name])
+    columns = list(_columns(left, "l", "", covered[left.name], wide[left.name]))
+    columns += _columns(right, "r", prefix_of(relation, datasets), covered[right.name], wide[right.name])
+    names, others = (
+        {c.name: value_of(c, wide[d.name], of) for c in d.columns} for d, of in ((left, "l"), (right, "r"))
+    )
     on = " AND ".join(
-        f"l.{quoted(join.column)} = {text(join.prefix) + ' || ' if join.prefix else ''}r.{quoted(join.other)}"
+        f"{names[join.column]} = {text(join.prefix) + ' || ' if join.prefix else ''}{others[join.other]}"
         for join in relation.joins
     )
     made = f"CREATE VIEW {quoted(relation.name)} AS SELECT {', '.join(columns)}"
     return f"{made} FROM {rows[left.name]} AS l LEFT JOIN {rows[right.name]} AS r ON {on}"
+
+
+def prefix_of(relation: Relation, datasets: Mapping[str, DatasetFiles]) -> str:
+    """The beginning of the names that the right side's columns have in a relation's view."""
+    taken = {c.name for c in datasets[relation.left].columns}
+    prefix = f"{relation.right}_"
+    while any(prefix + c.name in taken for c in datasets[relation.right].columns):
+        prefix += "_"
+    return prefix
 
 
 def relation_comment(relation: Relation) -> str:
@@ -75,11 +79,11 @@ def relation_comment(relation: Relation) -> str:
     return f"COMMENT ON VIEW {quoted(relation.name)} IS {text(said)}"
 
 
-def _columns(dataset: DatasetFiles, alias: str, prefix: str, covered: frozenset[str]) -> Iterator[str]:
+def _columns(dataset: DatasetFiles, alias: str, prefix: str, covered: frozenset[str], wide: Wide) -> Iterator[str]:
     for column in dataset.columns:
         if column.name == REST:
             continue
-        value = f"{alias}.{quoted(column.name)}"
+        value = value_of(column, wide, alias)
         if column.name in covered:
             cover = text(COVERED) if column.type.startswith(_TEXTS) else "NULL"
             value = f"CASE WHEN {value} IS NOT NULL THEN {cover} END"

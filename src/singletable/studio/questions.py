@@ -83,6 +83,8 @@ class QuestionRows(Struct, frozen=True):
     """Whether there are more rows than are shown."""
     chart: str = ""
     """As SVG; empty where the rows make none."""
+    notes: tuple[str, ...] = ()
+    """What the answer leaves out."""
 
 
 class AnsweredQuestion(Struct, frozen=True):
@@ -196,7 +198,7 @@ def _answered(session: SqlSession, sql: str) -> QuestionRows:
     taken = (time.perf_counter() - began) * 1000
     columns = tuple(AnswerColumn(name, type, _is_number(type)) for name, type in answer.types.items())
     rows = tuple(tuple(_cell(value) for value in row) for row in answer.rows())
-    return QuestionRows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql))
+    return QuestionRows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql), answer.notes)
 
 
 def _is_number(type: str) -> bool:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from singletable import Database, connect
 from singletable.cli.sql_shell import Completion, history_file
-from tests.e2e.cli.conftest import Folder
+from singletable.operations import PutItem
+from tests.e2e.cli.conftest import DEFAULT_FILE, Folder
+from tests.support.raw import all_items
 
 COUNT = 'SELECT state, count(*) AS orders, sum(total) AS total FROM "order" GROUP BY ALL ORDER BY 1'
 
@@ -46,6 +51,31 @@ def test_json_a_file_and_standard_input(exported: Folder) -> None:
     assert json.loads(exported.run("sql", "shop.model", "-c", COUNT, "--json", **named).out) == expected
     assert json.loads(exported.run("sql", "shop.model", "--file", "orders.sql", "--json", **named).out) == expected
     assert json.loads(exported.run("sql", "shop.model", "--json", stdin=f"{COUNT};", **named).out) == expected
+
+
+def test_what_an_answer_leaves_out_is_said(shop: Folder) -> None:
+    with connect(f"local:{shop.path / DEFAULT_FILE}") as db:
+        for item in db.run(all_items(db.port, "shop")):
+            if item["_type"]["S"] == "order" and item["number"]["N"] in ("1", "2"):
+                number = {"1": "1E+37", "2": "1E-37"}[item["number"]["N"]]
+                db.run(_put(db, {**item, "total": {"N": number}}))
+    ran = shop.run("export", "shop.model", "--to", "exports")
+    left_out = sum(1 for _ in re.finditer("order.total", ran.out))
+    assert (
+        ran.out.count("values beyond the type of a column: null there, exact in _rest, of order.total.")
+        == left_out
+        == 1
+    )
+    said = r"order\.total lacks \d+ values that its type can't hold"
+    for options in ((), ("--json",), ("--html", "page.html")):
+        ran = shop.run("sql", "shop.model", "--from", "exports", "-c", COUNT, *options)
+        assert len(re.findall(said, ran.err)) == 1
+    assert len(re.findall(said.replace("'", "&#x27;"), (shop.path / "page.html").read_text())) == 1
+    assert "lacks" not in shop.run("sql", "shop.model", "--from", "exports", "-c", "SELECT count(*) FROM customer").err
+
+
+async def _put(db: Database, item: dict[str, Any]) -> None:
+    await db.port.send(PutItem("shop", item))
 
 
 def test_the_table_itself_with_its_cost(shop: Folder) -> None:
