@@ -25,7 +25,7 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.datasets import UNKNOWN, UNKNOWN_SCHEMA, datasets_of, fingerprint_of, unknown_batch
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
-from singletable.exchange.left_out import Tally
+from singletable.exchange.left_out import LeftOutTally
 from singletable.exchange.manifest import (
     DatasetFiles,
     Manifest,
@@ -157,7 +157,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         declared = datasets_of(*tables)
         self.fingerprint = fingerprint_of(declared)
         self.datasets = tuple(dataset.with_keys() for dataset in declared) if options.keys else declared
-        self.tally = Tally()
+        self.tally = LeftOutTally()
         self.sorters = {table.name: Sorter(table, self.datasets, self.tally) for table in tables}
         self.masks: dict[str, PageMask] = {}
         """The masks by table, if personal values are masked."""

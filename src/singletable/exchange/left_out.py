@@ -63,7 +63,7 @@ def together(counts: Iterable[Mapping[str, LeftOut]]) -> dict[str, LeftOut]:
     return found
 
 
-class Tally:
+class LeftOutTally:
     """What the rows since the last file leave out, by dataset and column."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from singletable.exchange.formats import BatchWriter, Format, open_writer
-from singletable.exchange.left_out import Tally
+from singletable.exchange.left_out import LeftOutTally
 from singletable.exchange.manifest import DataFile
 from singletable.exchange.stores import Store, writing_to
 
@@ -38,7 +38,7 @@ class Parts:
         format: Format,
         schemas: Mapping[str, pa.Schema],
         files: dict[str, list[DataFile]],
-        tally: Tally,
+        tally: LeftOutTally,
     ) -> None:
         self._store, self._folder, self._schemas, self._files = store, folder, schemas, files
         self._tally = tally

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from singletable.errors import SingletableError
 from singletable.exchange.datasets import UNKNOWN, Dataset, unknown_batch, unknown_row
-from singletable.exchange.left_out import LeftOut, Tally
+from singletable.exchange.left_out import LeftOut, LeftOutTally
 from singletable.foundation import Table
 from singletable.operations import Item, read_item
 from singletable.values import json_decoder, wire_struct
@@ -34,7 +34,7 @@ RAW_ITEMS = ItemBytes()
 class Sorter:
     """Sorts the items of one table."""
 
-    def __init__(self, table: Table, datasets: Iterable[Dataset], tally: Tally) -> None:
+    def __init__(self, table: Table, datasets: Iterable[Dataset], tally: LeftOutTally) -> None:
         """`tally` counts what the rows leave out."""
         self._table, self._tally = table, tally
         self._by_type = {d.type: d for d in datasets if d.table is table}
