@@ -12,90 +12,48 @@ from singletable.late_names import late_names
 from singletable.version import VERSION
 
 if TYPE_CHECKING:
-    from singletable.database import Database, connect
-    from singletable.database_async import AsyncDatabase, connect_async
+    from singletable.database import Database as Database, connect as connect
+    from singletable.database_async import AsyncDatabase as AsyncDatabase, connect_async as connect_async
     from singletable.errors import (
-        AlreadyExists,
-        ConditionFailed,
-        InvalidCursor,
-        InvalidRequest,
-        InvalidValue,
-        NotFound,
-        NotUnique,
-        OutcomeUnknown,
-        SingletableError,
-        TransactionCancelled,
-        Unavailable,
-        VersionMoved,
+        AlreadyExists as AlreadyExists,
+        ConditionFailed as ConditionFailed,
+        InvalidCursor as InvalidCursor,
+        InvalidRequest as InvalidRequest,
+        InvalidValue as InvalidValue,
+        NotFound as NotFound,
+        NotUnique as NotUnique,
+        OutcomeUnknown as OutcomeUnknown,
+        SingletableError as SingletableError,
+        TransactionCancelled as TransactionCancelled,
+        Unavailable as Unavailable,
+        VersionMoved as VersionMoved,
     )
-    from singletable.expressions import Condition, Update, attr, present
-    from singletable.flow import Meter
-    from singletable.records import Page
+    from singletable.expressions import Condition as Condition, Update as Update, attr as attr, present as present
+    from singletable.flow import Meter as Meter
+    from singletable.records import Page as Page
     from singletable.schema import (
-        ANY,
-        Collection,
-        Entity,
-        Key,
-        KeyOf,
-        Query,
-        Table,
-        after,
-        at_least,
-        at_most,
-        before,
-        between,
-        collect,
-        copy_of,
-        field,
-        key_of,
-        starting_with,
+        ANY as ANY,
+        Collection as Collection,
+        Entity as Entity,
+        Key as Key,
+        KeyOf as KeyOf,
+        Query as Query,
+        Table as Table,
+        after as after,
+        at_least as at_least,
+        at_most as at_most,
+        before as before,
+        between as between,
+        collect as collect,
+        copy_of as copy_of,
+        field as field,
+        key_of as key_of,
+        starting_with as starting_with,
     )
-    from singletable.tables import Index
+    from singletable.tables import Index as Index
 
 __version__ = VERSION
 
-__all__ = [
-    "ANY",
-    "AlreadyExists",
-    "AsyncDatabase",
-    "Collection",
-    "Condition",
-    "ConditionFailed",
-    "Database",
-    "Entity",
-    "Index",
-    "InvalidCursor",
-    "InvalidRequest",
-    "InvalidValue",
-    "Key",
-    "KeyOf",
-    "Meter",
-    "NotFound",
-    "NotUnique",
-    "OutcomeUnknown",
-    "Page",
-    "Query",
-    "SingletableError",
-    "Table",
-    "TransactionCancelled",
-    "Unavailable",
-    "Update",
-    "VersionMoved",
-    "after",
-    "at_least",
-    "at_most",
-    "attr",
-    "before",
-    "between",
-    "collect",
-    "connect",
-    "connect_async",
-    "copy_of",
-    "field",
-    "key_of",
-    "present",
-    "starting_with",
-]
 
 # A module of declarations loads no transport, a blocking program no asyncio.
 __getattr__ = late_names(
@@ -114,4 +72,4 @@ __getattr__ = late_names(
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

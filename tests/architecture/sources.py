@@ -39,11 +39,7 @@ class Source:
 
     @cached_property
     def public(self) -> frozenset[str]:
-        """The names for other packages: those in `__all__`; else its own, and the imports `X as X`, as type checkers
-        read it."""
-        lists = [node.value for node in self.tree.body if isinstance(node, ast.Assign) and _is_all(node)]
-        if lists:
-            return frozenset(ast.literal_eval(lists[0]))
+        """The names for other packages: its own, and the imports `X as X`, as type checkers read it."""
         own = {node.name for node in self.tree.body if isinstance(node, _DEFINES)}
         own |= {node.id for child in self.tree.body for node in _targets(child) if isinstance(node, ast.Name)}
         imports = (name for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom) for name in node.names)
@@ -92,7 +88,7 @@ class Source:
         return ".".join([*above, *([node.module] if node.module else [])])
 
     def code(self) -> list[tuple[int, str]]:
-        """The lines with code, each with its number: no comment, docstring or import, no list of names.
+        """The lines with code, each with its number: no comment, docstring or import.
 
         Two lines that differ in their spaces, or in what tells the awaiting form from the blocking one, are the same.
         """
@@ -111,7 +107,7 @@ _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, to
 
 def _left_out(tree: ast.Module) -> Iterator[ast.stmt]:
     for node in ast.walk(tree):
-        is_left_out = isinstance(node, (ast.Import, ast.ImportFrom)) or _is_docstring(node) or _is_all(node)
+        is_left_out = isinstance(node, (ast.Import, ast.ImportFrom)) or _is_docstring(node)
         if isinstance(node, ast.stmt) and is_left_out:
             yield node
 
@@ -124,10 +120,6 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
 
 def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _is_all(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assign) and _is_name(node.targets[0], "__all__")
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tools.distributions import APPLICATIONS, EXAMPLES, ROOT
-from tools.site.public import GROUND, PACKAGES
+from tools.site.public import GROUND, PACKAGES, passed_on
 
 OF_THE_LIBRARY = ("singletable", "singletable_deploy", "singletable_engine", "singletable_local", "singletable_mcp")
 OF_THE_REPOSITORY = ("benchmarks", "conftest", "examples", "requirements", "tests", "tools")
@@ -60,9 +60,9 @@ def described(package: str) -> frozenset[str]:
     """The names of a package that docs/reference/api describes."""
     if package not in PACKAGES:
         return frozenset(GROUND.get(package, ()))
-    module = import_module(package)
-    defined = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == package)
-    return frozenset(getattr(module, "__all__", None) or (name for name in defined if not name.startswith("_")))
+    values = vars(import_module(package)).items()
+    defined = (name for name, value in values if getattr(value, "__module__", "") == package)
+    return frozenset((*passed_on(package), *(name for name in defined if not name.startswith("_"))))
 
 
 def inner_names(text: str) -> list[str]:

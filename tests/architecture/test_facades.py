@@ -53,9 +53,13 @@ def missing(file: Source) -> list[str]:
 
 
 LAYER = [
-    Source("singletable.layer", "from singletable.layer.inner import Open\n__all__ = ['Open', 'flows']", True),
+    Source(
+        "singletable.layer",
+        "from singletable.layer import flows as flows\nfrom singletable.layer.inner import Open as Open",
+        True,
+    ),
     Source("singletable.layer.inner", "class Open: ...\nclass Inner: ..."),
-    Source("singletable.layer.flows", "from singletable.layer.inner import Inner\n__all__ = ['run']"),
+    Source("singletable.layer.flows", "from singletable.layer.inner import Inner\ndef run(): ..."),
     Source(
         "singletable.layer.inspect",
         "from singletable.layer.inner import Inner as Inner, Open\nMOST = 3\n_LEAST = 1\ndef shown(): ...",

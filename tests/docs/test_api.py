@@ -19,7 +19,18 @@ from tests.docs.pages import PAGES as PAGES_WITH_CODE, ROOT, named
 from tests.support.no_engine import no_engine
 from tools.site.declarations import docstring, found, methods
 from tools.site.inner import INNER, is_inner
-from tools.site.public import API, ERRORS, PACKAGES, all_packages, examples, names_in, names_of, page_of, sections
+from tools.site.public import (
+    API,
+    ERRORS,
+    PACKAGES,
+    all_packages,
+    examples,
+    names_in,
+    names_of,
+    page_of,
+    passed_on,
+    sections,
+)
 
 __all__ = ["no_engine"]
 
@@ -71,8 +82,7 @@ def test_it_describes_nothing_that_is_not_there(page: Path) -> None:
 
 
 def _exported(package: str) -> set[str]:
-    module = import_module(package)
-    return {*names_of(package), *getattr(module, "__all__", ())} | {"FlowSuspended"}
+    return {*names_of(package), *passed_on(package)} | {"FlowSuspended"}
 
 
 def _documented() -> Iterator[tuple[str, Any]]:
@@ -119,7 +129,7 @@ def _imported(file: Path) -> Iterator[tuple[str, str]]:
 
 def _importable(package: str) -> set[str]:
     of_the_page = {*names_of(package)} if package in all_packages() else set[str]()
-    listed = getattr(import_module(package), "__all__", ()) if package in PACKAGES else ()
+    listed = passed_on(package) if package in PACKAGES else ()
     return {*of_the_page, *listed, *PASSED_ON.get(package, ())}
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import singletable
 from singletable import SingletableError
-from tools.site.public import ERRORS, PACKAGES, examples, names_of
+from tools.site.public import ERRORS, PACKAGES, examples, names_of, passed_on
 from tools.site.reference import described
 
 FOLDER = Path("reference", "errors")
@@ -94,7 +93,7 @@ def _kinds(kind: type[SingletableError]) -> Iterator[type[SingletableError]]:
 
 def _package_of(kind: type[SingletableError]) -> str:
     """Where it is imported from."""
-    if kind.__name__ in singletable.__all__:
+    if kind.__name__ in passed_on("singletable"):
         return "singletable"
     named = (each for each in PACKAGES if kind.__name__ in names_of(each))
     return next(named, kind.__module__.rpartition(".")[0])

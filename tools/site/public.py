@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -29,7 +30,7 @@ PACKAGES = (
     "singletable.studio",
     "singletable.errors",
 )
-"""All that their `__all__` lists is for applications."""
+"""All that they pass on, as `X as X`, is for applications."""
 GROUND = {
     "singletable.wire": (
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
@@ -64,8 +65,17 @@ def names_of(package: str) -> tuple[str, ...]:
     if package == "singletable.errors":
         return tuple(name for name, value in vars(module).items() if _is_error(value))
     elsewhere = {getattr(import_module(each), name, None) for each in _before(package) for name in names_of(each)}
-    own = (name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType))
+    own = (name for name in passed_on(package) if not isinstance(getattr(module, name), ModuleType))
     return tuple(name for name in own if not _is_in(getattr(module, name), elsewhere))
+
+
+@cache
+def passed_on(package: str) -> tuple[str, ...]:
+    """The names that a package imports for others, as type checkers read it: constants, classes, functions."""
+    tree = ast.parse(Path(import_module(package).__file__ or "").read_text(encoding="utf-8"))
+    imports = (name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names)
+    names = {name.name for name in imports if name.asname == name.name}
+    return tuple(sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name)))
 
 
 def _before(package: str) -> Iterator[str]:

@@ -17,21 +17,15 @@ from typing import TYPE_CHECKING
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.cli import output
-    from singletable.cli.lookup import module_of, pattern_of, tables_of
-    from singletable.cli.session import DEFAULT_FILE, Session, options_anywhere, session_of
+    from singletable.cli import output as output
+    from singletable.cli.lookup import module_of as module_of, pattern_of as pattern_of, tables_of as tables_of
+    from singletable.cli.session import (
+        DEFAULT_FILE as DEFAULT_FILE,
+        Session as Session,
+        options_anywhere as options_anywhere,
+        session_of as session_of,
+    )
 
-__all__ = [
-    "DEFAULT_FILE",
-    "Session",
-    "main",
-    "module_of",
-    "options_anywhere",
-    "output",
-    "pattern_of",
-    "session_of",
-    "tables_of",
-]
 
 __getattr__ = late_names(
     __name__,

@@ -17,52 +17,34 @@ Begin with `document` (a declaration) and `rows` (its items in the table), then 
 version: the one commit point), `retention` (why every reachable blob exists) and `read`.
 """
 
-from singletable.documents import flows
-from singletable.documents.blobs import BlobStore, LocalBlobs, ObjectBlobs
-from singletable.documents.bounds import Bounds
-from singletable.documents.context import Context
-from singletable.documents.diff import CollectionDiff, Diff
-from singletable.documents.document import Document, Draft, Items, collection
-from singletable.documents.families import Relative
-from singletable.documents.garbage import Collected
-from singletable.documents.item_history import Changer, ItemChange
-from singletable.documents.merge import Conflict, Merge
-from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
-from singletable.documents.replay import Replay, Replayed
-from singletable.documents.rows import InboxRow, Listing, Place, Tag, Version
-from singletable.documents.service import Documents
-from singletable.documents.service_async import AsyncDocuments
-
-__all__ = [
-    "AsyncDocuments",
-    "BlobStore",
-    "Bounds",
-    "Changer",
-    "Collected",
-    "CollectionDiff",
-    "Conflict",
-    "Context",
-    "Diff",
-    "Document",
-    "Documents",
-    "Draft",
-    "InboxRow",
-    "ItemChange",
-    "Items",
-    "Listing",
-    "LocalBlobs",
-    "Merge",
-    "Mutation",
-    "ObjectBlobs",
-    "Outcome",
-    "Place",
-    "Ref",
-    "Relative",
-    "Replay",
-    "Replayed",
-    "Submission",
-    "Tag",
-    "Version",
-    "collection",
-    "flows",
-]
+from singletable.documents import flows as flows
+from singletable.documents.blobs import BlobStore as BlobStore, LocalBlobs as LocalBlobs, ObjectBlobs as ObjectBlobs
+from singletable.documents.bounds import Bounds as Bounds
+from singletable.documents.context import Context as Context
+from singletable.documents.diff import CollectionDiff as CollectionDiff, Diff as Diff
+from singletable.documents.document import (
+    Document as Document,
+    Draft as Draft,
+    Items as Items,
+    collection as collection,
+)
+from singletable.documents.families import Relative as Relative
+from singletable.documents.garbage import Collected as Collected
+from singletable.documents.item_history import Changer as Changer, ItemChange as ItemChange
+from singletable.documents.merge import Conflict as Conflict, Merge as Merge
+from singletable.documents.mutations import (
+    Mutation as Mutation,
+    Outcome as Outcome,
+    Ref as Ref,
+    Submission as Submission,
+)
+from singletable.documents.replay import Replay as Replay, Replayed as Replayed
+from singletable.documents.rows import (
+    InboxRow as InboxRow,
+    Listing as Listing,
+    Place as Place,
+    Tag as Tag,
+    Version as Version,
+)
+from singletable.documents.service import Documents as Documents
+from singletable.documents.service_async import AsyncDocuments as AsyncDocuments

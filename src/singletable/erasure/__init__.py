@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from singletable.erasure.erasure import Erasure
-from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, Remaining
-from singletable.foundation import Belonging, Kept
+from singletable.erasure.erasure import Erasure as Erasure
+from singletable.erasure.receipt import (
+    Erasing as Erasing,
+    ErasurePlan as ErasurePlan,
+    Receipt as Receipt,
+    Remaining as Remaining,
+)
+from singletable.foundation import Belonging as Belonging, Kept as Kept
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.erasure.erasure_async import AsyncErasure
+    from singletable.erasure.erasure_async import AsyncErasure as AsyncErasure
 
-__all__ = ["AsyncErasure", "Belonging", "Erasing", "Erasure", "ErasurePlan", "Kept", "Receipt", "Remaining"]
 
 # The awaiting shell brings asyncio.
 __getattr__ = late_names(

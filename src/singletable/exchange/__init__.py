@@ -12,63 +12,44 @@ into items, by the library's own writes), `table_copy` (a table or a slice of it
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from singletable.errors import NotConfigured
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.exchange.bad_rows import BadRow
-    from singletable.exchange.copies import TableCopy
-    from singletable.exchange.copies_async import AsyncTableCopy
-    from singletable.exchange.datasets import UNKNOWN, Dataset, datasets_of
-    from singletable.exchange.export import Exported
-    from singletable.exchange.exports import Exports
-    from singletable.exchange.exports_async import AsyncExports
-    from singletable.exchange.formats import Format
-    from singletable.exchange.imports import Imports
-    from singletable.exchange.imports_async import AsyncImports
-    from singletable.exchange.left_out import LeftOut
-    from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
-    from singletable.exchange.row_import import Imported
-    from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
-    from singletable.exchange.table_copy import Copied
-    from singletable.exchange.table_exports import TableExports
-    from singletable.exchange.table_exports_async import AsyncTableExports
-    from singletable.tables import TableExport
+    from singletable.exchange.bad_rows import BadRow as BadRow
+    from singletable.exchange.copies import TableCopy as TableCopy
+    from singletable.exchange.copies_async import AsyncTableCopy as AsyncTableCopy
+    from singletable.exchange.datasets import UNKNOWN as UNKNOWN, Dataset as Dataset, datasets_of as datasets_of
+    from singletable.exchange.export import Exported as Exported
+    from singletable.exchange.exports import Exports as Exports
+    from singletable.exchange.exports_async import AsyncExports as AsyncExports
+    from singletable.exchange.formats import Format as Format
+    from singletable.exchange.imports import Imports as Imports
+    from singletable.exchange.imports_async import AsyncImports as AsyncImports
+    from singletable.exchange.left_out import LeftOut as LeftOut
+    from singletable.exchange.manifest import (
+        DataFile as DataFile,
+        DatasetFiles as DatasetFiles,
+        Manifest as Manifest,
+        read_manifest as read_manifest,
+    )
+    from singletable.exchange.row_import import Imported as Imported
+    from singletable.exchange.stores import (
+        DirectoryStore as DirectoryStore,
+        ObjectStore as ObjectStore,
+        Store as Store,
+        store_at as store_at,
+    )
+    from singletable.exchange.table_copy import Copied as Copied
+    from singletable.exchange.table_exports import TableExports as TableExports
+    from singletable.exchange.table_exports_async import AsyncTableExports as AsyncTableExports
+    from singletable.tables import TableExport as TableExport
 
-__all__ = [
-    "UNKNOWN",
-    "AsyncExports",
-    "AsyncImports",
-    "AsyncTableCopy",
-    "AsyncTableExports",
-    "BadRow",
-    "Copied",
-    "DataFile",
-    "Dataset",
-    "DatasetFiles",
-    "DirectoryStore",
-    "Exported",
-    "Exports",
-    "Format",
-    "Imported",
-    "Imports",
-    "LeftOut",
-    "Manifest",
-    "ObjectStore",
-    "Store",
-    "TableCopy",
-    "TableExport",
-    "TableExports",
-    "datasets_of",
-    "read_manifest",
-    "store_at",
-]
 
-_find = late_names(
+__getattr__ = late_names(
     __name__,
+    "reports",
     copies="TableCopy",
     copies_async="AsyncTableCopy",
     datasets="UNKNOWN Dataset datasets_of",
@@ -87,12 +68,3 @@ _find = late_names(
     table_exports="TableExport TableExports",
     table_exports_async="AsyncTableExports",
 )
-_WITHOUT_ARROW: Final = ("AsyncTableCopy", "Copied", "TableCopy")
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__ and name not in _WITHOUT_ARROW and find_spec("pyarrow") is None:
-        raise NotConfigured(
-            "exports and imports need pyarrow", hint="Install it: python -m pip install 'singletable[reports]'."
-        )
-    return _find(name)

@@ -22,39 +22,16 @@
 Begin with `nodes` and `edges` (declarations), then `link_writes` (what a link writes) and `read` (what a page reads).
 """
 
-from singletable.graph import flows
-from singletable.graph.edge_items import EdgeMoved
-from singletable.graph.edges import Edge
-from singletable.graph.graph import Graph
-from singletable.graph.graph_async import AsyncGraph
-from singletable.graph.link_writes import Link, Unlink, link
-from singletable.graph.members import Member, members_of
-from singletable.graph.node_items import CAP
-from singletable.graph.nodes import Node, node_key
-from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
-from singletable.graph.read import neighbours_of
-from singletable.graph.rows import NodePage, Row
-from singletable.graph.table import GraphTable
-
-__all__ = [
-    "CAP",
-    "AsyncGraph",
-    "Edge",
-    "EdgeMoved",
-    "EdgeQuery",
-    "Graph",
-    "GraphTable",
-    "Link",
-    "Linked",
-    "Member",
-    "Node",
-    "NodePage",
-    "NodeQuery",
-    "Row",
-    "Unlink",
-    "flows",
-    "link",
-    "members_of",
-    "neighbours_of",
-    "node_key",
-]
+from singletable.graph import flows as flows
+from singletable.graph.edge_items import EdgeMoved as EdgeMoved
+from singletable.graph.edges import Edge as Edge
+from singletable.graph.graph import Graph as Graph
+from singletable.graph.graph_async import AsyncGraph as AsyncGraph
+from singletable.graph.link_writes import Link as Link, Unlink as Unlink, link as link
+from singletable.graph.members import Member as Member, members_of as members_of
+from singletable.graph.node_items import CAP as CAP
+from singletable.graph.nodes import Node as Node, node_key as node_key
+from singletable.graph.queries import EdgeQuery as EdgeQuery, Linked as Linked, NodeQuery as NodeQuery
+from singletable.graph.read import neighbours_of as neighbours_of
+from singletable.graph.rows import NodePage as NodePage, Row as Row
+from singletable.graph.table import GraphTable as GraphTable

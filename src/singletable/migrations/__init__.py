@@ -13,43 +13,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from singletable.foundation import Repaired
+from singletable.foundation import Repaired as Repaired
 from singletable.late_names import late_names
-from singletable.migrations.backups import Backups
-from singletable.migrations.fill import Filled
-from singletable.migrations.migrations import Migrations
-from singletable.migrations.prices import Prices, prices_of, read_prices
-from singletable.migrations.refusals import ApplyRefused, PlanRefused
-from singletable.migrations.shared_rate import SharedRate
-from singletable.migrations.steps import Doing, Done, Estimate, Outcome, Plan, Step
-from singletable.tables import Backup, Recovery
+from singletable.migrations.backups import Backups as Backups
+from singletable.migrations.fill import Filled as Filled
+from singletable.migrations.migrations import Migrations as Migrations
+from singletable.migrations.prices import Prices as Prices, prices_of as prices_of, read_prices as read_prices
+from singletable.migrations.refusals import ApplyRefused as ApplyRefused, PlanRefused as PlanRefused
+from singletable.migrations.shared_rate import SharedRate as SharedRate
+from singletable.migrations.steps import (
+    Doing as Doing,
+    Done as Done,
+    Estimate as Estimate,
+    Outcome as Outcome,
+    Plan as Plan,
+    Step as Step,
+)
+from singletable.tables import Backup as Backup, Recovery as Recovery
 
 if TYPE_CHECKING:
-    from singletable.migrations.backups_async import AsyncBackups
-    from singletable.migrations.migrations_async import AsyncMigrations
+    from singletable.migrations.backups_async import AsyncBackups as AsyncBackups
+    from singletable.migrations.migrations_async import AsyncMigrations as AsyncMigrations
 
-__all__ = [
-    "ApplyRefused",
-    "AsyncBackups",
-    "AsyncMigrations",
-    "Backup",
-    "Backups",
-    "Doing",
-    "Done",
-    "Estimate",
-    "Filled",
-    "Migrations",
-    "Outcome",
-    "Plan",
-    "PlanRefused",
-    "Prices",
-    "Recovery",
-    "Repaired",
-    "SharedRate",
-    "Step",
-    "prices_of",
-    "read_prices",
-]
 
 # The awaiting shells bring asyncio.
 __getattr__ = late_names(

@@ -8,19 +8,12 @@ Begin with `queue` (a queue and its messages), then `sender` and `consumer`. All
 `run` runs them.
 """
 
-from singletable.queues.consumer import Handle, RetryLater, consume, partial_failures
-from singletable.queues.message_ids import legal_id
-from singletable.queues.queue import Message, Outgoing, Queue
-from singletable.queues.sender import send
-
-__all__ = [
-    "Handle",
-    "Message",
-    "Outgoing",
-    "Queue",
-    "RetryLater",
-    "consume",
-    "legal_id",
-    "partial_failures",
-    "send",
-]
+from singletable.queues.consumer import (
+    Handle as Handle,
+    RetryLater as RetryLater,
+    consume as consume,
+    partial_failures as partial_failures,
+)
+from singletable.queues.message_ids import legal_id as legal_id
+from singletable.queues.queue import Message as Message, Outgoing as Outgoing, Queue as Queue
+from singletable.queues.sender import send as send

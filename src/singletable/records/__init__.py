@@ -9,45 +9,33 @@ Layers above import `singletable.foundation`, and nothing deeper.
 from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
-from singletable.records import flows
-from singletable.records.commit import Failure
-from singletable.records.cursors import CursorSeal
+from singletable.records import flows as flows
+from singletable.records.commit import Failure as Failure
+from singletable.records.cursors import CursorSeal as CursorSeal
 from singletable.records.old_keys import moving
-from singletable.records.page import Page
+from singletable.records.page import Page as Page
 from singletable.records.placement import KINDS
-from singletable.records.read import DEFAULT_MAX_PAGES
-from singletable.records.transactions import Transaction
+from singletable.records.read import DEFAULT_MAX_PAGES as DEFAULT_MAX_PAGES
+from singletable.records.transactions import Transaction as Transaction
 from singletable.records.two_forms import in_two_forms
-from singletable.records.unreadable import OnUnreadable, Unreadable
+from singletable.records.unreadable import OnUnreadable as OnUnreadable, Unreadable as Unreadable
 
 if TYPE_CHECKING:
-    from singletable.records.check_passes import Layer
-    from singletable.records.check_run import CheckOptions, CheckRound, CheckState, RepairMode
-    from singletable.records.explain import Explainable, Explained, Explanation
-    from singletable.records.findings import Finding
-    from singletable.records.segments import MOST_SEGMENTS, usual_segments
+    from singletable.records.check_passes import Layer as Layer
+    from singletable.records.check_run import (
+        CheckOptions as CheckOptions,
+        CheckRound as CheckRound,
+        CheckState as CheckState,
+        RepairMode as RepairMode,
+    )
+    from singletable.records.explain import (
+        Explainable as Explainable,
+        Explained as Explained,
+        Explanation as Explanation,
+    )
+    from singletable.records.findings import Finding as Finding
+    from singletable.records.segments import MOST_SEGMENTS as MOST_SEGMENTS, usual_segments as usual_segments
 
-__all__ = [
-    "DEFAULT_MAX_PAGES",
-    "MOST_SEGMENTS",
-    "CheckOptions",
-    "CheckRound",
-    "CheckState",
-    "CursorSeal",
-    "Explainable",
-    "Explained",
-    "Explanation",
-    "Failure",
-    "Finding",
-    "Layer",
-    "OnUnreadable",
-    "Page",
-    "RepairMode",
-    "Transaction",
-    "Unreadable",
-    "flows",
-    "usual_segments",
-]
 
 KINDS.extend((in_two_forms, moving))
 

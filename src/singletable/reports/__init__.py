@@ -10,59 +10,40 @@ else), `relations` and `views` (what can be asked), `answers`, `charts` (as SVG 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from singletable.errors import NotConfigured
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.reports.answers import Answer
-    from singletable.reports.charts import Chart, Series, page_of, svg_of, table_of
-    from singletable.reports.limits import Limits
-    from singletable.reports.relations import Join, Relation
-    from singletable.reports.shape import (
-        ClassShape,
-        HotKey,
-        IndexShape,
-        ItemCollection,
-        LargeItem,
-        Prediction,
-        SizeBar,
-        TableShape,
+    from singletable.reports.answers import Answer as Answer
+    from singletable.reports.charts import (
+        Chart as Chart,
+        Series as Series,
+        page_of as page_of,
+        svg_of as svg_of,
+        table_of as table_of,
     )
-    from singletable.reports.sql import SqlSession, open_export, open_live
-    from singletable.reports.stats import Stats
-    from singletable.reports.stats_async import AsyncStats
-    from singletable.reports.terminal_charts import drawing_of
+    from singletable.reports.limits import Limits as Limits
+    from singletable.reports.relations import Join as Join, Relation as Relation
+    from singletable.reports.shape import (
+        ClassShape as ClassShape,
+        HotKey as HotKey,
+        IndexShape as IndexShape,
+        ItemCollection as ItemCollection,
+        LargeItem as LargeItem,
+        Prediction as Prediction,
+        SizeBar as SizeBar,
+        TableShape as TableShape,
+    )
+    from singletable.reports.sql import SqlSession as SqlSession, open_export as open_export, open_live as open_live
+    from singletable.reports.stats import Stats as Stats
+    from singletable.reports.stats_async import AsyncStats as AsyncStats
+    from singletable.reports.terminal_charts import drawing_of as drawing_of
 
-__all__ = [
-    "Answer",
-    "AsyncStats",
-    "Chart",
-    "ClassShape",
-    "HotKey",
-    "IndexShape",
-    "ItemCollection",
-    "Join",
-    "LargeItem",
-    "Limits",
-    "Prediction",
-    "Relation",
-    "Series",
-    "SizeBar",
-    "SqlSession",
-    "Stats",
-    "TableShape",
-    "drawing_of",
-    "open_export",
-    "open_live",
-    "page_of",
-    "svg_of",
-    "table_of",
-]
 
-_find = late_names(
+__getattr__ = late_names(
     __name__,
+    "reports",
     answers="Answer",
     charts="Chart Series page_of svg_of table_of",
     limits="Limits",
@@ -73,14 +54,3 @@ _find = late_names(
     stats_async="AsyncStats",
     terminal_charts="drawing_of",
 )
-_EXTRA = frozenset({"duckdb", "obstore", "plotext", "pyarrow"})
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _find(name)
-    except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        hint = "Install it: python -m pip install 'singletable[reports]'."
-        raise NotConfigured(f"{name} needs {error.name}", hint=hint) from None

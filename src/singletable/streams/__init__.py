@@ -19,23 +19,16 @@ Begin with `changes` (what an application declares) and `change_worker_async` (w
 into calls of handlers; `dispatch` makes them.
 """
 
-from singletable.streams.change_worker import ChangeWorker
-from singletable.streams.change_worker_async import AsyncChangeWorker
-from singletable.streams.changes import Changes
-from singletable.streams.dead_letters import DeadLetter
-from singletable.streams.events import Change, Expired, Gap, Inserted, Modified, Removed
-from singletable.streams.gaps import GapWarning
-
-__all__ = [
-    "AsyncChangeWorker",
-    "Change",
-    "ChangeWorker",
-    "Changes",
-    "DeadLetter",
-    "Expired",
-    "Gap",
-    "GapWarning",
-    "Inserted",
-    "Modified",
-    "Removed",
-]
+from singletable.streams.change_worker import ChangeWorker as ChangeWorker
+from singletable.streams.change_worker_async import AsyncChangeWorker as AsyncChangeWorker
+from singletable.streams.changes import Changes as Changes
+from singletable.streams.dead_letters import DeadLetter as DeadLetter
+from singletable.streams.events import (
+    Change as Change,
+    Expired as Expired,
+    Gap as Gap,
+    Inserted as Inserted,
+    Modified as Modified,
+    Removed as Removed,
+)
+from singletable.streams.gaps import GapWarning as GapWarning

@@ -8,28 +8,16 @@ ASGI application, `gates` and `guard` who comes in; each module of `pages` is on
 
 from __future__ import annotations
 
-from singletable.studio.application import Studio
-from singletable.studio.factories import loopback_studio, studio
-from singletable.studio.gates import Authenticator, Authoriser, Right
-from singletable.studio.page import Action, Feed, Page, PageAnswer, Section
-from singletable.studio.view import Crumb, View
-from singletable.studio.visit import Visit
-from singletable.sync import HttpRequest
-
-__all__ = [
-    "Action",
-    "Authenticator",
-    "Authoriser",
-    "Crumb",
-    "Feed",
-    "HttpRequest",
-    "Page",
-    "PageAnswer",
-    "Right",
-    "Section",
-    "Studio",
-    "View",
-    "Visit",
-    "loopback_studio",
-    "studio",
-]
+from singletable.studio.application import Studio as Studio
+from singletable.studio.factories import loopback_studio as loopback_studio, studio as studio
+from singletable.studio.gates import Authenticator as Authenticator, Authoriser as Authoriser, Right as Right
+from singletable.studio.page import (
+    Action as Action,
+    Feed as Feed,
+    Page as Page,
+    PageAnswer as PageAnswer,
+    Section as Section,
+)
+from singletable.studio.view import Crumb as Crumb, View as View
+from singletable.studio.visit import Visit as Visit
+from singletable.sync import HttpRequest as HttpRequest

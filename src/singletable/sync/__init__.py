@@ -10,29 +10,12 @@ version). `views` decides what a user sees. `asgi` receives HTTP requests, `poke
 is here. `notifications` and `worker` are for processors in other processes.
 """
 
-from singletable.sync.access import READ, Access, HttpRequest
-from singletable.sync.asgi import SyncApp
-from singletable.sync.client_groups import declare_items
-from singletable.sync.limits import Limits
-from singletable.sync.notifications import Pointer
-from singletable.sync.sync import Sync
-from singletable.sync.undo import Edit, revise_draft
-from singletable.sync.views import Shown, View, restrict_draft
-from singletable.sync.worker import Worker
-
-__all__ = [
-    "READ",
-    "Access",
-    "Edit",
-    "HttpRequest",
-    "Limits",
-    "Pointer",
-    "Shown",
-    "Sync",
-    "SyncApp",
-    "View",
-    "Worker",
-    "declare_items",
-    "restrict_draft",
-    "revise_draft",
-]
+from singletable.sync.access import READ as READ, Access as Access, HttpRequest as HttpRequest
+from singletable.sync.asgi import SyncApp as SyncApp
+from singletable.sync.client_groups import declare_items as declare_items
+from singletable.sync.limits import Limits as Limits
+from singletable.sync.notifications import Pointer as Pointer
+from singletable.sync.sync import Sync as Sync
+from singletable.sync.undo import Edit as Edit, revise_draft as revise_draft
+from singletable.sync.views import Shown as Shown, View as View, restrict_draft as restrict_draft
+from singletable.sync.worker import Worker as Worker

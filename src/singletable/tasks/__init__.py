@@ -33,29 +33,12 @@ Begin with `tasks` (what an application declares) and `task_worker_async` (what 
 stored), `states`, `writes` and `worker`.
 """
 
-from singletable.tasks.calls import Backoff, Call, TaskFunction
-from singletable.tasks.context import NothingToDo, Running
-from singletable.tasks.execution import Unfinished, UnknownTask
-from singletable.tasks.items import DeadLetter, PlainTask
-from singletable.tasks.task_worker import TaskWorker
-from singletable.tasks.task_worker_async import AsyncTaskWorker
-from singletable.tasks.tasks import Tasks
-from singletable.tasks.worker_options import Counts
-from singletable.tasks.writes import ClaimLost
-
-__all__ = [
-    "AsyncTaskWorker",
-    "Backoff",
-    "Call",
-    "ClaimLost",
-    "Counts",
-    "DeadLetter",
-    "NothingToDo",
-    "PlainTask",
-    "Running",
-    "TaskFunction",
-    "TaskWorker",
-    "Tasks",
-    "Unfinished",
-    "UnknownTask",
-]
+from singletable.tasks.calls import Backoff as Backoff, Call as Call, TaskFunction as TaskFunction
+from singletable.tasks.context import NothingToDo as NothingToDo, Running as Running
+from singletable.tasks.execution import Unfinished as Unfinished, UnknownTask as UnknownTask
+from singletable.tasks.items import DeadLetter as DeadLetter, PlainTask as PlainTask
+from singletable.tasks.task_worker import TaskWorker as TaskWorker
+from singletable.tasks.task_worker_async import AsyncTaskWorker as AsyncTaskWorker
+from singletable.tasks.tasks import Tasks as Tasks
+from singletable.tasks.worker_options import Counts as Counts
+from singletable.tasks.writes import ClaimLost as ClaimLost

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["binary"]
-
 
 def binary() -> Path:
     """The binary's path. It is a file of this package, and may be run."""
