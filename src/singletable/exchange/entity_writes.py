@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, Literal
 
 from singletable.errors import AlreadyExists, NotFound, SingletableError
@@ -20,21 +21,12 @@ WRITTEN, PRESENT = "(written)", "(present)"
 """The outcomes of a row that is not bad."""
 
 
-async def _create(port: Port, entity: Any) -> str:
-    try:
-        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
-    except AlreadyExists:
-        if await is_there(port, entity):
-            return PRESENT
-        raise
-    return WRITTEN
-
-
-async def _create_if_absent(port: Port, entity: Any) -> str:
+async def _create(port: Port, entity: Any, if_absent: bool = False) -> str:
     try:
         await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
     except AlreadyExists as error:
-        if error.of_another_type:
+        is_as_wanted = not error.of_another_type if if_absent else await is_there(port, entity)
+        if not is_as_wanted:
             raise
         return PRESENT
     return WRITTEN
@@ -61,7 +53,11 @@ async def _replace_edge(port: Port, edge: Any) -> None:
         await graph.link(port, edge)
 
 
-WRITERS: Final[Mapping[Mode, Any]] = {"create": _create, "if_absent": _create_if_absent, "replace": _replace}
+WRITERS: Final[Mapping[Mode, Any]] = {
+    "create": _create,
+    "if_absent": partial(_create, if_absent=True),
+    "replace": _replace,
+}
 
 
 def held_by(entity: Any) -> set[Any]:

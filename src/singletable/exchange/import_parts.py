@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -40,116 +40,78 @@ class Read(Struct, frozen=True):
     position: Any
 
 
-class ImportPart(Protocol):
+class ImportPart(Struct, frozen=True):
     """The rows of one file or table."""
 
-    @property
-    def name(self) -> str:
-        """The name in reports of bad rows."""
-        ...
-
-    @property
-    def dataset(self) -> Dataset | None:
-        """The class of its rows; None if each row says its own."""
-        ...
-
-    @property
-    def table(self) -> Table | None:
-        """The table of its rows; None if each row says its own."""
-        ...
-
-    @property
-    def identity(self) -> Sequence[Any]:
-        """Values that change with its content: a killed import goes on with the same content only."""
-        ...
-
-    def pages(self, position: Any) -> AsyncIterator[Read]:
-        """Its rows after a position; None is the beginning."""
-        ...
+    name: str
+    """The name in reports of bad rows."""
+    identity: Sequence[Any]
+    """Values that change with its content: a killed import goes on with the same content only."""
+    pages: Callable[[Any], AsyncIterator[Read]]
+    """Its rows after a position; None is the beginning."""
+    dataset: Dataset | None
+    """The class of its rows; None if each row says its own."""
+    table: Table | None
+    """The table of its rows; None if each row says its own."""
 
 
-class FilePart:
-    """A file of an export's folder, or one that the caller names."""
+class FileOptions(Struct, frozen=True):
+    """How the rows of files are read: as the caller says."""
 
-    def __init__(
-        self,
-        fetch: Callable[[str], Path],
-        path: str,
-        format: ImportFormat,
-        dataset: Dataset | None,
-        ignored: Sequence[str] = (),
-        identity: Sequence[Any] = (),
-        unknown: Unknown = "refuse",
-    ) -> None:
-        self.fetch, self.path, self.dataset, self.ignored = fetch, path, dataset, ignored
-        self.format: ImportFormat = format
-        self.unknown: Unknown = unknown
-        self.identity = (path, format, "" if dataset is None else dataset.digest, *identity)
+    into: type[Any] | None = None
+    """The class of one file's rows."""
+    format: ImportFormat | None = None
+    ignored: Sequence[str] = ()
+    unknown: Unknown = "refuse"
 
-    @property
-    def name(self) -> str:
-        return self.path
 
-    @property
-    def table(self) -> Table | None:
-        return None if self.dataset is None else self.dataset.table
+def file_part(
+    fetch: Callable[[str], Path],
+    path: str,
+    format: ImportFormat,
+    dataset: Dataset | None,
+    options: FileOptions,
+    content: str,
+) -> ImportPart:
+    """A file of an export's folder, or one that the caller names. `content` changes with what it holds."""
 
-    async def pages(self, position: Any) -> AsyncIterator[Read]:
+    async def pages(position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
-        rows = rows_of(self.fetch(self.path), self.format, self.dataset, self.ignored, done, self.unknown)
-        for read in _pages(rows):
+        for read in _pages(rows_of(fetch(path), format, dataset, options.ignored, done, options.unknown)):
             yield read
 
+    identity = (path, format, "" if dataset is None else dataset.digest, content)
+    return ImportPart(path, identity, pages, dataset, None if dataset is None else dataset.table)
 
-class TablePart:
+
+def table_part(port: Port, name: str, dataset: Dataset, place: str = "") -> ImportPart:
     """Another table, of any layout."""
 
-    def __init__(self, port: Port, name: str, dataset: Dataset, place: str = "") -> None:
-        self.place = place
-        self.port, self.name, self.dataset = port, name, dataset
-
-    @property
-    def table(self) -> Table:
-        return self.dataset.table
-
-    @property
-    def identity(self) -> Sequence[Any]:
-        return "table", self.place, self.name, self.dataset.digest
-
-    async def pages(self, position: Any) -> AsyncIterator[Read]:
+    async def pages(position: Any) -> AsyncIterator[Read]:
         number, after = position or (0, None)
-        limit = min(PAGE, self.port.traits.scan_page_limit or PAGE)
+        limit = min(PAGE, port.traits.scan_page_limit or PAGE)
         while True:
-            page = await self.port.send(Scan(self.name, Selection(limit=limit, after=after, consistent=True), RAW))
+            page = await port.send(Scan(name, Selection(limit=limit, after=after, consistent=True), RAW))
             rows = [FileRow(n, item=item) for n, item in enumerate(page.items, number + 1)]
             number, after = number + len(rows), page.after
             yield Read(rows, None if after is None else (number, after))
             if after is None:
                 return
 
+    return ImportPart(name, ("table", place, name, dataset.digest), pages, dataset, dataset.table)
 
-class TableExportPart:
+
+def _table_export_part(files: TableExportFiles, file: ManifestFile, table: Table) -> ImportPart:
     """A data file of an export that DynamoDB made to S3: its items, as they were."""
 
-    dataset: Dataset | None = None
-
-    def __init__(self, files: TableExportFiles, file: ManifestFile, table: Table) -> None:
-        self.files, self.file, self.table = files, file, table
-
-    @property
-    def name(self) -> str:
-        return self.file.data_file_s3_key
-
-    @property
-    def identity(self) -> Sequence[Any]:
-        return self.files.summary.export_arn, self.name, self.file.md5_checksum
-
-    async def pages(self, position: Any) -> AsyncIterator[Read]:
-        done = int(position or 0)
-        self.files.check(self.file)
-        items = (FileRow(n, item=record.new) for n, record in enumerate(self.files.records(self.file), 1))
-        for read in _pages(islice(items, done, None)):
+    async def pages(position: Any) -> AsyncIterator[Read]:
+        files.check(file)
+        items = (FileRow(n, item=record.new) for n, record in enumerate(files.records(file), 1))
+        for read in _pages(islice(items, int(position or 0), None)):
             yield read
+
+    name = file.data_file_s3_key
+    return ImportPart(name, (files.summary.export_arn, name, file.md5_checksum), pages, None, table)
 
 
 def _pages(rows: Iterator[FileRow]) -> Iterator[Read]:
@@ -179,26 +141,19 @@ class ImportSource(Struct, frozen=True):
     """Rows that are not imported, by their dataset and the reason."""
 
 
-def source_at(
-    place: str | os.PathLike[str] | Store,
-    datasets: Sequence[Dataset],
-    entity: type[Any] | None,
-    format: ImportFormat | None,
-    ignored: Sequence[str],
-    unknown: Unknown = "refuse",
-) -> ImportSource:
+def source_at(place: str | os.PathLike[str] | Store, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
     """The folder of an export, ours or DynamoDB's, or one file. NotFound if neither is there; InvalidRequest for a
     file without a class, and for a manifest of tables that are not given."""
     if isinstance(place, (str, os.PathLike)):
         path = Path(os.fspath(place))
         if path.is_file():
-            return _file(path, datasets, entity, format, ignored, unknown)
+            return _file(path, datasets, options)
     store = store_at(place)
-    if entity is not None or format is not None:
+    if options.into is not None or options.format is not None:
         raise NotFound(
             f"file {store.url} does not exist", hint="A class and a format are for one file, on this machine."
         )
-    return _folder(store, datasets, ignored, unknown)
+    return _folder(store, datasets, options)
 
 
 def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
@@ -209,26 +164,19 @@ def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
     raise InvalidRequest(f"{entity.__name__} is not a class of the tables", hint="Give its table: Imports(db, table).")
 
 
-def _file(
-    path: Path,
-    datasets: Sequence[Dataset],
-    entity: type[Any] | None,
-    format: ImportFormat | None,
-    ignored: Sequence[str],
-    unknown: Unknown,
-) -> ImportSource:
-    format = format or format_of(path.name)
-    if entity is None and format != "dynamodb":
+def _file(path: Path, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
+    format, into = options.format or format_of(path.name), options.into
+    if into is None and format != "dynamodb":
         raise InvalidRequest(
             f"{path.name} does not name the class of its rows", hint="Give it: into=Order (--as Order)."
         )
-    dataset = None if entity is None else dataset_of(datasets, entity)
+    dataset = None if into is None else dataset_of(datasets, into)
     with open(path, "rb") as file:
-        identity = (file_digest(file, "sha256").hexdigest(),)
-    return ImportSource([FilePart(lambda _: path, path.name, format, dataset, ignored, identity, unknown)])
+        digest = file_digest(file, "sha256").hexdigest()
+    return ImportSource([file_part(lambda _: path, path.name, format, dataset, options, digest)])
 
 
-def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], unknown: Unknown) -> ImportSource:
+def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
     if store.read(MANIFEST) is None:
         if store.read(SUMMARY) is not None:
             return _table_export(open_table_export(store.url), {each.table.name: each.table for each in datasets})
@@ -247,7 +195,7 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], u
             if each.name != UNKNOWN
         )
     )
-    parts: list[FilePart] = []
+    parts: list[ImportPart] = []
     left_out: dict[str, int] = {}
     for files in sorted(manifest.datasets, key=lambda each: _is_edge(by_name.get(each.name))):
         dataset = by_name.get(files.name)
@@ -256,9 +204,8 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], u
                 left_out[f"{files.name}: {why}"] = files.rows
             continue
         wanted = dataset.with_keys() if dataset is not None and manifest.keys else dataset
-        format: Any = manifest.format
         parts += [
-            FilePart(store.fetch, file.path, format, wanted, ignored, (manifest.id,), unknown) for file in files.files
+            file_part(store.fetch, file.path, manifest.format, wanted, options, manifest.id) for file in files.files
         ]
     return ImportSource(parts, manifest, is_exact, left_out)
 
@@ -275,7 +222,7 @@ def _table_export(files: TableExportFiles, tables: Mapping[str, Table]) -> Impor
     table = tables[name] if name in tables else next(iter(tables.values()))
     if name not in tables and len(tables) > 1:
         raise InvalidRequest(f"{files.where} is of the table {name}, which was not given", hint="Name one table.")
-    return ImportSource([TableExportPart(files, file, table) for file in files.data_files()], is_exact=True)
+    return ImportSource([_table_export_part(files, file, table) for file in files.data_files()], is_exact=True)
 
 
 def _is_edge(dataset: Dataset | None) -> bool:

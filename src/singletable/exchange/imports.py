@@ -13,7 +13,7 @@ from singletable.exchange.bad_rows import BadRowFile
 from singletable.exchange.datasets import datasets_of
 from singletable.exchange.entity_writes import Mode
 from singletable.exchange.import_files import ImportFormat, Unknown
-from singletable.exchange.import_parts import ImportSource, TablePart, dataset_of, source_at
+from singletable.exchange.import_parts import FileOptions, ImportSource, dataset_of, source_at, table_part
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
 from singletable.flow import Rate, at_rate, check_blocking
@@ -70,7 +70,7 @@ class Imports:
         """
         if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):
             raise InvalidRequest("bad rows can't be told in the file that they come from", hint="Name another file.")
-        found = source_at(source, datasets_of(*self.tables), into, format, ignore, unknown)
+        found = source_at(source, datasets_of(*self.tables), FileOptions(into, format, ignore, unknown))
         return self._run(found, ImportOptions(mode, stop_at, dry_run, unknown), bad_rows, rate, progress)
 
     def run_table(
@@ -91,7 +91,7 @@ class Imports:
         stored, or which they have in Python; keys are made again. A consistent scan; otherwise as `run`, with its
         errors: InvalidRequest, NotFound, Throttled."""
         dataset = dataset_of(datasets_of(*self.tables), into)
-        found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset, source.target.place)])
+        found = ImportSource([table_part(at_rate(source.port, source_rate), name, dataset, source.target.place)])
         return self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
 
     def _run(

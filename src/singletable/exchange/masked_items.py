@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from functools import cache
 from typing import Any
 
 from singletable.errors import SingletableError
@@ -31,15 +32,7 @@ class ItemMask:
     """Masks the items of one table."""
 
     def __init__(self, table: Table, mask: Mask) -> None:
-        self.table, self.mask = table, mask
-        self._names: dict[str, tuple[str, ...]] = {}
-
-    def names(self, model: Model[Any]) -> tuple[str, ...]:
-        """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
-        found = self._names.get(model.type)
-        if found is None:
-            found = self._names[model.type] = masked_names(model)
-        return found
+        self.table, self.mask, self.names = table, mask, cache(masked_names)
 
     def item(self, item: Item) -> Item | None:
         """An item with masks; None for one that can't be read, whose personal values are unknown."""
@@ -87,6 +80,7 @@ class ItemMask:
 
 
 def masked_names(model: Model[Any]) -> tuple[str, ...]:
+    """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
     return tuple(sorted(n for n in personal_names(model.kind) if model.by_name[n].role not in _KEPT_ROLES))
 
 

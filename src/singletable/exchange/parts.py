@@ -12,7 +12,8 @@ import pyarrow as pa
 from singletable.exchange.formats import BatchWriter, Format, open_writer
 from singletable.exchange.left_out import LeftOutTally
 from singletable.exchange.manifest import DataFile
-from singletable.exchange.stores import Store, writing_to
+from singletable.exchange.store_faults import faults
+from singletable.exchange.stores import Store
 
 GROUP_ROWS: Final = 64_000
 """Rows of a dataset that are written together."""
@@ -77,7 +78,7 @@ class Parts:
         self._write_all()
         while self._open:
             name, part = next(iter(self._open.items()))
-            with writing_to(self._store):
+            with faults(self._store.url, "write"):
                 part.writer.close()
             size = self._store.keep(part.path, part.draft)
             del self._open[name]
@@ -100,7 +101,7 @@ class Parts:
     def _write(self, name: str) -> None:
         batches = self._waiting.pop(name)
         part = self._part(name)
-        with writing_to(self._store):
+        with faults(self._store.url, "write"):
             for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
                 part.writer.write(batch)
                 part.rows += batch.num_rows
@@ -112,7 +113,7 @@ class Parts:
             number = len(self._files.get(name, ()))
             path = f"{self._folder}/{name}/part-{number:05}.{self._format}"
             draft = self._store.draft(path)
-            with writing_to(self._store):
+            with faults(self._store.url, "write"):
                 writer = open_writer(self._format, draft, self._schemas[name])
             part = self._open[name] = _OpenFile(path, draft, writer)
         return part

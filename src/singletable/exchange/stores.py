@@ -7,8 +7,8 @@ store_at("s3://reports/shop")           # region, endpoint and credentials from 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -16,7 +16,6 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.claims import FolderClaim
 from singletable.exchange.directory_store import DirectoryStore as DirectoryStore
 from singletable.exchange.object_store import ObjectStore as ObjectStore, s3_store
-from singletable.exchange.store_faults import faults
 
 
 class Store(Protocol):
@@ -83,10 +82,3 @@ def store_at(to: str | os.PathLike[str] | Store) -> Store:
     if scheme != "s3" or not bucket:
         raise InvalidRequest(f"{text!r} is not a place of an export", hint="Name a directory, or s3://BUCKET/PREFIX.")
     return s3_store(bucket, prefix.strip("/"), text.rstrip("/"))
-
-
-@contextmanager
-def writing_to(store: Store) -> Generator[None, None, None]:
-    """Raise the store's error if a draft for it can't be written."""
-    with faults(store.url, "write"):
-        yield
