@@ -25,7 +25,6 @@ from singletable_local.binary import (
 )
 from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted as wipe_deleted
-from singletable_local.differences import EMBEDDED as EMBEDDED
 from singletable_local.engine import Engine as Engine
 from singletable_local.stream_upkeep import maintain_streams as maintain_streams
 from singletable_local.timeouts import EngineTimeouts as EngineTimeouts

@@ -19,7 +19,6 @@ from singletable.target import Options, Target, seal_of
 from singletable.wire import RetryPolicy, beside, credentials_from, elapsed, endpoint_at
 from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted
-from singletable_local.differences import EMBEDDED
 from singletable_local.engine import Engine
 from singletable_local.stream_upkeep import maintain_streams
 from singletable_local.unix_endpoint import UnixEndpoint
@@ -27,13 +26,14 @@ from singletable_local.unix_endpoint import UnixEndpoint
 _CALLER_OF_CONNECT = 6
 """Whose line a warning names: `_check_alone` is called by `embedded`, that by `_find`, `find_target`, `connect`."""
 _TRAITS = Traits(
-    scan_page_limit=EMBEDDED.scan_page_limit,
-    segments_shift=EMBEDDED.segments_shift,
-    scans_by_key=EMBEDDED.scans_by_key,
-    counts_parts=EMBEDDED.counts_parts,
-    encryption_keys=EMBEDDED.encryption_keys,
-    index_lag_seconds=0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds,
+    scan_page_limit=1000,  # a larger page, or one without a limit, blocks every other request
+    segments_shift=True,
+    scans_by_key=True,
+    counts_parts=True,
+    encryption_keys=False,
+    index_lag_seconds=0.0,
 )
+"""The differences of the engine from Amazon DynamoDB."""
 
 
 def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
