@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import plan_of, plan_options, prices_for, rate_of, share_rate_option, show
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.plan import plan_of, prices_for, show
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.foundation import Table
 from singletable.migrations import Doing, Migrations, Outcome, Plan
@@ -20,11 +20,9 @@ from singletable.migrations import Doing, Migrations, Outcome, Plan
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@plan_options
-@share_rate_option
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the model, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@options_anywhere("json", "db")
+@options_anywhere("rate", "read-rate", "share-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool, **options: Any) -> None:
     """Bring the tables to their declarations: settings, indexes, items.

@@ -14,8 +14,7 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
 from singletable.cli.lookup import tables_of
-from singletable.cli.samples import sample_option, segments_option
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import UNITS, options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
 from singletable.foundation import Finding, Pass, Repaired, Table, flows
@@ -32,17 +31,13 @@ _SAID = {
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@sample_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
-@segments_option
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option("--rate", type=UNITS, metavar="UNITS", help="Read units a second.")
 @click.option(
     "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write findings here, and go on from there."
 )
-@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
 @click.option("--repair", is_flag=True, help="Say how each finding can be mended; with --yes, mend it.")
 @click.option("--yes", is_flag=True, help="Write the repairs.")
-@options_anywhere("personal", "json", "db")
+@options_anywhere("sample", "seed", "segments", "blobs", "personal", "json", "db")
 @click.pass_context
 def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Find what is wrong in the tables, in every layer.

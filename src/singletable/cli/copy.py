@@ -12,15 +12,13 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.mask_key import mask_key
-from singletable.cli.samples import sample_option
-from singletable.cli.session import Session, options_anywhere
+from singletable.cli.session import Session, must_say_yes, options_anywhere
 from singletable.database import Database, connect
 from singletable.flow import Rate
 from singletable.foundation import Table
 from singletable.wire import credentials_from
 
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-_UNITS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("copy")
@@ -30,16 +28,11 @@ _UNITS = click.FloatRange(min=0, min_open=True)
 @click.option("--from-profile", metavar="NAME", help="The AWS profile to read with.")
 @click.option("--to-profile", metavar="NAME", help="The AWS profile to write with: another account's, say.")
 @click.option("--to-table", metavar="NAME", help="The table's name in the target, if it differs.")
-@sample_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
 @click.option("--follow-edges", is_flag=True, help="With --sample: take along what the part refers to.")
 @click.option("--keep-personal", is_flag=True, help="Copy personal values unmasked.")
 @click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
 @click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
-@click.option("--rate", type=_UNITS, metavar="UNITS", help="Write units a second.")
-@click.option("--read-rate", type=_UNITS, metavar="UNITS", help="Read units a second.")
-@click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
-@options_anywhere("json")
+@options_anywhere("sample", "seed", "rate", "read-rate", "write", "json")
 def copy_command(module: str, source: str, target: str, as_json: bool, **options: Any) -> None:
     """Copy tables from one database into another.
 
@@ -63,7 +56,8 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
         _connected(target, options["to_profile"], must_exist=False) as other,
         output.MeteredBlock(one) as cost,
     ):
-        _confirm(other, tables, options)
+        names = (options["to_table"] or table.name for table in tables)
+        must_say_yes(other, "writes items of", names, yes=options["yes"] or options["dry_run"])
         copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]
     if as_json:
         facts = [(table.name, msgspec.to_builtins(each)) for table, each in zip(tables, copied, strict=True)]
@@ -74,12 +68,6 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     cost.print()
     if any(each.left_out for each in copied):
         click.get_current_context().exit(1)
-
-
-def _confirm(target: Database, tables: list[Table], options: dict[str, Any]) -> None:
-    if not (options["yes"] or options["dry_run"] or target.target.endpoint.is_local):
-        names = ", ".join(options["to_table"] or table.name for table in tables)
-        raise click.UsageError(f"This writes items of {names} at {target.target.endpoint.url}. Add --yes to do it.")
 
 
 def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:

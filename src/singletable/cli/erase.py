@@ -14,8 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from singletable.cli import output
 from singletable.cli.arguments import arguments_of
 from singletable.cli.lookup import pattern_of
-from singletable.cli.plan import rate_of
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
 from singletable.flow import Rate
@@ -28,15 +27,12 @@ from singletable.layers import belongings_of
 @click.argument("words", nargs=-1, metavar="[ARG | NAME=VALUE]...")
 @click.option("--dry-run", is_flag=True, help="List what would be deleted, and write nothing.")
 @click.option("--personal", is_flag=True, help="Show the keys of what is listed, which may name a person.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
-@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
 @click.option(
     "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write the receipt, as JSON, into this file too."
 )
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the record, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@options_anywhere("json", "db")
+@options_anywhere("rate", "read-rate", "blobs", "json", "db")
 @click.pass_context
 def erase(
     ctx: click.Context, /, module: str, pattern: str, words: tuple[str, ...], as_json: bool, **options: Any

@@ -11,9 +11,7 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.mask_key import mask_key
-from singletable.cli.plan import rate_of, share_rate_option
-from singletable.cli.samples import segments_option
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
 
 _FORMATS = ("parquet", "jsonl", "csv", "arrow")
@@ -25,12 +23,9 @@ _FORMATS = ("parquet", "jsonl", "csv", "arrow")
 @click.option("--format", type=click.Choice(_FORMATS), default="parquet", show_default=True)
 @click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
 @click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
-@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@segments_option
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
-@share_rate_option
 @table_export_options
-@options_anywhere("personal", "json", "db")
+@options_anywhere("read-rate", "share-rate", "segments", "personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write every item to files: a dataset an entity class, with typed columns.
@@ -51,7 +46,7 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     check_options(options)
     with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
-        rate = rate_of({**options, "rate": None}, tables[0])
+        rate = rate_of(options, tables[0])
         with output.MeteredBlock(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
 
             def show(done: Exported) -> None:

@@ -10,9 +10,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import rate_of, share_rate_option
-from singletable.cli.samples import segments_option
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import must_say_yes, options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.foundation import Table
 from singletable.migrations import Filled, Migrations
@@ -22,12 +20,7 @@ from singletable.migrations import Filled, Migrations
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.option("--dry-run", is_flag=True, help="Count what would be written, and write nothing.")
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
-@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@segments_option
-@share_rate_option
-@click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
-@options_anywhere("json", "db")
+@options_anywhere("rate", "read-rate", "share-rate", "segments", "write", "json", "db")
 @click.pass_context
 def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write missing index keys, and rewrite older schema versions.
@@ -38,9 +31,8 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
     """
     with session_of(ctx).connect_to_read() as db:
         tables = tables_of(module)
-        if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
-            names = ", ".join(t.name for t in tables)
-            raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
+        names = (table.name for table in tables)
+        must_say_yes(db, "writes items of", names, yes=options["yes"] or options["dry_run"])
         with output.MeteredBlock(db) as cost:
             found = [(table, _filled(db, table, options)) for table in tables]
     if as_json:

@@ -11,7 +11,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.session import Session, options_anywhere, session_of
+from singletable.cli.session import UNITS, Session, must_say_yes, options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate
 from singletable.foundation import Table, entity_name
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from singletable.exchange import Imported
 
 _FORMATS = ("parquet", "jsonl", "csv", "arrow", "dynamodb")
-_UNITS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("import")
@@ -48,10 +47,8 @@ _UNITS = click.FloatRange(min=0, min_open=True)
     help="The file for bad rows, each with its number and the reason.",
 )
 @click.option("--dry-run", is_flag=True, help="Read and check every row, count, and write nothing.")
-@click.option("--rate", type=_UNITS, metavar="UNITS", help="Write units a second.")
-@click.option("--read-rate", type=_UNITS, metavar="UNITS", help="Read units a second, of the table --from.")
-@click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
-@options_anywhere("json", "db")
+@click.option("--read-rate", type=UNITS, metavar="UNITS", help="Read units a second, of the table --from.")
+@options_anywhere("rate", "write", "json", "db")
 @click.pass_context
 def import_command(ctx: click.Context, /, module: str, source: str, as_json: bool, **options: Any) -> None:
     """Import rows into the classes of a module.
@@ -74,9 +71,8 @@ def import_command(ctx: click.Context, /, module: str, source: str, as_json: boo
         raise click.UsageError("--if-absent leaves items that are there, --replace overwrites them: say one.")
     tables = tables_of(module)
     with session_of(ctx).connect() as db:
-        if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
-            names = ", ".join(table.name for table in tables)
-            raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
+        names = (table.name for table in tables)
+        must_say_yes(db, "writes items of", names, yes=options["yes"] or options["dry_run"])
         with output.MeteredBlock(db) as cost:
             done = _imported(db, tables, source, options)
     if as_json:

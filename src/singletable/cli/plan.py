@@ -11,34 +11,17 @@ import msgspec
 
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of
-from singletable.cli.samples import sample_option, segments_option
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
-from singletable.flow import Rate
 from singletable.foundation import Table
-from singletable.migrations import Estimate, Migrations, Plan, Prices, SharedRate, prices_of, read_prices
+from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
 from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
 
 
-def plan_options(function: Any) -> Any:
-    """The common options of `plan` and `apply`."""
-    positive = click.FloatRange(min=0, min_open=True)
-    for option in (
-        segments_option,
-        sample_option,
-        click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),
-        click.option("--read-rate", type=positive, metavar="UNITS", help="Read units a second."),
-        click.option("--rate", type=positive, metavar="UNITS", help="Write units a second."),
-    ):
-        function = option(function)
-    return function
-
-
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@plan_options
 @click.option(
     "--check-in",
     "check_in",
@@ -47,7 +30,7 @@ def plan_options(function: Any) -> Any:
     metavar="[FILE]",
     help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
-@options_anywhere("json", "db")
+@options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None, **options: Any) -> None:
     """Show what would bring the tables to their declarations.
@@ -80,23 +63,6 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
         sample=options["sample"],
         segments=options["segments"],
     )
-
-
-def rate_of(options: dict[str, Any], table: Table | None = None) -> Rate | None:
-    """The rate that the options ask for; with a table, one that processes share where they say so."""
-    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
-    name = options.get("share_rate")
-    if not any(bounds.values()):
-        if name:
-            raise click.UsageError("--share-rate names a rate that processes share. Say --rate or --read-rate too.")
-        return None
-    return SharedRate(table, name, **bounds) if name and table is not None else Rate(**bounds)
-
-
-def share_rate_option(function: Any) -> Any:
-    """For commands that several processes may run at once."""
-    said = "Share the rate, through the table, with processes that give the same name."
-    return click.option("--share-rate", metavar="NAME", help=said)(function)
 
 
 def as_facts(plan: Plan) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""The common part of the commands: the database, and the options that are allowed before or after a command."""
+"""The common part of the commands: the database, and the options that several of them have, each the same in all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,8 @@ import click
 
 from singletable.database import Database, connect
 from singletable.errors import NotConfigured
+from singletable.flow import Rate
+from singletable.foundation import MOST_SEGMENTS, Table
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase
@@ -73,8 +75,45 @@ def session_of(ctx: click.Context) -> Session:
     return session
 
 
+def rate_of(options: Mapping[str, Any], table: Table | None = None) -> Rate | None:
+    """The rate that the options ask for; with a table, one that processes share where they say so."""
+    bounds = {"write_units": options.get("rate"), "read_units": options.get("read_rate")}
+    name = options.get("share_rate")
+    if not any(bounds.values()):
+        if name:
+            raise click.UsageError("--share-rate names a rate that processes share. Say --rate or --read-rate too.")
+        return None
+    if not name or table is None:
+        return Rate(**bounds)
+    from singletable.migrations import SharedRate
+
+    return SharedRate(table, name, **bounds)
+
+
+def must_say_yes(db: Database, does: str, names: Iterable[str], *, yes: bool) -> None:
+    """A usage error without --yes, unless the database is on this machine."""
+    if not (yes or db.target.endpoint.is_local):
+        raise click.UsageError(f"This {does} {', '.join(names)} at {db.target.endpoint.url}. Add --yes to do it.")
+
+
+class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
+    """A part of the whole: `1%`, or `0.01`."""
+
+    name = "part"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        try:
+            part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            part = 0.0
+        if not 0 < part < 1:
+            self.fail(f"{text} is not a part of a table: say 1%, or 0.01", param, ctx)
+        return part
+
+
 def options_anywhere(*names: str) -> Callable[[F], F]:
-    """Options that are allowed after a command's name as well as before it."""
+    """Options that several commands have, by their names. `db` is allowed before a command's name, too."""
 
     def decorate(function: F) -> F:
         for name in reversed(names):
@@ -89,6 +128,7 @@ def _name_target(ctx: click.Context, parameter: click.Parameter, value: str | No
         session_of(ctx).named = value
 
 
+UNITS = click.FloatRange(min=0, min_open=True)
 _OPTIONS: dict[str, Callable[[Any], Any]] = {
     "db": click.option(
         "--db",
@@ -99,4 +139,25 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "personal": click.option("--personal", is_flag=True, help="Show the values of attributes that are personal."),
     "json": click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
+    "sample": click.option(
+        "--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
+    ),
+    "seed": click.option("--seed", type=int, default=0, show_default=True, help="Which part that is."),
+    "segments": click.option(
+        "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS."
+    ),
+    "rate": click.option("--rate", type=UNITS, metavar="UNITS", help="Write units a second."),
+    "read-rate": click.option("--read-rate", type=UNITS, metavar="UNITS", help="Read units a second."),
+    "share-rate": click.option(
+        "--share-rate",
+        metavar="NAME",
+        help="Share the rate, through the table, with processes that give the same name.",
+    ),
+    "price": click.option(
+        "--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"
+    ),
+    "blobs": click.option(
+        "--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents."
+    ),
+    "write": click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's."),
 }

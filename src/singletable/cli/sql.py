@@ -13,8 +13,7 @@ import click
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import rate_of
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost, tell_cost
 
 if TYPE_CHECKING:
@@ -35,13 +34,12 @@ EXPORT_VARIABLE = "SINGLETABLE_EXPORT"
     help=f"The export to ask. [env: {EXPORT_VARIABLE}; default: the table itself, scanned once]",
 )
 @click.option("--as-exported", is_flag=True, help="Ask an export whose classes have changed since.")
-@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
 @click.option("--chart", is_flag=True, help="Draw the result: columns of numbers over the others.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with chart and rows there.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the chart alone there.")
 @click.option("--title", default="", metavar="TEXT", help="Of the chart and the page.")
 @click.option("--yes", is_flag=True, help="Don't ask, whatever a scan costs.")
-@options_anywhere("personal", "json", "db")
+@options_anywhere("read-rate", "personal", "json", "db")
 @click.pass_context
 def sql(ctx: click.Context, /, module: str, query: str | None, as_json: bool, **options: Any) -> None:
     """Ask by SQL: a view a class, in snake case, and a view a relation.
@@ -96,9 +94,8 @@ def _opened(ctx: click.Context, module: str, options: Mapping[str, Any]) -> SqlS
         predicted = [Stats(db, table).predict() for table in tables]
         tell_cost(predicted, tables)
         confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
-        rate = rate_of({"rate": None, "read_rate": options["read_rate"]})
         with output.MeteredBlock(db) as cost:
-            session = open_live(db, *tables, rate=rate, personal=options["personal"])
+            session = open_live(db, *tables, rate=rate_of(options), personal=options["personal"])
         cost.print()
         return session
 

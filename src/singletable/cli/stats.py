@@ -13,9 +13,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import rate_of
-from singletable.cli.samples import sample_option, segments_option
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.foundation import Table, covered_place, model_of
 
@@ -28,10 +26,6 @@ ASKED_ABOVE = 10_000
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@sample_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
-@segments_option
-@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
 @click.option(
     "--changes",
     type=click.IntRange(min=0),
@@ -42,7 +36,7 @@ ASKED_ABOVE = 10_000
 @click.option("--chart", is_flag=True, help="Draw how sizes are distributed.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with charts there.")
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the scan costs.")
-@options_anywhere("personal", "json", "db")
+@options_anywhere("sample", "seed", "segments", "read-rate", "personal", "json", "db")
 @click.pass_context
 def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Show what the tables are made of.
@@ -109,7 +103,7 @@ def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
             sample=options["sample"],
             seed=options["seed"],
             segments=options["segments"],
-            rate=rate_of({"rate": None, "read_rate": options["read_rate"]}),
+            rate=rate_of(options),
             changes=options["changes"],
             progress=lambda seen: status.update(f"{table.name}: {seen} items read"),
         )

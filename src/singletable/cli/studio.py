@@ -36,11 +36,10 @@ _INSTALL = "python -m pip install 'singletable[studio]'"
     metavar="DIR",
     help="Write the model there instead, as pages that need no server. Sends nothing.",
 )
-@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
 @click.option(
     "--queue", "queues", multiple=True, metavar="URL", help="Show the depth of an SQS queue. May be repeated."
 )
-@options_anywhere("db")
+@options_anywhere("blobs", "db")
 @click.pass_context
 def studio(
     ctx: click.Context,

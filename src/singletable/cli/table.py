@@ -9,7 +9,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.session import must_say_yes, options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotFound
 from singletable.foundation import Table
@@ -36,9 +36,7 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
     """
     tables = tables_of(module)
     with session_of(ctx).connect() as db:
-        if not (yes or db.target.endpoint.is_local):
-            names = ", ".join(t.name for t in tables)
-            raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Add --yes to do it.")
+        must_say_yes(db, "creates", (table.name for table in tables), yes=yes)
         with Status("creating", console=output.console(stderr=True)):
             made = [_create(db, table) for table in tables]
     if as_json:
