@@ -7,8 +7,6 @@ from collections.abc import Collection, Sequence
 
 from singletable.database_async import AsyncDatabase
 from singletable.documents import BlobStore
-from singletable.errors import InvalidRequest
-from singletable.flow import is_of_shell
 from singletable.foundation import Table
 from singletable.studio.application import Studio
 from singletable.studio.gates import Authenticator, Authoriser, LoopbackGate, MountedGate
@@ -42,7 +40,8 @@ def studio(
     InvalidRequest without a table, without an AsyncDatabase, or where one of the two is not a function.
     """
     gate = MountedGate(authenticate, authorise, frozenset(origins))
-    return Studio(_site(db, tables, write, title, module, export, blobs, queues), gate, secret=secret)
+    site = Site.of(db, tables, title=title, module=module, write=write, export=export, blobs=blobs, queues=queues)
+    return Studio(site, gate, secret=secret)
 
 
 def loopback_studio(
@@ -63,24 +62,5 @@ def loopback_studio(
     """
     token = secrets.token_urlsafe(24)
     gate = LoopbackGate(token, secrets.token_urlsafe(32), port)
-    made = Studio(_site(db, tables, write, title, module, export, blobs, queues), gate, close=True)
-    return made, f"http://127.0.0.1:{port}/?token={token}"
-
-
-def _site(
-    db: AsyncDatabase,
-    tables: tuple[Table, ...],
-    write: bool,
-    title: str,
-    module: str,
-    export: str,
-    blobs: BlobStore | None,
-    queues: Sequence[str],
-) -> Site:
-    if not is_of_shell(db, awaiting=True):
-        raise InvalidRequest("a studio takes the AsyncDatabase that connect_async() returns", operation="studio")
-    if not tables:
-        raise InvalidRequest(
-            "a studio shows one table at least", operation="studio", hint="As in studio(db, shop, ...)."
-        )
-    return Site.of(db, tables, title=title, module=module, write=write, export=export, blobs=blobs, queues=queues)
+    site = Site.of(db, tables, title=title, module=module, write=write, export=export, blobs=blobs, queues=queues)
+    return Studio(site, gate, close=True), f"http://127.0.0.1:{port}/?token={token}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 
 from msgspec import Struct
 
@@ -80,14 +80,22 @@ async def some_partitions(visit: Visit, table: Table) -> tuple[FoundPartition, .
 
 
 def _found(visit: Visit, table: Table, text: str, items: list[Item]) -> FoundPartition:
-    model = model_of_type(table, type_in(table, items[0]))
-    parts = tuple(key_parts(visit, table, model, model.key if model is not None else None, 0, text, ("", text)))
+    parts = partition_parts(visit, table, "", text, items)
     hidden = any(part.text == COVERED for part in parts)
-    return FoundPartition(parts, visit.links.partition(table.name, text, hidden=hidden), tuple(_counts(table, items)))
+    return FoundPartition(parts, visit.links.partition(table.name, text, hidden=hidden), class_counts(table, items))
 
 
-def _counts(table: Table, items: list[Item]) -> Iterator[ClassCount]:
-    types = [type_in(table, item) for item in items]
-    for type_name in dict.fromkeys(types):
-        name = name_of_type(table, type_name) or "no type"
-        yield ClassCount(name, colour_of(table, type_name), types.count(type_name))
+def partition_parts(visit: Visit, table: Table, index: str, text: str, items: list[Item]) -> tuple[KeyTextPart, ...]:
+    """The key of a partition, as the class of its first item writes it."""
+    model = model_of_type(table, type_in(table, items[0])) if items else None
+    captured = None if model is None else model.indexes.get(index) if index else model.key
+    return tuple(key_parts(visit, table, model, captured, 0, text, (index, text)))
+
+
+def class_counts(table: Table, items: list[Item]) -> tuple[ClassCount, ...]:
+    """The classes of items, in the order in which they come."""
+    counts = Counter(type_in(table, item) for item in items)
+    return tuple(
+        ClassCount(name_of_type(table, type_name) or "no type", colour_of(table, type_name), count)
+        for type_name, count in counts.items()
+    )

@@ -14,7 +14,8 @@ from msgspec import Struct
 from singletable.database_async import AsyncDatabase
 from singletable.documents import BlobStore
 from singletable.documents.inspect import DocumentRow
-from singletable.flow import instant, unmetered
+from singletable.errors import InvalidRequest
+from singletable.flow import instant, is_of_shell, unmetered
 from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import PageCost
 from singletable.wire import is_aws_host
@@ -96,6 +97,12 @@ class Site:
         blobs: BlobStore | None = None,
         queues: Sequence[str] = (),
     ) -> Site:
+        if not is_of_shell(db, awaiting=True):
+            raise InvalidRequest("a studio takes the AsyncDatabase that connect_async() returns", operation="studio")
+        if not tables:
+            raise InvalidRequest(
+                "a studio shows one table at least", operation="studio", hint="As in studio(db, shop, ...)."
+            )
         began = instant(db.port.now())
         named = title or ", ".join(table.name for table in tables)
         return cls(db, tables, named, module, write, database_place_of(db), Totals(began), export, blobs, tuple(queues))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -38,6 +38,7 @@ from singletable.studio.site import Site
 from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit, whole_number
 
+T = TypeVar("T")
 _LARGEST = 10**12 - 1
 
 
@@ -71,16 +72,10 @@ class VersionView(DocumentView, frozen=True, kw_only=True):
     """Why a restore was not done."""
 
 
-class HistoryView(DocumentView, frozen=True, kw_only=True):
-    seen: HistoryInfo
+class TabView(DocumentView, Generic[T], frozen=True, kw_only=True):
+    """What one of its tabs shows: history, inbox, contents."""
 
-
-class InboxView(DocumentView, frozen=True, kw_only=True):
-    seen: InboxInfo
-
-
-class BlobsView(DocumentView, frozen=True, kw_only=True):
-    seen: BlobsInfo
+    seen: T
 
 
 class CollectionPage(DocumentView, frozen=True, kw_only=True):
@@ -119,7 +114,7 @@ async def load_restore(visit: Visit) -> VersionView:
     return await _restoring(visit, context, _number(visit, "version"))
 
 
-async def load_history(visit: Visit) -> HistoryView:
+async def load_history(visit: Visit) -> TabView[HistoryInfo]:
     """Versions, tags and branches: five requests, six with a cursor."""
     query = visit.query
     flow = inspect_history(
@@ -132,10 +127,10 @@ async def load_history(visit: Visit) -> HistoryView:
         unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
-    return HistoryView(**_common(visit, "history", seen.newest), seen=seen)
+    return TabView(**_common(visit, "history", seen.newest), seen=seen)
 
 
-async def load_inbox(visit: Visit) -> InboxView:
+async def load_inbox(visit: Visit) -> TabView[InboxInfo]:
     """The waiting mutations, and the clients: four requests."""
     flow = inspect_inbox(
         visit.db.port,
@@ -147,10 +142,10 @@ async def load_inbox(visit: Visit) -> InboxView:
         unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
-    return InboxView(**_common(visit, "inbox", seen.newest), seen=seen)
+    return TabView(**_common(visit, "inbox", seen.newest), seen=seen)
 
 
-async def load_blobs(visit: Visit) -> BlobsView:
+async def load_blobs(visit: Visit) -> TabView[BlobsInfo]:
     """The contents of a collection in the store: four requests, and 25 questions to the store."""
     part, _, after = visit.query.get("after", "0:").partition(":")
     flow = inspect_blobs(
@@ -164,7 +159,7 @@ async def load_blobs(visit: Visit) -> BlobsView:
         unreadable=visit.unread.append,
     )
     seen = await visit.db.run(flow)
-    return BlobsView(**_common(visit, "contents", seen.newest), seen=seen)
+    return TabView(**_common(visit, "contents", seen.newest), seen=seen)
 
 
 async def load_collection(visit: Visit) -> CollectionPage:

@@ -9,16 +9,17 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.foundation import COVERED, Table, ready, type_in
 from singletable.operations import RAW, Item, Key, Query, Selection
-from singletable.studio.items import KeyTextPart, ShownItem, key_parts, shown_item
+from singletable.studio.items import KeyTextPart, ShownItem, shown_item
 from singletable.studio.page import Page, Section
 from singletable.studio.partition_list import (
     ClassCount,
     DeclaredPartition,
     FoundPartition,
+    class_counts,
     declared_partitions,
+    partition_parts,
     some_partitions,
 )
-from singletable.studio.site import model_of_type
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
@@ -106,7 +107,7 @@ async def _page(visit: Visit, table: Table, index: str, text: str) -> tuple[list
 
 def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item], after: Key | None) -> PartitionPage:
     names = table.definition.index_keys(index or None)
-    parts = _parts(visit, table, index, text, items)
+    parts = partition_parts(visit, table, index, text, items)
     hidden = any(part.text == COVERED for part in parts)
     by = visit.query.get("by", index)
     own = [(item, shown_item(visit, table, item, (index, text))) for item in items]
@@ -122,25 +123,11 @@ def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item],
         attribute=names[0],
         parts=parts,
         count=len(shown),
-        classes=_classes(shown),
+        classes=class_counts(table, items),
         tabs=_tabs(visit, table, index, text, by, hidden),
         groups=_groups(visit, table, by, own) if by != index else (PartitionGroup((), "", tuple(shown)),),
         next=following,
     )
-
-
-def _parts(visit: Visit, table: Table, index: str, text: str, items: list[Item]) -> tuple[KeyTextPart, ...]:
-    """The partition's key, as the class of its first item writes it."""
-    model = model_of_type(table, type_in(table, items[0])) if items else None
-    captured = None if model is None else model.indexes.get(index) if index else model.key
-    return tuple(key_parts(visit, table, model, captured, 0, text, (index, text)))
-
-
-def _classes(shown: list[ShownItem]) -> tuple[ClassCount, ...]:
-    counts: dict[tuple[str, str], int] = {}
-    for each in shown:
-        counts[each.kind, each.colour] = counts.get((each.kind, each.colour), 0) + 1
-    return tuple(ClassCount(kind, colour, count) for (kind, colour), count in counts.items())
 
 
 def _tabs(visit: Visit, table: Table, index: str, text: str, by: str, hidden: bool) -> tuple[Tab, ...]:
