@@ -16,7 +16,8 @@ from singletable.values import from_attribute_value
 MOST_CHARACTERS = 2_000
 """The most characters of a value. The item's own page shows the rest."""
 
-_encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_sorting = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_unsorted = msgspec.json.Encoder(decimal_format="number")
 
 
 class ShownValue(Struct, frozen=True):
@@ -56,12 +57,17 @@ def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -
 
 
 def _value(entity: Any, name: str, personal: bool) -> Any:
-    """An attribute's value; for the end of an edge its key, without personal parts."""
     value = getattr(entity, name)
-    if personal or not isinstance(value, KeyOf):
+    return value if personal else without_personal(value)
+
+
+def without_personal(value: Any, *, personal: bool = False) -> Any:
+    """A value; of the end of an edge the key of its node, without its personal parts unless they are asked for."""
+    if not isinstance(value, KeyOf):
         return value
-    model = value.model
-    return covered_place(model.table, model.type, (value.partition, value.low))[0]
+    key: KeyOf[Any] = cast("Any", value)
+    place = key.partition, key.low
+    return (place if personal else covered_place(key.model.table, key.model.type, place))[0]
 
 
 def stored_attributes(item: Item, *, is_covered: bool) -> tuple[ShownValue, ...]:
@@ -82,13 +88,21 @@ def text_of(value: Any) -> str:
     if isinstance(value, (set, frozenset)):
         members = cast("Iterable[Any]", value)
         return ", ".join(sorted(text_of(member) for member in members))
-    text = _encoder.encode(value).decode()
+    text = encoded(value).decode()
     return text[1:-1] if text.startswith('"') else text
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON, with exact numbers and in one order, if it has one."""
+    try:
+        return _sorting.encode(value)
+    except TypeError:  # a dict with other keys than text can't be sorted
+        return _unsorted.encode(value)
 
 
 def json_lines(data: Mapping[str, Any] | Any) -> str:
     """JSON to read: indented."""
-    return msgspec.json.format(_encoder.encode(data), indent=2).decode()
+    return msgspec.json.format(encoded(data), indent=2).decode()
 
 
 def _kind_of(value: Any) -> str:

@@ -23,6 +23,7 @@ from rich.text import Text
 from singletable.database import Database
 from singletable.foundation import COVERED, Entity, Finding, KeyOf, Table, covered_place, personal_names
 from singletable.schema import Collection
+from singletable.shown_values import encoded, text_of, without_personal
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _TURNING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
@@ -30,10 +31,6 @@ _OBEYED = re.compile(f"[\x00-\x1f{_TURNING}\ud800-\udfff]")
 _LEFT_IN_JSON = re.compile(f"[{_TURNING}]")
 _PIPED_WIDTH = 160
 _NARROWEST_COLUMN = 12
-
-
-_sorting = msgspec.json.Encoder(decimal_format="number", order="deterministic")
-_as_it_is = msgspec.json.Encoder(decimal_format="number")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -46,19 +43,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def clean(value: Any) -> str:
     """A value as one line of text, formatted as in JSON."""
-    return _OBEYED.sub("", _SEQUENCE.sub("", _text(value)).replace("\n", " "))
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, KeyOf):
-        return str(value.partition)
-    if isinstance(value, (set, frozenset)):
-        members = cast("Iterable[Any]", value)
-        return ", ".join(sorted(_text(member) for member in members))
-    text = _encoded(value).decode()
-    return text[1:-1] if text.startswith('"') else text
+    return _OBEYED.sub("", _SEQUENCE.sub("", text_of(value)).replace("\n", " "))
 
 
 def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Grid:
@@ -97,23 +82,13 @@ def values_of(entity: Any, *, personal: bool) -> dict[str, Any]:
     """An entity's attributes, as they may be shown."""
     kind: Any = entity.__class__
     covered = frozenset[str]() if personal else personal_names(kind)
+    values = {each.name: getattr(entity, each.name) for each in dataclasses.fields(entity)}
     return {
-        f.name: _shown_value(getattr(entity, f.name), is_covered=f.name in covered, personal=personal)
-        for f in dataclasses.fields(entity)
+        name: COVERED
+        if name in covered and not isinstance(value, KeyOf)
+        else without_personal(value, personal=personal)
+        for name, value in values.items()
     }
-
-
-def _shown_value(value: Any, *, is_covered: bool, personal: bool) -> Any:
-    return COVERED if is_covered and not isinstance(value, KeyOf) else _shown_key(value, personal=personal)
-
-
-def _shown_key(value: Any, *, personal: bool) -> Any:
-    """A value, or of the end of an edge the key of its node, without what is personal in it."""
-    if not isinstance(value, KeyOf):
-        return value
-    model = value.model
-    place = value.partition, value.low
-    return place[0] if personal else covered_place(model.table, model.type, place)[0]
 
 
 def facts_of(table: Table, finding: Finding, *, personal: bool = False) -> dict[str, Any]:
@@ -129,12 +104,12 @@ def finding_line(table: Table, finding: Finding) -> str:
 
 def print_json(value: Any, *, personal: bool = False) -> None:
     """Print any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    click.echo(_harmless(msgspec.json.format(_encoded(plain(value, personal=personal)), indent=2).decode()))
+    click.echo(_harmless(msgspec.json.format(encoded(plain(value, personal=personal)), indent=2).decode()))
 
 
 def json_text(value: Any) -> str:
     """A value as JSON in one line, for a program."""
-    return _harmless(_encoded(value).decode())
+    return _harmless(encoded(value).decode())
 
 
 def _harmless(text: str) -> str:
@@ -148,17 +123,10 @@ def plain(value: Any, *, personal: bool) -> Any:
         given = values_of(value, personal=personal) if isinstance(value, Entity) else vars(value)
         return {name: plain(one, personal=personal) for name, one in given.items()}
     if isinstance(value, KeyOf):
-        return _shown_key(value, personal=personal)
+        return without_personal(value, personal=personal)
     if isinstance(value, dict):
         return {name: plain(one, personal=personal) for name, one in cast("Any", value).items()}
     return [plain(one, personal=personal) for one in cast("Any", value)] if isinstance(value, list) else value
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return _sorting.encode(value)
-    except TypeError:  # a dict with other keys than text can't be sorted
-        return _as_it_is.encode(value)
 
 
 class MeteredBlock:

@@ -96,7 +96,7 @@ def must_say_yes(db: Database, does: str, names: Iterable[str], *, yes: bool) ->
         raise click.UsageError(f"This {does} {', '.join(names)} at {db.target.endpoint.url}. Add --yes to do it.")
 
 
-class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
+class SampleShare(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
     """A part of the whole: `1%`, or `0.01`."""
 
     name = "part"
@@ -140,7 +140,7 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
     "personal": click.option("--personal", is_flag=True, help="Show the values of attributes that are personal."),
     "json": click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
     "sample": click.option(
-        "--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
+        "--sample", type=SampleShare(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
     ),
     "seed": click.option("--seed", type=int, default=0, show_default=True, help="Which part that is."),
     "segments": click.option(

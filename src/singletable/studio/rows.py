@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.foundation import COVERED, KeyOf, Model, covered_place, entity_name, model_for, personal_names
+from singletable.foundation import COVERED, KeyOf, Model, entity_name, model_for, personal_names
+from singletable.shown_values import without_personal
 from singletable.studio.site import colour_of
 from singletable.studio.visit import Visit
 
@@ -54,15 +55,10 @@ def values_of(visit: Visit, entity: Any, names: Iterable[str]) -> tuple[Any, ...
 def plain(visit: Visit, value: Any) -> Any:
     """A value as JSON has it, with the ends of edges as the keys of their nodes, and numbers exact."""
     if isinstance(value, KeyOf):
-        return _key_text(visit, cast("Any", value))
+        return without_personal(value, personal=not visit.covered)
     if isinstance(value, list):
         return [plain(visit, each) for each in cast("Any", value)]
     return msgspec.to_builtins(value, order="deterministic", builtin_types=(Decimal,), str_keys=True)
-
-
-def _key_text(visit: Visit, key: KeyOf[Any]) -> str:
-    place = key.partition, key.low
-    return (covered_place(key.model.table, key.model.type, place) if visit.covered else place)[0]
 
 
 def _address(visit: Visit, model: Model[Any], entity: Any) -> str:
