@@ -49,7 +49,8 @@ class TransferRecord(Generic[S]):
         if self.own is not None:
             self.own.write(_path(self.record), msgspec.json.encode(_Own(text, self.secret)))
         if self.own is None or not self._is_put:
-            self.record = _named(self.record, "" if self.own is not None else text)
+            there = "" if self.own is not None else text
+            self.record = type(self.record)(transfer=self.record.transfer, token=self.record.token, state=there)
             put = PutItem(self.table.name, model_for(self.record).item(self.record))
             await patiently(self.port, partial(self.port.send, put))
             self._is_put = True
@@ -87,10 +88,6 @@ async def open_record(
     found_record = TransferRecord(port, table, msgspec.json.decode(text, type=type(state)), stored, own, secret)
     found_record.was_begun = True
     return found_record
-
-
-def _named(record: Any, state: str) -> Any:
-    return type(record)(transfer=record.transfer, token=record.token, state=state)
 
 
 def _path(record: Any) -> str:

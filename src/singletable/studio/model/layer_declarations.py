@@ -38,7 +38,10 @@ def document_class(kind: type[Document], page: str, place: int, related: Sequenc
         tuple(_document_keys(kind)),
         tuple(_document_attributes(kind)),
         relations=tuple(relation for relation in related if relation.holder == name),
-        mutations=tuple(_mutation(each.name, each.function) for each in model.mutators.values()),
+        mutations=tuple(
+            FunctionView(each.name, signature_text(each.function, leave_out=1), _doc(each.function))
+            for each in model.mutators.values()
+        ),
     )
 
 
@@ -65,10 +68,6 @@ def _document_attributes(kind: type[Document]) -> Iterator[AttributeView]:
         said = types.get(name, Any)
         shown = said if isinstance(said, str) else type_text(said)
         yield AttributeView(name, shown, collection.words.word, docs.get(name, ""), "empty")
-
-
-def _mutation(name: str, function: Callable[..., Any]) -> FunctionView:
-    return FunctionView(name, signature_text(function, leave_out=1), _doc(function))
 
 
 # --- tasks and changes ------------------------------------------------------------------------------------------------

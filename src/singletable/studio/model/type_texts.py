@@ -47,16 +47,13 @@ def own_types(kinds: Iterable[Any]) -> tuple[TypeView, ...]:
         if kind in found or issubclass(kind, Entity):
             continue
         if issubclass(kind, Enum):
-            found[kind] = TypeView(type_text(kind), "enum", class_doc(kind), tuple(_choices(kind)))
+            choices = tuple(MemberView(each.name, value_text(each.value)) for each in kind)
+            found[kind] = TypeView(type_text(kind), "enum", class_doc(kind), choices)
         elif dataclasses.is_dataclass(kind):
             hints = _hints(kind)
             found[kind] = TypeView(type_text(kind), "dataclass", class_doc(kind), tuple(_parts(kind, hints)))
             waiting += hints.values()
     return tuple(found.values())
-
-
-def _choices(kind: type[Enum]) -> Iterator[MemberView]:
-    return (MemberView(each.name, value_text(each.value)) for each in kind)
 
 
 def _parts(kind: type[Any], hints: dict[str, Any]) -> Iterator[MemberView]:
