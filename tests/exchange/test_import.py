@@ -32,7 +32,7 @@ from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items
 
-FORMATS = ("parquet", "jsonl", "csv", "arrow")
+FORMATS = ("parquet", "jsonl", "csv", "csv-escaped", "arrow")
 
 
 @pytest.fixture

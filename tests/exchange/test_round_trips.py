@@ -21,7 +21,9 @@ from tests.support.raw import all_items
 from tests.support.sampling import sampled
 
 kinds = Table("kinds", indexes=["gsi1"])
-KINDS = tuple((format, keys) for format in ("parquet", "jsonl", "csv", "arrow") for keys in (True, False))
+KINDS = tuple(
+    (format, keys) for format in ("parquet", "jsonl", "csv", "csv-escaped", "arrow") for keys in (True, False)
+)
 
 
 class Thing(Entity, table=kinds, type="thing"):
@@ -86,6 +88,13 @@ CORNERS = [
     "{",
     "true",
     "=1+1",
+    "'=1",
+    "'",
+    "@a",
+    "-1",
+    "+41",
+    "\t=1",
+    "\uff1d1",
 ]
 _TEXTS = st.one_of(st.sampled_from(CORNERS), st.text(max_size=12))
 LONG = [Decimal("99999999999999999999.999999999999999999"), Decimal("-12345678901234567890.123456789012345678")]

@@ -14,7 +14,7 @@ from singletable.cli.mask_key import mask_key
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
 
-_FORMATS = ("parquet", "jsonl", "csv", "arrow")
+_FORMATS = ("parquet", "jsonl", "csv", "csv-escaped", "arrow")
 
 
 @click.command()

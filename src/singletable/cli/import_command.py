@@ -19,7 +19,7 @@ from singletable.foundation import Table, entity_name
 if TYPE_CHECKING:
     from singletable.exchange import Imported
 
-_FORMATS = ("parquet", "jsonl", "csv", "arrow", "dynamodb")
+_FORMATS = ("parquet", "jsonl", "csv", "csv-escaped", "arrow", "dynamodb")
 
 
 @click.command("import")

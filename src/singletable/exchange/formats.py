@@ -1,4 +1,8 @@
-"""The formats of data files: Parquet, JSON Lines, CSV and Arrow IPC, each written a batch at a time."""
+"""The formats of data files: Parquet, JSON Lines, CSV and Arrow IPC, each written a batch at a time.
+
+A text of CSV that begins as a formula is one to a spreadsheet. `csv` has it as it is stored; `csv-escaped` is a format
+of its own, so that no program which doesn't know it takes its apostrophes for a part of the texts.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,11 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from singletable.exchange.columns import value_type
+from singletable.exchange.formulas import escape_formulas
 from singletable.values import normalized
 
-Format = Literal["parquet", "jsonl", "csv", "arrow"]
-FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl", "csv", "arrow")
+Format = Literal["parquet", "jsonl", "csv", "csv-escaped", "arrow"]
+FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl", "csv", "csv-escaped", "arrow")
 _COMPRESSION: Final = "zstd"
 _ROWS: Final = 2_000
 
@@ -95,11 +100,29 @@ class _Csv(_Written):
 
     def write(self, batch: pa.RecordBatch) -> None:
         for part in _slices(batch):
-            arrays = [_csv_array(array, f.type) for array, f in zip(part.columns, self._schema, strict=True)]
+            arrays = [
+                self._written(_csv_array(array, f.type)) for array, f in zip(part.columns, self._schema, strict=True)
+            ]
             super().write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
+    def _written(self, array: pa.Array[Any]) -> pa.Array[Any]:
+        return array
 
-_WRITERS: Mapping[Format, Any] = {"parquet": _Parquet, "jsonl": _JsonLines, "csv": _Csv, "arrow": _Arrow}
+
+class _EscapedCsv(_Csv):
+    """CSV whose texts are no formulas: those that begin so have an apostrophe before them."""
+
+    def _written(self, array: pa.Array[Any]) -> pa.Array[Any]:
+        return escape_formulas(array) if pa.types.is_string(array.type) else array
+
+
+_WRITERS: Mapping[Format, Any] = {
+    "parquet": _Parquet,
+    "jsonl": _JsonLines,
+    "csv": _Csv,
+    "csv-escaped": _EscapedCsv,
+    "arrow": _Arrow,
+}
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -21,11 +22,12 @@ from singletable.exchange.cells import BadCell, cell_of, cell_of_text
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
 from singletable.exchange.foreign_text import TOO_LONG, exact_json, json_bytes, lines_of
+from singletable.exchange.formulas import without_escape
 from singletable.exchange.gate import MOST_NAMES
 from singletable.operations import Item
 
 Unknown = Literal["refuse", "report", "keep"]
-ImportFormat = Literal["parquet", "jsonl", "csv", "arrow", "dynamodb"]
+ImportFormat = Literal["parquet", "jsonl", "csv", "csv-escaped", "arrow", "dynamodb"]
 SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".parquet": "parquet",
     ".jsonl": "jsonl",
@@ -174,7 +176,7 @@ def _object(number: int, line: bytes | None) -> FileRow | dict[str, Any]:
     return values if isinstance(values, dict) else FileRow(number, reason="the line is not a JSON object")
 
 
-def _csv(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
+def _csv(path: Path, read: _Cells, skip: int, *, is_escaped: bool = False) -> Iterator[FileRow]:
     with open(path, "rb") as file:
         found = records(lines_of(path.name, file))
         header = next(found, None)
@@ -186,6 +188,8 @@ def _csv(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
         _check_commas(path, names, read)
         read.check_header(names)
         for number, record in islice(enumerate(found, 1), skip, None):
+            if is_escaped and not isinstance(record, BadRecord):
+                record = [without_escape(text) for text in record]
             yield _csv_row(number, names, record, read)
 
 
@@ -273,4 +277,10 @@ def _opened(source: Any, open: Callable[[Any], Any], name: str | None = None) ->
         raise Corrupt(f"{name or Path(source).name} can't be read: {error}") from None
 
 
-_READERS: Final[Mapping[str, Any]] = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet, "arrow": _arrow}
+_READERS: Final[Mapping[str, Any]] = {
+    "jsonl": _json_lines,
+    "csv": _csv,
+    "csv-escaped": partial(_csv, is_escaped=True),
+    "parquet": _parquet,
+    "arrow": _arrow,
+}

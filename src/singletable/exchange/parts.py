@@ -111,7 +111,7 @@ class Parts:
         part = self._open.get(name)
         if part is None:
             number = len(self._files.get(name, ()))
-            path = f"{self._folder}/{name}/part-{number:05}.{self._format}"
+            path = f"{self._folder}/{name}/part-{number:05}.{self._format.partition('-')[0]}"
             draft = self._store.draft(path)
             with faults(self._store.url, "write"):
                 writer = open_writer(self._format, draft, self._schemas[name])

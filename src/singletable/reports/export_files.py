@@ -30,7 +30,7 @@ class ExportFiles:
 
     def __init__(self, store: Store, manifest: Manifest) -> None:
         self._store, self._format = store, manifest.format
-        self._is_text = manifest.format in ("jsonl", "csv")
+        self._is_text = manifest.format not in ("parquet", "arrow")
         self.is_in_place = isinstance(store, DirectoryStore) and not self._is_text
         self._own = None if self.is_in_place else TemporaryDirectory(prefix="singletable-sql-")
         self._made: dict[str, Path] = {}
