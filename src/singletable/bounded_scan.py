@@ -33,20 +33,20 @@ async def sampled(
     await ready(port, table)
     binding = (table.name, "sample", *types)
     position: Key | None = None if after is None else seal.open(after, binding, port.now())
-    found: list[Item] = []
+    items: list[Item] = []
     left = MOST_SCANNED
     while left > 0:
         page = await port.send(_scan(port, table, types, position, left))
         left -= min(port.traits.scan_page_limit or MOST_SCANNED, left)
         for item in page.items:
-            found.append(item)
-            if len(found) == limit:
+            items.append(item)
+            if len(items) == limit:
                 key = {name: item[name] for name in table.definition.key}
-                return Sampled(found, seal.seal(key, binding, port.now()))
+                return Sampled(items, seal.seal(key, binding, port.now()))
         position = page.after
         if position is None:
-            return Sampled(found, None)
-    return Sampled(found, seal.seal(position or {}, binding, port.now()))
+            return Sampled(items, None)
+    return Sampled(items, seal.seal(position or {}, binding, port.now()))
 
 
 def _scan(port: Port, table: Table, types: Sequence[str], after: Key | None, left: int) -> Scan[Any]:

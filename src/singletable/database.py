@@ -151,9 +151,9 @@ class Database:
         prepared = drive(flows.open_query(port, query, unreadable))
         position: Key | None = None
         while True:
-            found = drive(flows.read_page(port, prepared, position))
-            yield from found.items
-            if (position := found.after) is None:
+            answer = drive(flows.read_page(port, prepared, position))
+            yield from answer.items
+            if (position := answer.after) is None:
                 return
 
     def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES, unreadable: OnUnreadable = None) -> list[T]:

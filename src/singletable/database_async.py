@@ -154,10 +154,10 @@ class AsyncDatabase:
         prepared = await flows.open_query(port, query, unreadable)
         position: Key | None = None
         while True:
-            found = await flows.read_page(port, prepared, position)
-            for item in found.items:
+            answer = await flows.read_page(port, prepared, position)
+            for item in answer.items:
                 yield item
-            if (position := found.after) is None:
+            if (position := answer.after) is None:
                 return
 
     async def all(

@@ -112,10 +112,10 @@ def carried(value: Any) -> Any:
 
 
 def _is_named(kind: type[Any]) -> bool:
-    found: Any = sys.modules.get(kind.__module__)
+    place: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is kind or kind.__module__ == "builtins"
+        place = getattr(place, name, None)
+    return place is kind or kind.__module__ == "builtins"
 
 
 def _remade(kind: type[SingletableError], args: tuple[Any, ...], values: dict[str, Any]) -> SingletableError:

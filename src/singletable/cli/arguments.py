@@ -43,18 +43,18 @@ def _by_name(pattern: Pattern, words: Sequence[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     unnamed: list[str] = []
     for word in words:
-        found = _NAMED.fullmatch(word)
-        if found is None:
+        match = _NAMED.fullmatch(word)
+        if match is None:
             unnamed.append(word)
-        elif found[1] not in names:
+        elif match[1] not in names:
             raise click.UsageError(
-                f"{usage(pattern)}: no parameter is named {found[1]!r}. "
+                f"{usage(pattern)}: no parameter is named {match[1]!r}. "
                 f"For a value that contains '=', name its parameter: {names[0]}={word}"
             )
-        elif found[1] in given:
-            raise click.UsageError(f"{usage(pattern)}: {found[1]} is given twice.")
+        elif match[1] in given:
+            raise click.UsageError(f"{usage(pattern)}: {match[1]} is given twice.")
         else:
-            given[found[1]] = found[2]
+            given[match[1]] = match[2]
     left = [name for name in names if name not in given]
     if len(unnamed) > len(left):
         raise click.UsageError(f"{usage(pattern)}: {unnamed[len(left)]!r} is an unexpected argument.")
@@ -62,13 +62,13 @@ def _by_name(pattern: Pattern, words: Sequence[str]) -> dict[str, str]:
 
 
 def _argument(slot: Slot, text: str, in_sort_key: bool) -> Any:
-    found = _HOW.fullmatch(text)
-    how = found[1].replace("_", "-") if found else ""
-    if found is None or not in_sort_key or how not in (*RANGES, "between", "exactly"):
+    match = _HOW.fullmatch(text)
+    how = match[1].replace("_", "-") if match else ""
+    if match is None or not in_sort_key or how not in (*RANGES, "between", "exactly"):
         return _read(slot, text, "exactly", [text])
     if how != "between":
-        return _read(slot, text, how, [found[2]])
-    low, comma, high = found[2].partition(",")
+        return _read(slot, text, how, [match[2]])
+    low, comma, high = match[2].partition(",")
     if not comma or "," in high:
         _wrong(slot, text, "between takes two values, as in between:A,B")
     return _read(slot, text, how, [low, high])

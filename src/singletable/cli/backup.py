@@ -65,11 +65,11 @@ def recovery(ctx: click.Context, module: str, switch: bool | None, yes: bool, as
     if switch is False and not yes:
         click.confirm("Switch it off, and lose the times before?", abort=True)
     with session_of(ctx).connect_to_read() as db:
-        found = [(table, _recovery(db, table, switch)) for table in tables_of(module)]
+        states = [(table, _recovery(db, table, switch)) for table in tables_of(module)]
     if as_json:
-        output.print_json([{"table": table.name, **msgspec.to_builtins(each)} for table, each in found])
+        output.print_json([{"table": table.name, **msgspec.to_builtins(each)} for table, each in states])
         return
-    for table, each in found:
+    for table, each in states:
         times = f", from {each.earliest} to {each.latest}" if each.earliest is not None else ""
         click.echo(f"{table.name}: {'on' if each.is_on else 'off'}{times}")
 
@@ -154,9 +154,9 @@ def _one_table(module: str) -> Table:
     return tables[0]
 
 
-def _print(found: list[Backup], as_json: bool) -> None:
+def _print(backups: list[Backup], as_json: bool) -> None:
     if as_json:
-        output.print_json([msgspec.to_builtins(each) for each in found])
+        output.print_json([msgspec.to_builtins(each) for each in backups])
         return
     titles = ("Table", "Name", "Status", "Made", "Bytes", "ARN")
-    output.print_table(titles, [(b.table, b.name, b.status, b.made_at, b.bytes, b.arn) for b in found])
+    output.print_table(titles, [(b.table, b.name, b.status, b.made_at, b.bytes, b.arn) for b in backups])

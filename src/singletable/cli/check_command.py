@@ -100,23 +100,25 @@ class CheckedTables:
                 ended = "this check had ended" if state.over == len(self.passes) else "going on"
                 output.note(f"{self.path}: {ended} after {output.counted(state.seen, 'item')}")
 
-            def keep(made: CheckRound) -> None:
-                lines = [_as_data(made, finding, repaired, personal=self.personal) for finding, repaired in made.told()]
+            def keep(round: CheckRound) -> None:
+                lines = [
+                    _as_data(round, finding, repaired, personal=self.personal) for finding, repaired in round.told()
+                ]
                 if file is not None:
-                    file.write(lines, made.state)
+                    file.write(lines, round.state)
                 for line in lines:
                     click.echo(output.json_text(line) if self.as_json else _as_text(line))
                 self.outcomes.update(line["repair"] for line in lines if "repair" in line)
-                status.update(f"{made.table.name}, {made.part}: {made.seen} read, {made.found} findings")
+                status.update(f"{round.table.name}, {round.part}: {round.seen} read, {round.found} findings")
 
             port = at_rate(self.db.port, self.rate)
             end = self.db.run(flows.run_check(port, self.passes, options, keep, state, repairs=self.repairs))
         self.seen, self.found, self.left = end.seen, end.found, end.left
 
     def tell(self) -> None:
-        said = [f"{output.counted(self.seen, 'item')} read", output.counted(self.found, "finding")]
-        said += [f"{count} {_SAID[outcome]}" for outcome, count in self.outcomes.items()]
-        output.note(", ".join(said))
+        parts = [f"{output.counted(self.seen, 'item')} read", output.counted(self.found, "finding")]
+        parts += [f"{count} {_SAID[outcome]}" for outcome, count in self.outcomes.items()]
+        output.note(", ".join(parts))
         for text in self.left_out:
             output.note(f"not checked: {text}")
 
@@ -137,19 +139,19 @@ def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -
     return passes, left_out
 
 
-def _as_data(made: CheckRound, finding: Finding, repaired: Repaired | None, *, personal: bool) -> dict[str, Any]:
-    said = {"table": made.table.name, **output.facts_of(made.table, finding, personal=personal)}
+def _as_data(round: CheckRound, finding: Finding, repaired: Repaired | None, *, personal: bool) -> dict[str, Any]:
+    line = {"table": round.table.name, **output.facts_of(round.table, finding, personal=personal)}
     if repaired is not None:
-        said |= {"repair": repaired.outcome, "write": repaired.what}
-    return said
+        line |= {"repair": repaired.outcome, "write": repaired.what}
+    return line
 
 
 def _as_text(line: Mapping[str, Any]) -> str:
     """`shop  index-key.stale  customer  customer#ada / customer: gsi1pk is not what its attributes make`."""
     where = " / ".join(output.clean(text) for text in line["key"])
-    said = (
+    line_text = (
         f"{line['table']}  {line['code']}  {output.clean(line['type']) or '-'}  {where}: {output.clean(line['what'])}"
     )
     if "repair" not in line:
-        return said
-    return f"{said}\n    {_SAID[line['repair']]}{': ' if line['write'] else ''}{output.clean(line['write'])}"
+        return line_text
+    return f"{line_text}\n    {_SAID[line['repair']]}{': ' if line['write'] else ''}{output.clean(line['write'])}"

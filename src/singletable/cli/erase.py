@@ -61,11 +61,11 @@ def erase(
         with output.MeteredBlock(db) as cost:
             kept: tuple[Kept, ...] = ()
             if options["dry_run"] or not options["yes"]:
-                found = erasure.plan(asked, rate=rate)
-                _show(found, as_json and options["dry_run"], personal=options["personal"])
-                kept = found.kept
+                plan = erasure.plan(asked, rate=rate)
+                _show(plan, as_json and options["dry_run"], personal=options["personal"])
+                kept = plan.kept
                 if not options["dry_run"]:
-                    _confirm(db, found)
+                    _confirm(db, plan)
             if not options["dry_run"]:
                 receipt = _erased(erasure, asked, table.name, options["by"], rate)
                 _tell(receipt, as_json, options["to"])
@@ -75,11 +75,11 @@ def erase(
         ctx.exit(1)
 
 
-def _confirm(db: Database, found: ErasurePlan) -> None:
+def _confirm(db: Database, plan: ErasurePlan) -> None:
     """Ask on a terminal. Elsewhere --yes is needed: what is erased can't be brought back."""
     if not sys.stdin.isatty():
         raise click.UsageError(
-            f"This deletes {_counted(found.deleted)} of {found.table} for good. Add --yes to do it, or --dry-run."
+            f"This deletes {_counted(plan.deleted)} of {plan.table} for good. Add --yes to do it, or --dry-run."
         )
     click.confirm(f"Delete this at {db.target.endpoint.url} for good?", abort=True)
 
@@ -96,27 +96,25 @@ def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------
-def _show(found: ErasurePlan, as_json: bool, *, personal: bool) -> None:
-    lines = [_line(each, personal=personal) for each in found.belongings]
+def _show(plan: ErasurePlan, as_json: bool, *, personal: bool) -> None:
+    lines = [_line(each, personal=personal) for each in plan.belongings]
     if as_json:
         output.print_json(
             {
-                "table": found.table,
-                "pattern": found.pattern,
-                "deleted": found.deleted,
-                "cleared": found.cleared,
-                "write_units": found.write_units,
-                "kept": msgspec.to_builtins(found.kept),
-                "left_out": found.left_out,
+                "table": plan.table,
+                "pattern": plan.pattern,
+                "deleted": plan.deleted,
+                "cleared": plan.cleared,
+                "write_units": plan.write_units,
+                "kept": msgspec.to_builtins(plan.kept),
+                "left_out": plan.left_out,
                 "items": lines,
             }
         )
         return
-    click.echo(
-        f"{found.table}: {_counted(found.deleted) or 'nothing'} to delete, for {found.write_units:g} write units"
-    )
-    if found.cleared:
-        click.echo(f"  mentions to clear in {_counted(found.cleared)}")
+    click.echo(f"{plan.table}: {_counted(plan.deleted) or 'nothing'} to delete, for {plan.write_units:g} write units")
+    if plan.cleared:
+        click.echo(f"  mentions to clear in {_counted(plan.cleared)}")
     titles = ("Class", "", "What", "Key") if personal else ("Class", "", "What")
     output.print_table(
         titles,
@@ -125,7 +123,7 @@ def _show(found: ErasurePlan, as_json: bool, *, personal: bool) -> None:
             for line in lines
         ],
     )
-    _tell_kept(found.kept, found.left_out)
+    _tell_kept(plan.kept, plan.left_out)
 
 
 def _line(each: Belonging, *, personal: bool) -> dict[str, Any]:
@@ -134,11 +132,11 @@ def _line(each: Belonging, *, personal: bool) -> dict[str, Any]:
 
 
 def _tell(receipt: Receipt, as_json: bool, to: Path | None) -> None:
-    said = msgspec.to_builtins(receipt)
+    facts = msgspec.to_builtins(receipt)
     if to is not None:
-        to.write_bytes(msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n")
+        to.write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
     if as_json:
-        output.print_json(said)
+        output.print_json(facts)
         return
     click.echo(f"{receipt.table}: deleted {_counted(receipt.deleted) or 'nothing'} ({receipt.erasure})")
     if receipt.cleared:

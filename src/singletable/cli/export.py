@@ -53,13 +53,13 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
 
             exports = Exports(db, *tables)
-            said: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew", "personal")}
-            said["mask_key"] = None if options["personal"] else mask_key()
+            given: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew", "personal")}
+            given["mask_key"] = None if options["personal"] else mask_key()
             if places := places_of(db, tables, options, status.update):
-                done = exports.export_from(places, options["to"], progress=show, **said)
+                done = exports.export_from(places, options["to"], progress=show, **given)
             else:
-                said |= {name: options[name] for name in ("consistent", "segments")}
-                done = exports.export(options["to"], rate=rate, progress=show, **said)
+                given |= {name: options[name] for name in ("consistent", "segments")}
+                done = exports.export(options["to"], rate=rate, progress=show, **given)
     if as_json:
         output.print_json(msgspec.to_builtins(done))
     else:

@@ -34,16 +34,16 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
         names = (table.name for table in tables)
         must_say_yes(db, "writes items of", names, yes=options["yes"] or options["dry_run"])
         with output.MeteredBlock(db) as cost:
-            found = [(table, _filled(db, table, options)) for table in tables]
+            fills = [(table, _filled(db, table, options)) for table in tables]
     if as_json:
-        output.print_json([_facts(table, filled) for table, filled in found])
+        output.print_json([_facts(table, filled) for table, filled in fills])
     else:
-        for table, filled in found:
+        for table, filled in fills:
             _tell(table, filled, is_dry=options["dry_run"])
     cost.print()
     if any(
         filled.unknown or filled.unreadable or filled.contended or filled.twice or filled.unfilled
-        for _, filled in found
+        for _, filled in fills
     ):
         ctx.exit(1)
 

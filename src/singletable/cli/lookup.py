@@ -27,18 +27,18 @@ def tables_of(spec: str) -> list[Table]:
     move to comes before the one that they leave."""
     where, name = _split(spec)
     module = load(where)
-    found: dict[int, tuple[str, Table]] = {}
+    variables: dict[int, tuple[str, Table]] = {}
     for variable, value in vars(module).items():
         table = value if isinstance(value, Table) else _table_of(value)
-        if table is not None and (id(table) not in found or isinstance(value, Table)):
-            found[id(table)] = (variable, table)
-    if not found:
+        if table is not None and (id(table) not in variables or isinstance(value, Table)):
+            variables[id(table)] = (variable, table)
+    if not variables:
         raise click.UsageError(
             f"{where} has no table. Name the module that declares it, as in: app = Table('app') and its entities."
         )
-    chosen = [table for variable, table in found.values() if name in (None, variable, table.name)]
+    chosen = [table for variable, table in variables.values() if name in (None, variable, table.name)]
     if not chosen:
-        _unknown("table", name or "", [variable for variable, _ in found.values()], where)
+        _unknown("table", name or "", [variable for variable, _ in variables.values()], where)
     return sorted(chosen, key=lambda table: bool(table.leaving))
 
 
@@ -61,15 +61,15 @@ def pattern_of(spec: str, named: str) -> Pattern:
         _unknown("entity or collection", owner, entities, spec)
     if len(chosen) > 1:
         raise click.UsageError(f"{spec} has more than one {owner}: name {' or '.join(f'{e}.{name}' for e in chosen)}.")
-    found = [p for p in every if p.entity == chosen[0] and p.name == name]
-    if not found:
+    matches = [p for p in every if p.entity == chosen[0] and p.name == name]
+    if not matches:
         _unknown("access pattern", named, [p.shown for p in every if p.entity == chosen[0]], spec)
-    tables = dict.fromkeys(p.captured.owner.__table__.name for p in found)
+    tables = dict.fromkeys(p.captured.owner.__table__.name for p in matches)
     if len(tables) > 1:
         raise click.UsageError(
-            f"{spec} has {found[0].shown} in {' and in '.join(tables)}: name the table, MODULE:TABLE."
+            f"{spec} has {matches[0].shown} in {' and in '.join(tables)}: name the table, MODULE:TABLE."
         )
-    return found[0]
+    return matches[0]
 
 
 def load(where: str) -> ModuleType:

@@ -35,10 +35,10 @@ _NARROWEST_COLUMN = 12
 
 def console(*, stderr: bool = False) -> Console:
     """A new console for each use, so that it writes to the current standard output. Colours only on a terminal."""
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = _PIPED_WIDTH
-    return made
+    terminal = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+        terminal.width = _PIPED_WIDTH
+    return terminal
 
 
 def clean(value: Any) -> str:
@@ -48,12 +48,12 @@ def clean(value: Any) -> str:
 
 def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Grid:
     """A table of text; with `between`, with lines between its rows."""
-    made = Grid(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
+    grid = Grid(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
     for title in titles:
-        made.add_column(title, overflow="fold")
+        grid.add_column(title, overflow="fold")
     for line in lines:
-        made.add_row(*(cell if isinstance(cell, Text) else Text(clean(cell)) for cell in line))
-    return made
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(clean(cell)) for cell in line))
+    return grid
 
 
 def print_table(titles: Sequence[str], lines: Sequence[Sequence[Any]], *, between: bool = False) -> None:
@@ -147,14 +147,14 @@ class MeteredBlock:
     def print(self) -> None:
         """`1 request, 0.5 read units, 3.1 ms`."""
         meter = self.meter
-        said = [counted(meter.requests, "request")]
+        counts = [counted(meter.requests, "request")]
         if meter.round_trips != meter.requests:
-            said.append(counted(meter.round_trips, "round trip"))
+            counts.append(counted(meter.round_trips, "round trip"))
         if meter.read_units:
-            said.append(counted(meter.read_units, "read unit"))
+            counts.append(counted(meter.read_units, "read unit"))
         if meter.write_units:
-            said.append(counted(meter.write_units, "write unit"))
-        note(", ".join([*said, f"{self._seconds * 1000:.1f} ms"]))
+            counts.append(counted(meter.write_units, "write unit"))
+        note(", ".join([*counts, f"{self._seconds * 1000:.1f} ms"]))
 
 
 def note(text: str) -> None:

@@ -56,12 +56,12 @@ def get(ctx: click.Context, /, module: str, pattern: str, as_json: bool, **optio
         open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
         raise click.UsageError(f"{usage(bound)} can return several items: use `singletable query`{open_}.")
     with session_of(ctx).connect_to_read() as db:
-        found = _metered(db, bound, lambda _: db.get(asked))
+        entity = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
-        output.print_json(found, personal=options["personal"])
-    elif found is not None:
-        _print_found(found, personal=options["personal"])
-    if found is None:
+        output.print_json(entity, personal=options["personal"])
+    elif entity is not None:
+        _print_found(entity, personal=options["personal"])
+    if entity is None:
         output.error(f"nothing is found under {bound.shown} with these arguments")
         ctx.exit(1)
 
@@ -142,9 +142,9 @@ def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
         db.run(ready(db.port, bound.captured.model.table))
         with output.MeteredBlock(db) as cost:
-            found = read(status)
+            answer = read(status)
     cost.print()
-    return found
+    return answer
 
 
 def _everything(db: Database, asked: Query[Any], status: Status) -> Page[Any]:
@@ -167,13 +167,13 @@ def _print_page(page: Page[Any], as_json: bool, *, personal: bool) -> None:
         output.note(f"There may be more: --after {page.cursor}")
 
 
-def _print_found(found: Any, *, personal: bool) -> None:
+def _print_found(entity: Any, *, personal: bool) -> None:
     """An entity, or a collection part by part."""
-    if not isinstance(found, Collection):
-        output.print_items([found], personal=personal)
+    if not isinstance(entity, Collection):
+        output.print_items([entity], personal=personal)
         return
-    for name, place in type(found).__collection_fields__.items():
-        part: Any = getattr(found, name)
+    for name, place in type(entity).__collection_fields__.items():
+        part: Any = getattr(entity, name)
         items: list[Any] = part if place.many else [] if part is None else [part]
         click.echo(f"{name} ({len(items)})")
         output.print_items(items, personal=personal)

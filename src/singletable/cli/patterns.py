@@ -32,19 +32,19 @@ def patterns(module: str, system: bool, as_json: bool) -> None:
         _print(table, catalogue(table, system=system))
 
 
-def _print(table: Table, found: tuple[AccessPattern, ...]) -> None:
+def _print(table: Table, every: tuple[AccessPattern, ...]) -> None:
     entities = output.counted(sum(not model.is_system for model in table.models), "entity", "entities")
-    click.echo(f"table {output.clean(table.name)}: {entities}, {output.counted(len(found), 'access pattern')}")
+    click.echo(f"table {output.clean(table.name)}: {entities}, {output.counted(len(every), 'access pattern')}")
     titles = ("Access pattern", "Keys", "Cost")
-    output.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
+    output.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in every], between=True)
 
 
 def _called(pattern: AccessPattern) -> Text:
-    said = Text(f"{pattern.entity}.{pattern.name}", style="bold")
-    said.append(f"\n{', '.join(p.shown for p in pattern.parameters)}", style="not bold")
+    title = Text(f"{pattern.entity}.{pattern.name}", style="bold")
+    title.append(f"\n{', '.join(p.shown for p in pattern.parameters)}", style="not bold")
     for line in pattern.description.splitlines()[:1]:
-        said.append(f"\n{output.clean(line)}", style="not bold dim")
-    return said
+        title.append(f"\n{output.clean(line)}", style="not bold dim")
+    return title
 
 
 def _keys(pattern: AccessPattern) -> Text:

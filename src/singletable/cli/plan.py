@@ -92,16 +92,16 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
 
 
 def _taken(takes: Estimate) -> str:
-    said = [output.counted(takes.items, "write")] if takes.items else []
-    said.append(output.counted(takes.requests, "request"))
+    parts = [output.counted(takes.items, "write")] if takes.items else []
+    parts.append(output.counted(takes.requests, "request"))
     for units, word in ((takes.read_units, "read unit"), (takes.write_units, "write unit")):
         if units:
-            said.append(output.counted(units, word))
+            parts.append(output.counted(units, word))
     if takes.seconds:
-        said.append(f"{takes.seconds:.0f} s")
+        parts.append(f"{takes.seconds:.0f} s")
     if takes.dollars:
-        said.append(f"${takes.dollars:.6f}".rstrip("0"))
-    return ", ".join(said)
+        parts.append(f"${takes.dollars:.6f}".rstrip("0"))
+    return ", ".join(parts)
 
 
 def prices_for(db: Database, named: str | None) -> Prices | None:
@@ -111,10 +111,10 @@ def prices_for(db: Database, named: str | None) -> Prices | None:
         return None if endpoint.is_local else prices_of(endpoint.region)
     if named.endswith(".json"):
         return read_prices(Path(named), endpoint.region)
-    found = prices_of(named)
-    if found is None:
+    prices = prices_of(named)
+    if prices is None:
         raise click.UsageError(f"--price {named}: the table in the package has no such region; name a file of your own")
-    return found
+    return prices
 
 
 def _check_in(module: str, named: str) -> bool:

@@ -116,12 +116,12 @@ def _with_history(completion: Completion) -> Any:
         readline.read_history_file(file)
     readline.set_history_length(_MOST_LINES)
     readline.set_completer_delims(" \t\n\"',;()=<>+-*/|")
-    found: list[str] = []
+    candidates: list[str] = []
 
     def complete(beginning: str, number: int) -> str | None:
         if number == 0:
-            found[:] = completion.of(beginning, readline.get_line_buffer())
-        return found[number] if number < len(found) else None
+            candidates[:] = completion.of(beginning, readline.get_line_buffer())
+        return candidates[number] if number < len(candidates) else None
 
     readline.set_completer(complete)
     readline.parse_and_bind("tab: complete")

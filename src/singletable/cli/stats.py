@@ -112,18 +112,18 @@ def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
 # --- what is shown ----------------------------------------------------------------------------------------------------
 def _as_shown(table: Table, shape: TableShape, *, personal: bool) -> dict[str, Any]:
     """As JSON, without what is personal in the keys."""
-    said: dict[str, Any] = msgspec.to_builtins(shape)
+    facts: dict[str, Any] = msgspec.to_builtins(shape)
     if personal:
-        return said
-    for each in said["collections"]:
+        return facts
+    for each in facts["collections"]:
         each["partition"], each["sort"] = covered_place(table, each["type"], (each["partition"], each["sort"]))
-    for index in said["indexes"]:
+    for index in facts["indexes"]:
         for each in index["largest"]:
             each["sort"] = covered_place(table, each["type"], ("", each["sort"]))[1]
             each["partition"] = _covered_index_key(table, index["name"], each)
-    for each in (*said["large_items"], *said["hot_keys"]):
+    for each in (*facts["large_items"], *facts["hot_keys"]):
         each["key"] = list(covered_place(table, each["type"], tuple(each["key"])))
-    return said
+    return facts
 
 
 def _covered_index_key(table: Table, index: str, each: Mapping[str, Any]) -> str:
@@ -237,10 +237,10 @@ def _page(module: str, shown: Sequence[Mapping[str, Any]], shapes: Sequence[Tabl
     from singletable.reports.inspect import text_of
 
     parts: list[str] = []
-    for said, shape in zip(shown, shapes, strict=True):
+    for facts, shape in zip(shown, shapes, strict=True):
         parts.append(f"<h2>{text_of(shape.table)}: {shape.items:,} items, {shape.bytes:,} bytes</h2>")
         parts += [svg_of(chart) for chart in _charts(shape)]
-        for title, (titles, lines) in _tables(said):
+        for title, (titles, lines) in _tables(facts):
             if lines:
                 parts.append(f"<h3>{text_of(title)}</h3>{table_of(titles, lines)}")
     return page_of(f"The shape of {module}", parts)

@@ -59,15 +59,15 @@ def tail(
     with session_of(ctx).connect_to_read() as db, stopping() as should_stop:
         watch = Tail(db.port, table, start)
         while not should_stop():
-            found = db.run(watch.read()) if once else _read_with_retries(db, watch, should_stop)
-            for one in found:
+            changes = db.run(watch.read()) if once else _read_with_retries(db, watch, should_stop)
+            for one in changes:
                 if not isinstance(one, TailedChange):
                     click.echo(output.clean(_gap_as_data(one)) if as_json else _gap_line(one))
                 elif not types or one.type in types:
                     click.echo(output.clean(_as_data(one, personal)) if as_json else _line(one, table, personal))
-            if once and not found:
+            if once and not changes:
                 return
-            if not found:
+            if not changes:
                 _pause(db, _PAUSE_SECONDS)
 
 

@@ -96,11 +96,11 @@ def _write(tables: list[Table], module: str, folder: Path) -> None:
 
 def _bound(port: int) -> socket.socket:
     """A socket of 127.0.0.1, bound before the address is printed, so that nobody else can have its port."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind(("127.0.0.1", port))
+        server.bind(("127.0.0.1", port))
     except OSError as error:
-        made.close()
+        server.close()
         raise click.UsageError(f"port {port} of 127.0.0.1 can't be taken: {error.strerror}. Name another.") from error
-    return made
+    return server

@@ -38,11 +38,11 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
     with session_of(ctx).connect() as db:
         must_say_yes(db, "creates", (table.name for table in tables), yes=yes)
         with Status("creating", console=output.console(stderr=True)):
-            made = [_create(db, table) for table in tables]
+            outcomes = [_create(db, table) for table in tables]
     if as_json:
-        output.print_json([{"table": name, "created": created} for name, created in made])
+        output.print_json([{"table": name, "created": created} for name, created in outcomes])
         return
-    for name, created in made:
+    for name, created in outcomes:
         click.echo(f"{name}: {'created' if created else 'exists already, as declared'}")
 
 
@@ -54,11 +54,11 @@ def describe(ctx: click.Context, module: str, as_json: bool) -> None:
     """Show the existing tables: state, size, keys, indexes. The exit code is 1 where one is missing."""
     tables = tables_of(module)
     with session_of(ctx).connect_to_read() as db:
-        found = [_described(db, table) for table in tables]
+        descriptions = [_described(db, table) for table in tables]
     if as_json:
-        output.print_json([_facts(description) for description in found])
+        output.print_json([_facts(description) for description in descriptions])
         return
-    for description in found:
+    for description in descriptions:
         output.print_table((description.name, ""), [(k, v) for k, v in _facts(description).items() if k != "table"])
 
 
@@ -70,16 +70,16 @@ def diff(ctx: click.Context, module: str, as_json: bool) -> None:
     """Show where the tables differ from their declarations. The exit code is 1 where one differs or is missing."""
     tables = tables_of(module)
     with session_of(ctx).connect_to_read() as db:
-        found = [(table.name, difference) for table in tables for difference in db.diff_table(table)]
+        differences = [(table.name, difference) for table in tables for difference in db.diff_table(table)]
     if as_json:
-        lines = [{"table": n, "what": d.what, "declared": d.declared, "found": d.found} for n, d in found]
+        lines = [{"table": n, "what": d.what, "declared": d.declared, "found": d.found} for n, d in differences]
         output.print_json(lines)
-    elif found:
+    elif differences:
         titles = ("Table", "What", "Declared", "Found")
-        output.print_table(titles, [(name, d.what, d.declared, d.found) for name, d in found])
+        output.print_table(titles, [(name, d.what, d.declared, d.found) for name, d in differences])
     else:
         click.echo("as declared")
-    if found:
+    if differences:
         ctx.exit(1)
 
 
@@ -90,23 +90,23 @@ def _create(db: Database, declared: Table) -> tuple[str, bool]:
 
 
 def _described(db: Database, declared: Table) -> Description:
-    found = db.describe_table(declared)
-    if found is None:
+    description = db.describe_table(declared)
+    if description is None:
         raise NotFound("the table is missing", table=declared.name, hint="Create it: singletable table create MODULE.")
-    return found
+    return description
 
 
-def _facts(found: Description) -> dict[str, Any]:
-    raw = found.raw
-    indexes = {name: _key(index) for name, index in found.indexes.items()}
+def _facts(description: Description) -> dict[str, Any]:
+    raw = description.raw
+    indexes = {name: _key(index) for name, index in description.indexes.items()}
     return {
-        "table": found.name,
-        "status": found.status,
-        "items": found.items,
-        "bytes": found.bytes,
+        "table": description.name,
+        "status": description.status,
+        "items": description.items,
+        "bytes": description.bytes,
         "key": _key(raw),
         "indexes": indexes if indexes else None,
-        "ttl": found.ttl,
+        "ttl": description.ttl,
         "billing": raw.get("BillingModeSummary", {}).get("BillingMode"),
         "stream": raw.get("StreamSpecification", {}).get("StreamViewType"),
         "deletion_protection": raw.get("DeletionProtectionEnabled", False),

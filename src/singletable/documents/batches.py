@@ -156,10 +156,10 @@ def record_bytes(row: InboxRow, error: str | None) -> int:
 
 
 def mutator_named(model: Any, mutation: Mutation) -> Any:
-    found = model.mutators.get(mutation.name)
-    if found is None:
+    mutator = model.mutators.get(mutation.name)
+    if mutator is None:
         raise InvalidRequest("no mutation has that name", operation="mutation")
-    return found
+    return mutator
 
 
 def map_bytes(working: WorkingVersion, name: str) -> int:

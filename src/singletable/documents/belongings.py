@@ -48,18 +48,20 @@ class DocumentBelongings(LayerBelongings):
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """The documents of parents: a query of each parent's list, and one of each document's partition."""
-        said = self.model.belongs_to
-        if said is None or self.left_out:
+        handle_of = self.model.belongs_to
+        if handle_of is None or self.left_out:
             return []
-        handle = target_of(self.context.kind.__name__, "belongs_to", said)
-        found: list[Belonging] = []
+        handle = target_of(self.context.kind.__name__, "belongs_to", handle_of)
+        belongings: list[Belonging] = []
         for subject in subjects:
             parent = subject.values.get(first_name(handle))
             if parent is not None and issubclass(subject.kind, owner_of(handle)):
                 query: Query[Any] = self.model.rows.listing.by_parent(str(parent), ANY)
                 async for page in pages(port, query, unreadable=unreadable):
-                    found += [each for row in page if (each := await self._document(port, row.document_id)) is not None]
-        return found
+                    belongings += [
+                        each for row in page if (each := await self._document(port, row.document_id)) is not None
+                    ]
+        return belongings
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
         """The document of one of its rows."""

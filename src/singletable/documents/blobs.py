@@ -168,11 +168,11 @@ class ObjectBlobs:
     def get(self, path: str, most: int) -> bytes | None:
         with self._faults("get"):
             try:
-                found = self._obstore.get(self.store, path)
+                blob = self._obstore.get(self.store, path)
             except FileNotFoundError:
                 return None
-            if found.meta["size"] <= most:
-                return bytes(found.bytes())
+            if blob.meta["size"] <= most:
+                return bytes(blob.bytes())
             return bytes(self._obstore.get_range(self.store, path, start=0, length=most + 1))
 
     def has(self, path: str) -> bool:
@@ -194,12 +194,12 @@ class ObjectBlobs:
 
     @contextmanager
     def _faults(self, verb: str) -> Generator[None, None, None]:
-        said = self._obstore.exceptions
+        errors = self._obstore.exceptions
         try:
             yield
-        except (said.PermissionDeniedError, said.UnauthenticatedError):
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError):
             raise Denied(f"the blob store refused to {verb}", operation=f"blob {verb}") from None
-        except (said.BaseError, OSError) as error:
+        except (errors.BaseError, OSError) as error:
             raise _failed(verb, type(error).__name__) from error
 
 

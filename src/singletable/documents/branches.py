@@ -43,25 +43,25 @@ async def branch(
     Four round trips of reads, one of them for the hashes that are returned, and one transaction of four items and
     two checks: under 2 KB and the scalars, whatever the document's size. No blob is read or written.
     """
-    found = await (
+    source = await (
         newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
     )
-    context.contents(parent or found.parent, new)  # InvalidValue for ids that no path can hold
+    context.contents(parent or source.parent, new)  # InvalidValue for ids that no path can hold
     race = race_with_garbage(port, context, "branch")
-    while (first := await _try_branch(port, context, found, new, parent or found.parent)) is None:
+    while (first := await _try_branch(port, context, source, new, parent or source.parent)) is None:
         await race.lost()
     return snapshot_of(context, first, await hashes_of(port, context, first, tuple(context.model.collections)))
 
 
-async def _try_branch(port: Port, context: Context[Any], found: Version, new: str, parent: str) -> Version | None:
+async def _try_branch(port: Port, context: Context[Any], source: Version, new: str, parent: str) -> Version | None:
     """Version 0 of the branch; None if garbage collection raised an epoch meanwhile."""
-    own = await epoch_row(port, context, found.document_id)
+    own = await epoch_row(port, context, source.document_id)
     root = own if own.pool is None else await any_epoch_row(port, context, own.pool.document_id)
     if root is None:
-        raise not_found(context, found.document_id)
+        raise not_found(context, source.document_id)
     if new in (own.document_id, root.document_id):  # a transaction would be refused that checks what it puts
         raise _taken(context, new)
-    puts = _puts(port, context, found, root, new, parent)
+    puts = _puts(port, context, source, root, new, parent)
     checks = [epoch_check(epoch) for epoch in {epoch.document_id: epoch for epoch in (own, root)}.values()]
     actions: list[TransactAction] = [*map(put_if_absent, puts), *checks]
     try:
@@ -74,19 +74,19 @@ async def _try_branch(port: Port, context: Context[Any], found: Version, new: st
     return version
 
 
-def _puts(port: Port, context: Context[Any], found: Version, root: GcEpoch, new: str, parent: str) -> list[Any]:
+def _puts(port: Port, context: Context[Any], source: Version, root: GcEpoch, new: str, parent: str) -> list[Any]:
     """The branch's first version, its place in its parent's list, its epoch, and its place in the family."""
     rows, pool = context.model.rows, Pool(root.parent, root.document_id)
     now = to_the_millisecond(port.now())
-    keys = {name: collection_key(found, name) for name in context.model.collections}
+    keys = {name: collection_key(source, name) for name in context.model.collections}
     sources = {name: Place(key.document_id, key.number) for name, key in keys.items() if key is not None}
-    origin = Place(found.document_id, found.number)
+    origin = Place(source.document_id, source.number)
     first = rows.version(
         document_id=new,
         parent=parent,
         number=0,
         time=now,
-        scalars=found.scalars,
+        scalars=source.scalars,
         collections={},
         mutations=[],
         pool=pool,

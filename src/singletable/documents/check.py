@@ -71,13 +71,13 @@ class DocumentCheck(ItemCheck):
         self.context = context
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for document_id in await self._documents_of(port, items):
             told = await _findings(port, self.context, document_id)
             if told:  # read again: a commit in between is not a finding
                 still = {(each.code, each.key) for each in await _findings(port, self.context, document_id)}
-                found += [each for each in told if (each.code, each.key) in still]
-        return found
+                findings += [each for each in told if (each.code, each.key) in still]
+        return findings
 
     async def _documents_of(self, port: Port, items: Sequence[Item]) -> list[str]:
         """The documents whose epoch is on the page; and those without one whose first version is."""
@@ -124,40 +124,40 @@ async def _findings(port: Port, context: Context[Any], document_id: str) -> list
     root = root_of(versions[0]) if versions else document_id
     condemned: list[Condemned] = await _all(port, rows.condemned.by_content(root, ANY))
     parts = {name: await _all(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
-    found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
-    found += await _listed(port, context, document_id, versions)
+    findings = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
+    findings += await _listed(port, context, document_id, versions)
     for name, own in parts.items():
-        found += _collection(name, versions, own)
-    found += await _family(port, context, document_id, versions)
-    found += [*_waiting(context, inbox, clients, port.now())]
+        findings += _collection(name, versions, own)
+    findings += await _family(port, context, document_id, versions)
+    findings += [*_waiting(context, inbox, clients, port.now())]
     if versions and not isinstance(context.store, NoBlobs):
         contents = context.contents_of(versions[0])
         reached = await _reached(port, context, contents, parts, [*records, *inbox])
         reached |= await _inherited(port, context, versions[0])
-        found += await _contents(port, contents, reached)
-        found += _condemned(condemned, reached)
-    return found
+        findings += await _contents(port, contents, reached)
+        findings += _condemned(condemned, reached)
+    return findings
 
 
 async def _family(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
     """Check the document's origin and its branches, and that each names the other."""
     rows = context.model.rows
-    found: list[Finding] = []
+    findings: list[Finding] = []
     branches: list[Branch] = await _all(port, rows.branch.by_branch(document_id, ANY))
     for branch in branches:
         if not branch.deleted and not await _all(port, rows.epoch.by_document(branch.branch)):
-            found.append(finding_in(branch, "branch.missing", "the document that it names is not there"))
+            findings.append(finding_in(branch, "branch.missing", "the document that it names is not there"))
     first = versions[0] if versions else None
     if first is None or first.pool is None:
-        return found
+        return findings
     if not await _all(port, rows.branch.by_branch(first.pool.document_id, document_id)):
-        found.append(finding_in(first, "branch.unknown", "the document whose contents it shares does not name it"))
+        findings.append(finding_in(first, "branch.unknown", "the document whose contents it shares does not name it"))
     keys = [key for name in context.model.collections if (key := collection_key(first, name)) is not None]
     for key, parts in zip(keys, await parts_of(port, context, keys), strict=True):
         if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
             what = f"version {key.number} of {key.name}, which it began with, is not there in all its parts"
-            found.append(finding_in(first, "branch.source", what))
-    return found
+            findings.append(finding_in(first, "branch.source", what))
+    return findings
 
 
 def _loaded(kind: type[R], items: Sequence[Item]) -> Iterator[R]:
@@ -297,22 +297,22 @@ async def _reached(
 async def _inherited(port: Port, context: Context[Any], first: Version) -> set[Content]:
     """The contents of a branch's first version."""
     keys = [key for name in first.sources or {} if (key := collection_key(first, name)) is not None]
-    found: set[Content] = set()
+    contents: set[Content] = set()
     for key, own in zip(keys, await parts_of(port, context, keys), strict=True):
         folder = context.model.collections[key.name].folder
-        found |= {Content(folder, digest) for part in own for digest in part.items.values()}
-    return found
+        contents |= {Content(folder, digest) for part in own for digest in part.items.values()}
+    return contents
 
 
 async def _contents(port: Port, contents: Contents, reached: set[Content]) -> list[Finding]:
     ordered = sorted(reached, key=lambda content: (content.folder, content.digest))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for i in range(0, len(ordered), READ_AT_ONCE):
         calls: list[Callable[[], Finding | None]] = [
             partial(_content, contents, c) for c in ordered[i : i + READ_AT_ONCE]
         ]
-        found += [finding for finding in await port.call_all(calls) if finding is not None]
-    return found
+        findings += [finding for finding in await port.call_all(calls) if finding is not None]
+    return findings
 
 
 def _content(contents: Contents, content: Content) -> Finding | None:

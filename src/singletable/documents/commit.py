@@ -128,11 +128,11 @@ async def _settled(
 ) -> list[Outcome] | None:
     """The outcomes of a commit whose answer was lost, from its records. None if it has not taken effect so far."""
     try:
-        found = await outcomes(port, context, document_id, [(e.submission.client, e.submission.id) for e in attempted])
+        known = await outcomes(port, context, document_id, [(e.submission.client, e.submission.id) for e in attempted])
     except Unavailable:
         raise unknown from None
-    done = [outcome for outcome in found if outcome is not None]
-    return done if len(done) == len(found) else None
+    done = [outcome for outcome in known if outcome is not None]
+    return done if len(done) == len(known) else None
 
 
 async def _run_waiting(
@@ -182,14 +182,14 @@ async def _texts(
     wanted = sorted({row.arguments_blob for row in rows if row.arguments_blob is not None})
     calls = [_reading(contents, Content(ARGUMENTS, each)) for each in wanted]
     read: Sequence[bytes | Corrupt] = await port.call_all(calls) if calls else []
-    found: dict[bytes, bytes] = {}
+    texts: dict[bytes, bytes] = {}
     faults: dict[bytes | None, Corrupt] = {}
     for digest, data in zip(wanted, read, strict=True):
         if isinstance(data, Corrupt):
             faults[digest] = data
         else:
-            found[digest] = data
-    return found, {row.client: faults[row.arguments_blob] for row in rows if row.arguments_blob in faults}
+            texts[digest] = data
+    return texts, {row.client: faults[row.arguments_blob] for row in rows if row.arguments_blob in faults}
 
 
 def _submission(row: InboxRow, texts: Mapping[bytes, bytes]) -> Submission:

@@ -68,11 +68,11 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
         try:
             await port.send(TransactWriteItems(actions, port.token()))
         except ReasonedCancellation:
-            found = await any_epoch_row(port, context, epoch.document_id)
-            assert found is not None, "an epoch is never deleted"
-            if found.deleted:
-                return found
-            epoch = found
+            current = await any_epoch_row(port, context, epoch.document_id)
+            assert current is not None, "an epoch is never deleted"
+            if current.deleted:
+                return current
+            epoch = current
             await race.lost()
         else:
             return hidden
@@ -155,6 +155,6 @@ def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
 
 async def _delete_blobs(port: Port, context: Context[Any], root: GcEpoch) -> None:
     contents = context.contents_of(root)
-    (found,) = await port.call_all([lambda: list(contents.list())])
-    for i in range(0, len(found), _CONTENTS_AT_ONCE):
-        await port.call_all([partial(contents.delete, each) for each in found[i : i + _CONTENTS_AT_ONCE]])
+    (names,) = await port.call_all([lambda: list(contents.list())])
+    for i in range(0, len(names), _CONTENTS_AT_ONCE):
+        await port.call_all([partial(contents.delete, each) for each in names[i : i + _CONTENTS_AT_ONCE]])

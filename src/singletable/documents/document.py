@@ -212,16 +212,16 @@ class Document:
         words = Words(name, prefix or f"{name[0].lower()}v_", parent, plural or f"{name.lower()}s")
         _check_words(cls, words)
         around = names_around(cls)
-        found, scalars = _collections(cls, around), _scalar_names(cls)
+        collections, scalars = _collections(cls, around), _scalar_names(cls)
 
         def make_scalars() -> tuple[Field, ...]:
             return tuple(_scalar(cls, name, around) for name in scalars)
 
-        model = DocumentModel(cls, table, index, words, found, make_scalars, blobs, bounds, belongs_to)
+        model = DocumentModel(cls, table, index, words, collections, make_scalars, blobs, bounds, belongs_to)
         cls.__document__ = model
         _KINDS_OF.setdefault(table, WeakSet()).add(cls)
         cls.Inbox, cls.Version = model.rows.inbox, model.rows.version
-        for collection_name, one in found.items():
+        for collection_name, one in collections.items():
             setattr(cls, collection_name, one)
 
     def __init__(self) -> None:
@@ -292,16 +292,16 @@ def _check_words(cls: type[Any], words: Words) -> None:
 
 def _annotations(cls: type[Any]) -> dict[str, tuple[type[Any], Any]]:
     """Each annotated attribute of a document class, with the class that annotates it."""
-    found: dict[str, tuple[type[Any], Any]] = {}
+    annotation_of: dict[str, tuple[type[Any], Any]] = {}
     for base in reversed(cls.__mro__):
         if base is not Document and issubclass(base, Document):
             for name, annotation in inspect.get_annotations(base).items():
                 if "ClassVar" not in str(annotation):
-                    found[name] = (base, annotation)
-    for name in found:
+                    annotation_of[name] = (base, annotation)
+    for name in annotation_of:
         if name in RESERVED or name.startswith("_"):
             raise DeclarationError(f"{cls.__name__}.{name}: the name is taken by every document", attribute=name)
-    return found
+    return annotation_of
 
 
 def _is_collection(annotation: Any) -> bool:
@@ -310,21 +310,23 @@ def _is_collection(annotation: Any) -> bool:
 
 
 def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, CollectionModel[Any]]:
-    found: dict[str, CollectionModel[Any]] = {}
+    models: dict[str, CollectionModel[Any]] = {}
     for name, (base, annotation) in _annotations(cls).items():
         if not _is_collection(annotation):
             continue
         declared = inspect.getattr_static(cls, name, None)
-        said = declared if isinstance(declared, _Declared) else _Declared(None, None, 1)
-        word = said.word or "".join(part.capitalize() for part in name.split("_"))
-        words = CollectionWords(word, said.prefix or f"{name}_v_")
+        declaration = declared if isinstance(declared, _Declared) else _Declared(None, None, 1)
+        word = declaration.word or "".join(part.capitalize() for part in name.split("_"))
+        words = CollectionWords(word, declaration.prefix or f"{name}_v_")
         for text in (words.word, words.prefix):
             if not re.fullmatch(r"[A-Za-z0-9_]+", text) or words.folder == "mutations":
                 raise DeclarationError(f"{cls.__name__}.{name}: {text!r} is not valid in keys", attribute=name)
-        if words.folder in {other.folder for other in found.values()}:
+        if words.folder in {other.folder for other in models.values()}:
             raise DeclarationError(f"{cls.__name__}.{name}: another collection has the word {word!r}", attribute=name)
-        found[name] = CollectionModel(cls, name, words, said.version, _evaluator(base, name, annotation, around))
-    return found
+        models[name] = CollectionModel(
+            cls, name, words, declaration.version, _evaluator(base, name, annotation, around)
+        )
+    return models
 
 
 def _evaluator(base: type[Any], name: str, annotation: Any, around: dict[str, Any]) -> Callable[[], Any]:
@@ -342,10 +344,10 @@ def _scalar(cls: type[Any], name: str, around: dict[str, Any]) -> Field:
     base, annotation = _annotations(cls)[name]
     declared: Any = cls.__dict__.get(name, inspect.getattr_static(cls, name, dataclasses.MISSING))
     own: Any = declared if declared.__class__ is dataclasses.Field else dataclasses.field(default=declared)
-    made = make_field(name, _evaluated(base, name, annotation, around), own)
-    if made.role:
-        raise DeclarationError(f"{cls.__name__}.{name} can't be {made.role}=True: a document's versions are kept")
-    return made
+    scalar = make_field(name, _evaluated(base, name, annotation, around), own)
+    if scalar.role:
+        raise DeclarationError(f"{cls.__name__}.{name} can't be {scalar.role}=True: a document's versions are kept")
+    return scalar
 
 
 def _evaluated(base: type[Any], name: str, annotation: Any, around: dict[str, Any]) -> Any:

@@ -90,24 +90,24 @@ class WorkingVersion:
 
     def hashes_now(self, name: str) -> dict[str, bytes]:
         """The hashes of a collection, with the changes."""
-        found = dict(self.hashes[name])
+        hashes = dict(self.hashes[name])
         for id, digest in self.changed.get(name, {}).items():
             if digest is not None:
-                found[id] = digest
+                hashes[id] = digest
             else:
-                found.pop(id, None)
-        return found
+                hashes.pop(id, None)
+        return hashes
 
     def needed(self) -> dict[Content, bytes | None]:
         """The contents that this version reaches and the one before did not; None for those in the store already."""
-        found: dict[Content, bytes | None] = {}
+        data_of: dict[Content, bytes | None] = {}
         for name, changes in self.changed.items():
             folder, before = self.context.model.collections[name].folder, set(self.hashes[name].values())
             for digest in changes.values():
                 if digest is not None and digest not in before:
                     content = Content(folder, digest)
-                    found[content] = self.fresh.get(content)
-        return found
+                    data_of[content] = self.fresh.get(content)
+        return data_of
 
     def savepoint(self) -> Savepoint:
         """A savepoint, to roll back a mutation that doesn't fit."""
@@ -311,13 +311,13 @@ class DraftItems(Items[T]):
 
     def refer(self, id: str, content: Ref[T]) -> None:
         folder, _, sha256 = content.blob.partition("/")
-        found = content_of(folder, sha256)
-        if found is None or folder != self._model.folder:
+        referred = content_of(folder, sha256)
+        if referred is None or folder != self._model.folder:
             raise InvalidValue(f"a content of {self._model!r} is wanted", attribute=self._model.name)
-        if found not in self._attempt.working.present:
+        if referred not in self._attempt.working.present:
             raise InvalidValue("the content that is referred to is not in the blob store", attribute=self._model.name)
-        self._attempt.change(self._model.name, self._model.check_id(id), found.digest)
-        self._attempt.referred.add(found)
+        self._attempt.change(self._model.name, self._model.check_id(id), referred.digest)
+        self._attempt.referred.add(referred)
 
     def _digest_of(self, id: str) -> bytes:
         digest = self._attempt.hash_of(self._model.name, id)

@@ -149,10 +149,10 @@ class GarbageRun:
             reached.contents |= {Content(folder, digest) for part in parts for digest in part.items.values()}
 
     async def family(self) -> Family:
-        found = await family_of(self.port, self.context, self.root)
-        if found is None:
+        family = await family_of(self.port, self.context, self.root)
+        if family is None:
             raise not_found(self.context, self.root)
-        return found
+        return family
 
     async def _look_at(self, document_id: str, reached: _Reached, since: Version | None) -> None:
         rows = self.context.model.rows

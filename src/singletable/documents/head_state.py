@@ -52,15 +52,15 @@ async def read_head_state(port: Port, context: Context[Any], document_id: str, h
     if epoch is None:
         raise not_found(context, document_id)
     clients: dict[str, ClientRecord] = {}
-    found: list[InboxRow] = []
+    waiting_rows: list[InboxRow] = []
     dead: list[InboxRow] = []
     while True:
         clients |= await client_rows(
             port, context, document_id, [r.client for r in page.items if r.client not in clients]
         )
         for row in page.items:
-            (dead if row.id <= _last_id(clients, row.client) else found).append(row)
-        chosen, unknown = interleave(found, clients, lambda row: awaits_mutator(context, row, now), held)
+            (dead if row.id <= _last_id(clients, row.client) else waiting_rows).append(row)
+        chosen, unknown = interleave(waiting_rows, clients, lambda row: awaits_mutator(context, row, now), held)
         after: Key | None = page.after
         if after is None or len(chosen) >= MAX_MUTATIONS:
             return HeadState(before, epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
@@ -94,14 +94,14 @@ def interleave(
 
 def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> list[InboxRow]:
     """The rows that wait for a missing id."""
-    found: list[InboxRow] = []
+    behind: list[InboxRow] = []
     expected: dict[str, int] = {}
     for row in rows:
         if row.id == expected.setdefault(row.client, _last_id(clients, row.client) + 1):
             expected[row.client] += 1
         elif row.id > expected[row.client]:
-            found.append(row)
-    return found
+            behind.append(row)
+    return behind
 
 
 def awaits_mutator(context: Context[Any], row: InboxRow, now: float) -> bool:

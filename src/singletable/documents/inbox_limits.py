@@ -33,9 +33,9 @@ async def first_missing(
     if not wanted:
         return {}
     keys = [context.model.rows.inbox.by_id(document_id, client, id) for client, id in wanted]
-    found: list[InboxRow] = await get_many(port, keys, consistent=True)
+    rows: list[InboxRow] = await get_many(port, keys, consistent=True)
     # The inbox first: a row that leaves it after this read is covered by the record, which is read next.
-    missing = wanted - {(row.client, row.id) for row in found}
+    missing = wanted - {(row.client, row.id) for row in rows}
     if missing:
         missing &= _before(new, await client_rows(port, context, document_id, [client for client, _ in missing]))
     return dict(sorted(missing, reverse=True))  # the first of each client

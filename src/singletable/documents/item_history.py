@@ -73,7 +73,7 @@ async def item_history(
     It goes on in the document that this one was branched from. It reads each version, and the hashes of each version of
     the collection: 1 unit for each 4 KB. Where a version has several mutations, also what they read. NotFound.
     """
-    found: list[ItemChange] = []
+    changes: list[ItemChange] = []
     after = await (
         newest(port, context, document_id)
         if before is None
@@ -85,19 +85,19 @@ async def item_history(
         digests = await _digests(port, context, versions, name, id)
         for k in range(len(versions) - 1, 0, -1):
             if digests[k] != digests[k - 1]:
-                found.append(
+                changes.append(
                     await _change(port, context, versions[k - 1], versions[k], name, id, digests[k - 1 : k + 1])
                 )
-                if len(found) >= limit:
-                    return found
+                if len(changes) >= limit:
+                    return changes
         after = versions[0]
         if after.number == 0:
             if after.origin is None:
-                return found
+                return changes
             try:
                 after = await version_row(port, context, after.origin.document_id, after.origin.number)
             except NotFound:  # the origin is deleted, and its history with it
-                return found
+                return changes
 
 
 async def _digests(
@@ -156,7 +156,7 @@ async def _run_again(
         replace(context, authorise=None), contents, before.parent, before.document_id, scalars_of(before), hashes, refs
     )
     batch = Batch(working)
-    found: list[int] = []
+    places: list[int] = []
 
     def run() -> None:
         for k, (row, text) in enumerate(zip(records, given, strict=True)):
@@ -165,10 +165,10 @@ async def _run_again(
                 [_as_row(context, row, text)], [Submission(Mutation(row.name, text), row.client, row.id, row.principal)]
             )
             if working.hash_of(name, id) != was:
-                found.append(k)
+                places.append(k)
 
     await port.call_all([run])
-    return found if working.hash_of(name, id) == expected and not batch.held else None
+    return places if working.hash_of(name, id) == expected and not batch.held else None
 
 
 def _as_row(context: Context[Any], record: MutationRecord, text: str) -> InboxRow:

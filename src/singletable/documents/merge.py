@@ -108,14 +108,14 @@ async def merge(
         theirs, ours = await newest(port, context, document_id), await newest(port, context, onto)
         base = await _base(port, context, ours, theirs)
         decided = await _decide(port, context, base, ours, theirs, prefer, chosen)
-        found = _found(base, ours, theirs, decided)
+        merge_result = _found(base, ours, theirs, decided)
         if decided.open:
-            return replace(found, taken=(), is_merged=False)
+            return replace(merge_result, taken=(), is_merged=False)
         if not decided.taken and not decided.conflicts:
-            return found
+            return merge_result
         outcome = await _submit(port, context, ours, theirs, decided, principal)
         if outcome is not None:
-            return replace(found, outcome=outcome, is_merged=outcome.status == "applied")
+            return replace(merge_result, outcome=outcome, is_merged=outcome.status == "applied")
         await race.lost()
 
 
@@ -132,15 +132,15 @@ async def _base(port: Port, context: Context[Any], ours: Version, theirs: Versio
         await _last_merge(port, context, ours.document_id, theirs),
         await _parting(port, context, ours, theirs),
     ]
-    found = [await version_row(port, context, place.document_id, place.number) for place in places if place]
-    if not found:
+    shared = [await version_row(port, context, place.document_id, place.number) for place in places if place]
+    if not shared:
         raise InvalidRequest(
             "the two documents have no version in common",
             table=context.model.table.name,
             operation="merge",
             hint="A branch and its origin have one, or two branches. For others: replay().",
         )
-    return max(found, key=lambda version: version.time)
+    return max(shared, key=lambda version: version.time)
 
 
 async def _last_merge(port: Port, context: Context[Any], source: str, into: Version) -> Place | None:
@@ -177,15 +177,15 @@ async def _parting(port: Port, context: Context[Any], ours: Version, theirs: Ver
 
 async def _lineage(port: Port, context: Context[Any], version: Version) -> list[Place]:
     """A version, the one that its document began as, and so on, until a document is missing."""
-    found = [Place(version.document_id, version.number)]
+    ancestors = [Place(version.document_id, version.number)]
     while True:
         try:
-            first = await version_row(port, context, found[-1].document_id, 0)
+            first = await version_row(port, context, ancestors[-1].document_id, 0)
         except NotFound:
-            return found
+            return ancestors
         if first.origin is None:
-            return found
-        found.append(first.origin)
+            return ancestors
+        ancestors.append(first.origin)
 
 
 def client_of(source: str) -> str:
@@ -243,18 +243,18 @@ def _differences(
 ) -> list[tuple[str, Any, Any, Conflict | None]]:
     """Their changes that differ from ours: the id, the value, the new value, and the conflict if it is one."""
     base, ours, theirs = sides
-    found: list[tuple[str, Any, Any, Conflict | None]] = []
+    differences: list[tuple[str, Any, Any, Conflict | None]] = []
     for id in sorted({*base, *theirs}):
         was, mine, other = base.get(id), ours.get(id), theirs.get(id)
         if other in (was, mine):
             continue
         if mine == was:
-            found.append((id, mine, other, None))
+            differences.append((id, mine, other, None))
             continue
         side = choose.get((collection, id), prefer)
         conflict = Conflict(collection, id, *map(_shown, (was, mine, other)))
-        found.append((id, mine, other if side == "theirs" else mine, conflict))
-    return found
+        differences.append((id, mine, other if side == "theirs" else mine, conflict))
+    return differences
 
 
 def _shown(value: Any) -> Any:

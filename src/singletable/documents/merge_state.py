@@ -54,10 +54,10 @@ def merge_mutation(state: MergeState) -> Mutation:
 def read_merge(arguments: str) -> MergeState:
     """Read a merge. Raises InvalidValue for other arguments."""
     try:
-        found: MergeState = _decoder.decode(arguments)
+        state: MergeState = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise InvalidValue("the arguments are not those of a merge", operation=MERGE) from None
-    return found
+    return state
 
 
 def merge_draft(model: DocumentModel, draft: Any, arguments: str) -> None:

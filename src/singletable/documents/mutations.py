@@ -158,14 +158,14 @@ class Mutator(Generic[P, D]):
         return msgspec.defstruct(f"{self.name}Arguments", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
 
     def _type_of(self, name: str, parameter: inspect.Parameter) -> Any:
-        said = parameter.annotation
-        if not isinstance(said, str):
-            return Any if said is parameter.empty else said
+        annotation = parameter.annotation
+        if not isinstance(annotation, str):
+            return Any if annotation is parameter.empty else annotation
         try:
-            return eval(said, {**getattr(self.function, "__globals__", {}), **self._around})  # noqa: S307 its own text
+            return eval(annotation, {**getattr(self.function, "__globals__", {}), **self._around})  # noqa: S307 its own text
         except NameError:
             raise DeclarationError(
-                f"{self.where}: {said!r}, the type of {name}, can't be found",
+                f"{self.where}: {annotation!r}, the type of {name}, can't be found",
                 hint="Import it outside `if TYPE_CHECKING`.",
             ) from None
 
@@ -200,9 +200,9 @@ def make_mutator(
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
             raise DeclarationError(f"{where}: {parameter.name} has no name in JSON", hint="Name each parameter.")
-    made: Mutator[..., Any] = Mutator(function, own, where, around)
+    mutator: Mutator[..., Any] = Mutator(function, own, where, around)
     known = mutators.get(own)
-    if known is not None and (known.__module__, known.__qualname__) != (made.__module__, made.__qualname__):
+    if known is not None and (known.__module__, known.__qualname__) != (mutator.__module__, mutator.__qualname__):
         raise DeclarationError(f"{where}: there is another mutation of that name", hint="Name it: mutation(name=...).")
-    mutators[own] = made
-    return made
+    mutators[own] = mutator
+    return mutator

@@ -66,13 +66,13 @@ async def at(
         raise InvalidRequest("at() takes a version, a time or a tag", operation="at")
     if time is not None and time.tzinfo is None:
         raise InvalidValue("a time without its zone is none", attribute="time", operation="at")
-    found = await _at_time(port, context, document_id, time) if time is not None else None
+    row = await _at_time(port, context, document_id, time) if time is not None else None
     if tag is not None:
         version = await tagged(port, context, document_id, tag)
     if version is not None:
-        found = await version_row(port, context, document_id, version)
-    assert found is not None
-    return await _snapshot(port, context, found, collections)
+        row = await version_row(port, context, document_id, version)
+    assert row is not None
+    return await _snapshot(port, context, row, collections)
 
 
 async def _snapshot(port: Port, context: Context[D], version: Version, collections: Sequence[str] | None) -> D:
@@ -125,10 +125,12 @@ async def version_rows(port: Port, context: Context[Any], document_id: str, numb
         _check_number(number)
     rows = context.model.rows
     keys = [rows.version.by_number(document_id, number) for number in dict.fromkeys(numbers)]
-    epoch, *found = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True) or [None]
+    epoch, *rows_of_versions = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True) or [
+        None
+    ]
     if not isinstance(epoch, GcEpoch) or epoch.deleted:
         raise not_found(context, document_id)
-    versions: dict[int, Version] = {row.number: row for row in found}
+    versions: dict[int, Version] = {row.number: row for row in rows_of_versions}
     for number in numbers:
         if number not in versions:
             raise not_found(context, document_id, f"version {number}")
@@ -146,7 +148,7 @@ async def hashes_of_all(
     port: Port, context: Context[Any], versions: Sequence[tuple[Version, Sequence[str]]]
 ) -> list[dict[str, dict[str, bytes]]]:
     """The same for several versions, concurrently."""
-    found: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
+    hashes: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
     wanted = [
         (i, name, key)
         for i, (version, names) in enumerate(versions)
@@ -155,8 +157,8 @@ async def hashes_of_all(
     ]
     parts = await parts_of(port, context, [key for _, _, key in wanted])
     for (i, name, key), own in zip(wanted, parts, strict=True):
-        found[i][name] = merged(own, name, key.number)
-    return found
+        hashes[i][name] = merged(own, name, key.number)
+    return hashes
 
 
 class CollectionKey(NamedTuple):
@@ -180,15 +182,15 @@ async def parts_of(port: Port, context: Context[Any], wanted: Sequence[Collectio
     rows = context.model.rows.collections
     queries = [rows[key.name].by_number(key.document_id, key.number, ANY) for key in wanted]
     prepared = [prepare_query(query.consistent(), port.now()) for query in queries]
-    found: list[list[CollectionVersion]] = [[] for _ in prepared]
+    parts: list[list[CollectionVersion]] = [[] for _ in prepared]
     after: dict[int, Key | None] = dict.fromkeys(range(len(prepared)))
     while after:
         answers = await port.send_all([prepared[i].operation(position, None) for i, position in after.items()])
         for i, answer in zip(list(after), answers, strict=True):
-            found[i] += answer.items
+            parts[i] += answer.items
             after[i] = answer.after
         after = {i: position for i, position in after.items() if position is not None}
-    return found
+    return parts
 
 
 def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[str, bytes]:
@@ -216,13 +218,13 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
         prepare_query(query.newest_first().consistent(), port.now()).operation(None, 1),
         get_operation(context.model.rows.epoch.by_document(document_id), consistent=True),
     ]
-    found, epoch = await port.send_all(first)
+    first_parts, epoch = await port.send_all(first)
     if epoch is None or epoch.deleted:
         raise not_found(context, document_id)
-    if not found.items:
+    if not first_parts.items:
         version = await newest(port, context, document_id)
         return await _items(port, context, version, name)
-    last: CollectionVersion = found.items[0]
+    last: CollectionVersion = first_parts.items[0]
     key = CollectionKey(document_id, name, last.number)
     parts = [last] if last.spills == 1 else (await parts_of(port, context, [key]))[0]
     contents = context.contents_of(last)
@@ -230,9 +232,9 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
 
 
 async def _items(port: Port, context: Context[Any], version: Version, name: str) -> Items[Any]:
-    found = await hashes_of(port, context, version, [name])
+    hashes = await hashes_of(port, context, version, [name])
     contents = context.contents_of(version)
-    return StoredItems(context.model.collections[name], contents, found[name], context.is_direct)
+    return StoredItems(context.model.collections[name], contents, hashes[name], context.is_direct)
 
 
 async def load(
@@ -270,7 +272,7 @@ async def _at_time(port: Port, context: Context[Any], document_id: str, time: da
     last = await newest(port, context, document_id)
     if last.time <= time:
         return last
-    low, high, found = 0, last.number, None
+    low, high, version = 0, last.number, None
     while low < high:  # the wanted version is in low..high - 1, if it exists
         step = max(1, (high - low) // (PROBES + 1))
         numbers = list(range(low, high, step))[: PROBES + 2]
@@ -278,29 +280,29 @@ async def _at_time(port: Port, context: Context[Any], document_id: str, time: da
         past = [row for row in rows if row.time <= time]
         if not past:
             break
-        found = past[-1]
-        low = found.number + 1
+        version = past[-1]
+        low = version.number + 1
         high = min((row.number for row in rows if row.time > time), default=high)
-    if found is None:
+    if version is None:
         raise not_found(context, document_id, "version as old as that")
-    return found
+    return version
 
 
 async def _versions(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
     keys = [context.model.rows.version.by_number(document_id, number) for number in numbers]
-    found: list[Version] = await get_many(port, keys, consistent=True)
-    if len(found) < len(numbers):
+    versions: list[Version] = await get_many(port, keys, consistent=True)
+    if len(versions) < len(numbers):
         raise Corrupt(f"a version before the newest of {context.kind.__name__} is not there", operation="at")
-    return found
+    return versions
 
 
 async def tagged(port: Port, context: Context[Any], document_id: str, name: str) -> int:
     """The number of the version that has a name. One request. NotFound."""
     key: KeyOf[Tag] = context.model.rows.tag.by_name(document_id, name)
-    found = await get_row(port, key.consistent())
-    if found is None:
+    row = await get_row(port, key.consistent())
+    if row is None:
         raise not_found(context, document_id, f"version with the tag {name!r}")
-    return found.number
+    return row.number
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
@@ -318,10 +320,10 @@ async def history(
     if after is not None:  # the first page shows by itself that a document is deleted
         await epoch_row(port, context, document_id)
     query = versions.newest_first().consistent()
-    found = await page(port, query, limit, after, context.seal, principal, unreadable=unreadable)
-    if found.items and found.items[0].deleted:
+    page_of_versions = await page(port, query, limit, after, context.seal, principal, unreadable=unreadable)
+    if page_of_versions.items and page_of_versions.items[0].deleted:
         raise not_found(context, document_id)
-    return found
+    return page_of_versions
 
 
 async def page_of_documents(
@@ -339,10 +341,10 @@ async def parent_of(port: Port, context: Context[Any], document_id: str) -> str:
 
 async def epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch:
     """The row that a commit checks. One request. Raises NotFound, also for a deleted document."""
-    found = await any_epoch_row(port, context, document_id)
-    if found is None or found.deleted:
+    row = await any_epoch_row(port, context, document_id)
+    if row is None or row.deleted:
         raise not_found(context, document_id)
-    return found
+    return row
 
 
 async def any_epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch | None:

@@ -77,11 +77,11 @@ async def restore(
     `over` it is rejected unless the document is still as it was in that version.
     """
     numbers = (version,) if over is None else (version, over)
-    found = await version_rows(port, context, document_id, numbers)
+    sources = await version_rows(port, context, document_id, numbers)
     names = tuple(context.model.collections)
-    hashes = await hashes_of_all(port, context, [(row, names) for row in found])
-    replaced = "" if over is None else digest_of_version(context.model, found[-1], hashes[-1])
-    mutation = restoration(context.model, found[0], hashes[0], replaced)
+    hashes = await hashes_of_all(port, context, [(row, names) for row in sources])
+    replaced = "" if over is None else digest_of_version(context.model, sources[-1], hashes[-1])
+    mutation = restoration(context.model, sources[0], hashes[0], replaced)
     submission = await submit_next(port, context, document_id, client, mutation, principal, own=True)
     place = submission.client, submission.id
     own = {(o.client, o.id): o for o in await process(port, context, document_id)}
@@ -112,15 +112,15 @@ async def replay(
     name = client or f"replay-{document_id}-{since}"
     records, skipped = await _records(port, context, document_id, since, last)
     (done,) = (await last_ids(port, context, onto, [name])).values()
-    found: list[Outcome] = []
+    results: list[Outcome] = []
     for i in range(0, len(records), AT_ONCE):
         part = records[i : i + AT_ONCE]
         mutations = await _mutations(port, source, part)
         rest = mutations if i + len(part) > done else []
         refs = {ref for each in rest for ref in refs_in(each.arguments)}
         numbered = [each.by(name, i + k, principal=part[k - 1].principal) for k, each in enumerate(mutations, 1)]
-        found += await _applied(port, context, onto, numbered, partial(copy, port, source, target, refs))
-    pairs = tuple(Replayed(outcome_of(record), own) for record, own in zip(records, found, strict=True))
+        results += await _applied(port, context, onto, numbered, partial(copy, port, source, target, refs))
+    pairs = tuple(Replayed(outcome_of(record), own) for record, own in zip(records, results, strict=True))
     return await _report(port, context, onto, begun, pairs, skipped)
 
 
@@ -157,15 +157,15 @@ async def _records(
     port: Port, context: Context[Any], document_id: str, since: int, last: int
 ) -> tuple[list[MutationRecord], int]:
     """The records of the mutations applied in some versions, in order, and the number rejected."""
-    found: list[MutationRecord] = []
+    records: list[MutationRecord] = []
     skipped = 0
     for first in range(since, last, VERSIONS_AT_ONCE):
         versions = await versions_since(port, context, document_id, first, min(last, first + VERSIONS_AT_ONCE))
         applied = [each for version in versions for each in version.mutations]
         wanted = [(each.client, each.id) for each in applied if not each.rejected]
         skipped += len(applied) - len(wanted)
-        found += await record_rows(port, context, document_id, wanted)
-    return found, skipped
+        records += await record_rows(port, context, document_id, wanted)
+    return records, skipped
 
 
 async def _mutations(port: Port, source: Contents, records: Sequence[MutationRecord]) -> list[Mutation]:

@@ -95,13 +95,13 @@ def _reading(items: StoredItems[T], id: str) -> Any:
 def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
     """A version as the application sees it, with those collections whose hashes are given."""
     contents = context.contents_of(version)
-    made = object.__new__(context.kind)
-    made.__dict__.update(scalar_values(context, scalars_of(version)))
+    snapshot = object.__new__(context.kind)
+    snapshot.__dict__.update(scalar_values(context, scalars_of(version)))
     for name, model in context.model.collections.items():
         if name in hashes:
-            made.__dict__[name] = StoredItems(model, contents, hashes[name], context.is_direct)
-    made.__dict__.update(id=version.document_id, parent=version.parent, version=version.number, time=version.time)
-    return made
+            snapshot.__dict__[name] = StoredItems(model, contents, hashes[name], context.is_direct)
+    snapshot.__dict__.update(id=version.document_id, parent=version.parent, version=version.number, time=version.time)
+    return snapshot
 
 
 def scalars_of(version: Version) -> dict[str, AttributeValue]:
@@ -116,9 +116,9 @@ def scalar_values(context: Context[Any], stored: Mapping[str, AttributeValue]) -
 
 def collection_model(context: Context[Any], collection: object) -> CollectionModel[Any]:
     """The collection that `Project.shapes` names, of this document class. Raises InvalidRequest for anything else."""
-    found = next((model for model in context.model.collections.values() if model is collection), None)
-    if found is not None:
-        return found
+    declared = next((model for model in context.model.collections.values() if model is collection), None)
+    if declared is not None:
+        return declared
     raise InvalidRequest(
         f"a collection of {context.kind.__name__} is wanted",
         hint="Name it on the class, as in Project.shapes.",

@@ -126,10 +126,10 @@ async def _epoch_and_clients(
     """The document's epoch and its clients' records. One request for up to 99 clients. Raises NotFound."""
     rows = context.model.rows
     keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
-    found: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
-    if not found or not isinstance(found[0], GcEpoch) or found[0].deleted:
+    rows_now: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
+    if not rows_now or not isinstance(rows_now[0], GcEpoch) or rows_now[0].deleted:
         raise not_found(context, document_id)
-    return found[0], {row.client: row for row in found[1:]}
+    return rows_now[0], {row.client: row for row in rows_now[1:]}
 
 
 async def _put_inbox_rows(

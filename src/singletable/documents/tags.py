@@ -20,11 +20,11 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
     """Name a version, the newest by default. Three requests, which write four units. NotFound, AlreadyExists."""
     if not 0 < len(name.encode(errors="replace")) <= MAX_TEXT_BYTES:
         raise InvalidValue(f"a tag has 1 to {MAX_TEXT_BYTES} bytes", attribute="name", operation="tag")
-    found = await (
+    version_now = await (
         newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
     )
     at = instant(int(port.now()))
-    row = context.model.rows.tag(document_id=document_id, name=name, number=found.number, time=at)
+    row = context.model.rows.tag(document_id=document_id, name=name, number=version_now.number, time=at)
     race = race_with_garbage(port, context, "tag")
     while True:
         epoch = await epoch_row(port, context, document_id)

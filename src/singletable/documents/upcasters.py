@@ -98,10 +98,10 @@ def register(where: str, version: int, upcasters: dict[int, Upcaster], step: int
 
 def _opened(data: bytes) -> tuple[int, bytes]:
     """The version of a content and its JSON."""
-    found = _ENVELOPE.search(data, max(0, len(data) - 20)) if data.startswith(_BEGINS) else None
-    if found is None or not _is_json(inner := data[len(_BEGINS) : found.start()]):
+    envelope = _ENVELOPE.search(data, max(0, len(data) - 20)) if data.startswith(_BEGINS) else None
+    if envelope is None or not _is_json(inner := data[len(_BEGINS) : envelope.start()]):
         return 1, data
-    return int(found[1]), inner
+    return int(envelope[1]), inner
 
 
 def _is_json(data: bytes) -> bool:

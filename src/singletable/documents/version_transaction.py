@@ -113,15 +113,15 @@ def _clients(
     """The writes of each client's last id, on condition of the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
     document_id = state.version.document_id
-    found: list[TransactAction] = []
+    actions: list[TransactAction] = []
     for client, id in last.items():
         row = context.model.rows.client(document_id=document_id, client=client, last_id=id, version=number)
         if client in state.clients:
             expected = Given({"N": str(state.clients[client].last_id)})
-            found.append(put_row_if(row, Condition("=", (Stored("last_id"), expected))))
+            actions.append(put_row_if(row, Condition("=", (Stored("last_id"), expected))))
         else:
-            found.append(put_if_absent(row))
-    return found
+            actions.append(put_if_absent(row))
+    return actions
 
 
 def _time_after(before: datetime, now: float) -> datetime:

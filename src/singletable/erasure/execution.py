@@ -31,11 +31,11 @@ async def plan(
     """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
     root, parts = root_of(table, asked), belongings_of(table, layers)
     with Meter() as meter:
-        found = await SubjectSearch(port, table, parts).run(root)
+        items = await SubjectSearch(port, table, parts).run(root)
     left_out = tuple(text for part in parts for text in part.left_out)
-    if found.is_empty and not found.kept:
+    if items.is_empty and not items.kept:
         raise nothing(table, root)
-    return ErasurePlan(table.name, root.name, tuple(found.all), tuple(found.kept), left_out, meter.read_units)
+    return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, meter.read_units)
 
 
 async def apply(
@@ -97,30 +97,30 @@ class ErasureRun:
     async def all(self) -> None:
         """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
         self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
-        found = await self._search()
+        items = await self._search()
         if self.journal.is_stored:
-            await self.journal.resumed(found.all)
-        elif found.is_empty:
+            await self.journal.resumed(items.all)
+        elif items.is_empty:
             raise nothing(self.table, self.root)
-        while self.searches < SEARCHES and any(below := _below(found)):
+        while self.searches < SEARCHES and any(below := _below(items)):
             await self._delete(below)
-            found = await self._search()
-        await self._delete(found.in_order)
-        while self.searches <= SEARCHES and not (found := await self._search()).is_empty:
-            await self._delete(found.in_order)
-        self.found = found
+            items = await self._search()
+        await self._delete(items.in_order)
+        while self.searches <= SEARCHES and not (items := await self._search()).is_empty:
+            await self._delete(items.in_order)
+        self.found = items
         await self.journal.close()
 
     async def _search(self) -> ErasableItems:
         self.searches += 1
         self.looked = at(self.port.now())
         known, again = list(self.known.values()), self.journal.record.again
-        found = await SubjectSearch(self.port, self.table, self.parts).run(self.root, known, again)
-        for belonging in found.levels[0] if found.levels else ():
+        items = await SubjectSearch(self.port, self.table, self.parts).run(self.root, known, again)
+        for belonging in items.levels[0] if items.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject
-        self.total = self.done + len(found.all)
-        return found
+        self.total = self.done + len(items.all)
+        return items
 
     async def _delete(self, groups: Sequence[Sequence[Belonging]]) -> None:
         for group in groups:
@@ -144,10 +144,10 @@ class ErasureRun:
             self.progress(Erasing(self.done, self.total, self.searches))
 
     def receipt(self, left: Any, meter: Meter) -> Receipt:
-        record, found = self.journal.record, self.found
-        kept = [*found.kept]
-        if not found.is_empty:
-            kept.append(Kept(self.root.name, "writers go on adding to it: end them, and erase again", len(found.all)))
+        record, items = self.journal.record, self.found
+        kept = [*items.kept]
+        if not items.is_empty:
+            kept.append(Kept(self.root.name, "writers go on adding to it: end them, and erase again", len(items.all)))
         return Receipt(
             self.table.name,
             self.root.name,
@@ -168,6 +168,6 @@ class ErasureRun:
         )
 
 
-def _below(found: ErasableItems) -> list[list[Belonging]]:
+def _below(items: ErasableItems) -> list[list[Belonging]]:
     """All but the subject's own items."""
-    return [group for group in (found.clears, *reversed(found.levels[1:])) if group]
+    return [group for group in (items.clears, *reversed(items.levels[1:])) if group]

@@ -39,9 +39,9 @@ class Journal:
         """Whether it was written; a new one is, with its first batch."""
         return bool(self.record.writes)
 
-    async def resumed(self, found: Iterable[Belonging]) -> None:
+    async def resumed(self, belongings: Iterable[Belonging]) -> None:
         """Count what an earlier run deleted and could not count: what it was at, and is there no more."""
-        there = {self._digest(each) for each in found}
+        there = {self._digest(each) for each in belongings}
         for name, digests in self.record.doing.items():
             does, _, kind = name.partition(" ")
             self._count(does, kind, sum(digest not in there for digest in digests))

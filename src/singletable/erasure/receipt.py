@@ -100,24 +100,24 @@ class Erasing(Struct, frozen=True):
 
 
 def count(belongings: Any, does: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for belonging in belongings:
         if belonging.does == does:
-            found[belonging.kind] = found.get(belonging.kind, 0) + 1
-    return found
+            counts[belonging.kind] = counts.get(belonging.kind, 0) + 1
+    return counts
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
     """The remaining copies, by the live settings of a table: four requests, and one for each hundred backups. The
     embedded engine's file is rewritten without the deleted data."""
-    found = [*await _backups(port, table, ended), *await _unfinished(port, table)]
+    remains = [*await _backups(port, table, ended), *await _unfinished(port, table)]
     if table.definition.stream is not None:
         until = ended + timedelta(hours=STREAM_HOURS)
-        found.append(Remaining("stream records", "They go by themselves, and their consumers must read them.", until))
-    found.append(
+        remains.append(Remaining("stream records", "They go by themselves, and their consumers must read them.", until))
+    remains.append(
         Remaining("exports and other systems", "Delete what was exported, logged, mailed or copied from the table.")
     )
-    return tuple(found)
+    return tuple(remains)
 
 
 async def _unfinished(port: Port, table: Table) -> list[Remaining]:
@@ -131,17 +131,17 @@ async def _unfinished(port: Port, table: Table) -> list[Remaining]:
 
 async def _data_file(port: Port, table: Table) -> list[Remaining]:
     """The file of an engine on this machine, if it holds the bytes of deleted data."""
-    said = "Its free pages hold the deleted data until something is written over them: rewrite it (SQLite: VACUUM)."
+    how = "Its free pages hold the deleted data until something is written over them: rewrite it (SQLite: VACUUM)."
     if port.traits.wipe_deleted is not None:
         try:
             await port.call_all([port.traits.wipe_deleted])
         except Unavailable as error:
-            said = f"Its free pages hold the deleted data: {error}"
+            how = f"Its free pages hold the deleted data: {error}"
         else:
             if table.definition.stream is None:
                 return []
-            said = "It holds the stream's records, and their bytes when they are gone: rewrite it then (VACUUM)."
-    return [Remaining("the engine's data file", said)]
+            how = "It holds the stream's records, and their bytes when they are gone: rewrite it then (VACUUM)."
+    return [Remaining("the engine's data file", how)]
 
 
 async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]:
@@ -150,12 +150,12 @@ async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]
     except (NotSupported, NotConfigured):
         copies = "Delete the copies that were made before; this engine has no backups."
         return [*await _data_file(port, table), Remaining("copies of the data file", copies)]
-    found: list[Remaining] = []
+    remains: list[Remaining] = []
     if state.is_on:
         until = ended + timedelta(days=state.days)
-        said = "A table that is restored to a time before the end of the erasure has it all: erase there again."
-        found.append(Remaining("point-in-time recovery", said, until))
+        how = "A table that is restored to a time before the end of the erasure has it all: erase there again."
+        remains.append(Remaining("point-in-time recovery", how, until))
     for backup in backups:
         if backup.made_at is None or backup.made_at <= ended + CLOCKS_DIFFER:
-            found.append(Remaining(f"backup {backup.name}", f"Delete it: singletable backup delete {backup.arn}"))
-    return found
+            remains.append(Remaining(f"backup {backup.name}", f"Delete it: singletable backup delete {backup.arn}"))
+    return remains

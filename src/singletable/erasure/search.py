@@ -202,11 +202,11 @@ class SubjectSearch:
             if layer.is_left(model, item):
                 return None
             try:
-                found = await layer.at(self.port, model, item)
+                belonging = await layer.at(self.port, model, item)
             except Corrupt:
                 return self._keep_unreadable(model)
-            if found is not None:
-                return self._add(found)
+            if belonging is not None:
+                return self._add(belonging)
         if model.is_system and model.kind not in self.plain:
             return self._keep(model.kind.__name__, "an item of a layer that the erasure was not given")
         entity = self._loaded(model, item)

@@ -34,11 +34,11 @@ Numbered = tuple[int, dict[str, Any] | None, int]
 
 def opened_parquet(path: Path) -> pq.ParquetFile:
     """A Parquet file, whose dictionaries stay dictionaries. Corrupt if it unpacks to many times its size."""
-    found = pq.read_metadata(path)
+    metadata = pq.read_metadata(path)
     packed: set[str] = set()
-    for group in range(found.num_row_groups):
-        for number in range(found.num_columns):
-            chunk: Any = found.row_group(group).column(number)
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            chunk: Any = metadata.row_group(group).column(number)
             size = chunk.total_uncompressed_size
             _check(f"{path.name}: the column {chunk.path_in_schema}", chunk.total_compressed_size, size)
             if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page and size * _PART_ROWS > PART_BYTES:
@@ -60,31 +60,31 @@ def arrow_batches(name: str, source: Any, count: int) -> Iterator[pa.RecordBatch
     source.seek(0)
     stream = source.read_buffer().slice(_MAGIC_BYTES)
     messages: Any = pa.ipc.MessageReader.open_stream(pa.BufferReader(stream))
-    found = 0
+    seen = 0
     with suppress(StopIteration):
         while True:
             message = messages.read_next_message()
-            found += message.type == "record batch"
+            seen += message.type == "record batch"
             if message.type != "schema":
                 _check(f"{name}: a batch", message.body.size, _unpacked(message))
-    if found != count:
-        raise Corrupt(f"{name}: its end names {count} batches, and {found} are there", hint="Copy it again.")
+    if seen != count:
+        raise Corrupt(f"{name}: its end names {count} batches, and {seen} are there", hint="Copy it again.")
     yield from pa.ipc.open_stream(stream)
 
 
 def _unpacked(message: Any) -> int:
     """The bytes of a batch's buffers once they are unpacked; 0 of one that is not packed. Each begins with its size."""
-    said, body = message.metadata.to_pybytes(), message.body
+    header, body = message.metadata.to_pybytes(), message.body
 
     def part(table: int, number: int) -> int:
         """The place of a part of a table of the message, by the rules of Flatbuffers; 0 for a missing one."""
-        parts = table - unpack_from("<i", said, table)[0]
+        parts = table - unpack_from("<i", header, table)[0]
         place = 4 + 2 * number
-        offset = unpack_from("<H", said, parts + place)[0] if place < unpack_from("<H", said, parts)[0] else 0
+        offset = unpack_from("<H", header, parts + place)[0] if place < unpack_from("<H", header, parts)[0] else 0
         return table + offset if offset else 0
 
     def at(place: int) -> int:
-        return int(place + unpack_from("<I", said, place)[0])
+        return int(place + unpack_from("<I", header, place)[0])
 
     try:
         batch = at(part(at(0), 2))
@@ -93,7 +93,7 @@ def _unpacked(message: Any) -> int:
         if not part(batch, 3):
             return 0
         buffers = at(part(batch, 2))
-        places = iter_unpack("<qq", said[buffers + 4 :][: 16 * unpack_from("<I", said, buffers)[0]])
+        places = iter_unpack("<qq", header[buffers + 4 :][: 16 * unpack_from("<I", header, buffers)[0]])
         return sum(max(0, *unpack_from("<q", body, offset)) for offset, size in places if size > 8)
     except not_packed_so:
         raise pa.ArrowInvalid("a batch is damaged") from None

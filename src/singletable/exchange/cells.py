@@ -86,10 +86,10 @@ def _flag(value: Any) -> bool:
 def _whole(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    found = Decimal(value) if isinstance(value, (float, Decimal)) else None
-    if found is None or not _is_storable(found) or found != found.to_integral_value():
+    number = Decimal(value) if isinstance(value, (float, Decimal)) else None
+    if number is None or not _is_storable(number) or number != number.to_integral_value():
         raise BadCell(f"a whole number is wanted, not {_said(value)}")
-    return int(found)
+    return int(number)
 
 
 def _float(value: Any) -> float:
@@ -101,10 +101,10 @@ def _float(value: Any) -> float:
 def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         raise BadCell(f"a number is wanted, not {_said(value)}")
-    found: Decimal = _read(Decimal, value if not isinstance(value, float) else repr(value), "a number")
-    if not _is_storable(found):
+    number: Decimal = _read(Decimal, value if not isinstance(value, float) else repr(value), "a number")
+    if not _is_storable(number):
         raise BadCell("a number between 1E-130 and 1E+126 is wanted")
-    return found
+    return number
 
 
 def _is_storable(number: Decimal) -> bool:
@@ -113,12 +113,14 @@ def _is_storable(number: Decimal) -> bool:
 
 
 def _instant(value: Any) -> datetime:
-    found = value if isinstance(value, datetime) else _read(datetime.fromisoformat, _text(value), "a time as ISO 8601")
-    if found.tzinfo is None:
+    instant = (
+        value if isinstance(value, datetime) else _read(datetime.fromisoformat, _text(value), "a time as ISO 8601")
+    )
+    if instant.tzinfo is None:
         raise BadCell("a time with its zone is wanted, as 2026-11-01T09:30:00Z")
     if getattr(value, "nanosecond", 0) or (isinstance(value, str) and _NANOSECONDS.search(value)):
         raise BadCell("a time of six decimals or fewer is wanted")
-    return cast(datetime, found)
+    return cast(datetime, instant)
 
 
 def _day(value: Any) -> date:

@@ -46,15 +46,15 @@ def type_of(text: str, level: int = 0) -> pa.DataType:
         raise Corrupt(f"no column of an export has more than {_MOST_LEVELS} types in each other", hint="Export again.")
     if text in _PLAIN:
         return _PLAIN[text]
-    if found := _TIMESTAMP(text):
-        return pa.timestamp("us", tz=found[1])
-    if found := _DECIMAL(text):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    if found := _DICTIONARY(text):
-        values: Any = type_of(found[1])
+    if match := _TIMESTAMP(text):
+        return pa.timestamp("us", tz=match[1])
+    if match := _DECIMAL(text):
+        return pa.decimal128(int(match[1]), int(match[2]))
+    if match := _DICTIONARY(text):
+        values: Any = type_of(match[1])
         return cast(pa.DataType, pa.dictionary(pa.int32(), values))
-    if found := _NESTED(text):
-        return _nested(found[1], _parts(found[2]), level + 1)
+    if match := _NESTED(text):
+        return _nested(match[1], _parts(match[2]), level + 1)
     raise Corrupt(f"no column of an export has the type {text!r}", hint="Export again.")
 
 

@@ -29,10 +29,10 @@ def records(lines: Iterator[bytes | None]) -> Iterator[list[str | None] | BadRec
             yield BadRecord(TOO_LONG)
             record = _Record()
             continue
-        found = record.add(line.decode(errors="surrogateescape"))
-        if found is not None:
+        whole = record.add(line.decode(errors="surrogateescape"))
+        if whole is not None:
             if not record.is_blank:
-                yield found
+                yield whole
             record = _Record()
     if record.count:
         yield BadRecord("a quote is not closed")

@@ -105,22 +105,22 @@ class Dataset:
         """The columns with their types; docstrings are the fields' metadata `description`."""
         fields: list[Any] = [pa.field(_key_column(self, name), pa.string()) for name in self.keys]
         fields += [pa.field(c.name, c.column.type, metadata=_metadata(c)) for c in self.columns]
-        said: dict[bytes | str, bytes | str] = {
+        metadata: dict[bytes | str, bytes | str] = {
             "entity": self.entity,
             "type": self.type,
             "table": self.table.name,
             "description": self.description,
         }
-        return pa.schema([*fields, pa.field(REST, pa.string())], metadata=said)
+        return pa.schema([*fields, pa.field(REST, pa.string())], metadata=metadata)
 
     @cached_property
     def digest(self) -> str:
         """The digest of the declarations that its rows depend on: it changes with the class."""
-        made = self.model
-        keys = [t.shown for captured in (made.key, *made.indexes.values()) for t in captured.templates]
+        model = self.model
+        keys = [t.shown for captured in (model.key, *model.indexes.values()) for t in captured.templates]
         columns = [(c.name, c.field.stored, str(c.column.type)) for c in self.columns]
-        said = [self.name, self.type, made.version, columns, keys]
-        return sha256(msgspec.json.encode(said)).hexdigest()[:16]
+        facts = [self.name, self.type, model.version, columns, keys]
+        return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
     def with_keys(self) -> Dataset:
         """The same with the keys of the table and of its indexes as columns."""
@@ -217,13 +217,13 @@ class Dataset:
         empty = (c.field.stored for c in self.columns if row[c.name] is None)
         unfit = {name: item[name] for name in empty if name in item}
         try:
-            made = self._rebuilt(row, unfit)
+            rebuilt = self._rebuilt(row, unfit)
         except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError):
             return dict(item)
-        if not unfit and (made == item or is_same_item(made, item)):
+        if not unfit and (rebuilt == item or is_same_item(rebuilt, item)):
             return None
-        names = dict.fromkeys((*item, *made))
-        lost = [n for n in names if n not in made or n not in item or not _is_same(made[n], item[n])]
+        names = dict.fromkeys((*item, *rebuilt))
+        lost = [n for n in names if n not in rebuilt or n not in item or not _is_same(rebuilt[n], item[n])]
         return unfit | {n: item.get(n) for n in lost}
 
     def _rebuilt(self, row: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,11 +238,11 @@ class Dataset:
 def datasets_of(*tables: Table) -> tuple[Dataset, ...]:
     """The datasets of tables: one an entity class, those of the library's own items last. A name that two classes have
     gets its table's name before it, and where that is not enough a number after it."""
-    found = [_dataset(table, model) for table in tables for model in _models(table)]
-    found.sort(key=lambda dataset: dataset.is_system)
+    datasets = [_dataset(table, model) for table in tables for model in _models(table)]
+    datasets.sort(key=lambda dataset: dataset.is_system)
     taken: set[str] = {UNKNOWN}
     named: list[Dataset] = []
-    for dataset in found:
+    for dataset in datasets:
         name = dataset.name
         if name in taken:
             name = f"{snake(dataset.table.name)}_{name}"

@@ -37,9 +37,9 @@ class DirectoryStore:
     def read(self, path: str) -> bytes | None:
         with faults(self.url, "read"):
             try:
-                found = path_in(self.directory, path)
-                check_size(found.stat().st_size, str(found))
-                return found.read_bytes()
+                file = path_in(self.directory, path)
+                check_size(file.stat().st_size, str(file))
+                return file.read_bytes()
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
@@ -71,10 +71,10 @@ class DirectoryStore:
         return size
 
     def fetch(self, path: str) -> Path:
-        found = path_in(self.directory, path)
-        if not found.is_file():
+        file = path_in(self.directory, path)
+        if not file.is_file():
             raise missing(self.url, path)
-        return found
+        return file
 
     @contextmanager
     def opened(self, path: str) -> Generator[IO[bytes], None, None]:
@@ -88,9 +88,9 @@ class DirectoryStore:
         return (file.relative_to(self.directory).as_posix() for file in found)
 
     def delete_drafts(self, folder: str, before: float) -> None:
-        found = path_in(self.directory, folder).rglob if folder else self.directory.glob
+        glob = path_in(self.directory, folder).rglob if folder else self.directory.glob
         with faults(self.url, "delete"):
-            for draft in list(found(f"{_WRITING}*")):
+            for draft in list(glob(f"{_WRITING}*")):
                 with suppress(FileNotFoundError):  # another process was first
                     if draft.stat().st_mtime < before:
                         draft.unlink()

@@ -35,10 +35,10 @@ class ExportedTable:
     @property
     def complete_at(self) -> datetime:
         """The moment that the items show."""
-        found = (self.changes[-1] if self.changes else self.base).summary.complete_at
-        if found is None:
+        complete_at = (self.changes[-1] if self.changes else self.base).summary.complete_at
+        if complete_at is None:
             raise Corrupt(f"{self.base.where} lacks its time")
-        return found
+        return complete_at
 
     @property
     def count(self) -> int:
@@ -65,14 +65,14 @@ class ExportedTable:
     def _newest(self) -> dict[Place, Item | None]:
         """The items that were written after the base, in their last state; None for a deleted one."""
         written: dict[Place, int] = {}
-        found: dict[Place, Item | None] = {}
+        newest: dict[Place, Item | None] = {}
         for export in self.changes:
             for file in export.data_files():
                 for record in export.records(file):
                     place = self._place(record.keys)
                     if record.micros >= written.get(place, 0):
-                        written[place], found[place] = record.micros, record.new
-        return found
+                        written[place], newest[place] = record.micros, record.new
+        return newest
 
     def _place(self, item: Item) -> Place:
         try:

@@ -174,11 +174,11 @@ def _choices(plan: Scalar, column: Column) -> Array:
 
     def array(values: Values, bad: Bad) -> pa.Array[Any]:
         try:
-            found = [places[v] for v in values]
+            indices = [places[v] for v in values]
         except KeyError:
             other = [n for n, v in enumerate(values) if v not in places]
-            found = [places[v] for v in _without(values, other, bad)]
-        return pa.DictionaryArray.from_arrays(pa.array(found, pa.int32()), choices)
+            indices = [places[v] for v in _without(values, other, bad)]
+        return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), choices)
 
     return array
 
@@ -200,10 +200,10 @@ def _loaded(column: Column) -> Array:
     checked = column.may_lose
 
     def cell(value: Any) -> Any:
-        found = load(value)
-        if checked and not is_same_item({"": dump(found) or {}}, {"": value}):
+        loaded = load(value)
+        if checked and not is_same_item({"": dump(loaded) or {}}, {"": value}):
             raise ValueError("another value comes back")
-        return found
+        return loaded
 
     def array(values: Values, bad: Bad) -> pa.Array[Any]:
         return _one_by_one(values, bad, column.type, cell)

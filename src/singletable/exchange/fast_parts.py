@@ -67,9 +67,9 @@ def _map(element: InnerColumn) -> InnerColumn:
         pairs = [pair for value in values if value is not None for pair in sorted(value.items(), key=itemgetter(0))]
         inside = _inside(build, [getattr(each, tag) for _, each in pairs], values, bad)
         names = pa.array([name for name, _ in pairs], pa.string())
-        made: Any = pa.MapArray.from_arrays(_offsets(values), names, inside)
+        maps: Any = pa.MapArray.from_arrays(_offsets(values), names, inside)
         empty = _mask(values)
-        return made.cast(type) if empty is None else pa.array(made.to_pylist(), type, mask=empty)
+        return maps.cast(type) if empty is None else pa.array(maps.to_pylist(), type, mask=empty)
 
     return InnerColumn("M", dict[str, element.wire], type, array)  # type: ignore[name-defined]
 
@@ -79,11 +79,11 @@ def _dataclass(plan: NestedPlan) -> InnerColumn | None:
     if column.may_lose or not pa.types.is_struct(column.type):
         return None
     parts = [(f, part_of(f.plan)) for f in plan.codec.fields]
-    found = [(f, part) for f, part in parts if part is not None]
-    if len(found) < len(parts):
+    fast = [(f, part) for f, part in parts if part is not None]
+    if len(fast) < len(parts):
         return None
-    inner = _struct_of(plan.kind, found)
-    readers = [(_reader(f"p{n}", part.tag, f.may_be_absent), part.array) for n, (f, part) in enumerate(found)]
+    inner = _struct_of(plan.kind, fast)
+    readers = [(_reader(f"p{n}", part.tag, f.may_be_absent), part.array) for n, (f, part) in enumerate(fast)]
     fields = list(column.type)
 
     def array(values: Values, bad: Bad) -> Any:
@@ -117,11 +117,11 @@ def _reader(name: str, tag: str, may_be_absent: bool) -> Callable[[Values], Valu
 def _inside(build: Array, flat: Values, values: Values, bad: Bad) -> Any:
     """The array of what is inside of values; those in which one is bad are bad."""
     wrong: Bad = set()
-    made = build(flat, wrong)
+    array = build(flat, wrong)
     if wrong:
         rows = [place for place, value in enumerate(values) if value is not None for _ in value]
         bad.update(rows[place] for place in wrong)
-    return made
+    return array
 
 
 def _offsets(values: Values) -> Any:

@@ -41,20 +41,20 @@ def json_bytes(line: bytes | None) -> int:
 def exact_json(text: str | bytes) -> Any:
     """The value of a JSON text, numbers with all their digits. ValueError, RecursionError for what is not JSON, and for
     a name that stands twice in an object: one of the two values would be lost."""
-    said = text.decode() if isinstance(text, bytes) else text
-    if _SURROGATE.search(said):
+    content = text.decode() if isinstance(text, bytes) else text
+    if _SURROGATE.search(content):
         try:
-            msgspec.json.decode(said)  # Python's own parser takes half a pair, which is not a character
+            msgspec.json.decode(content)  # Python's own parser takes half a pair, which is not a character
         except msgspec.MsgspecError as error:
             raise ValueError(str(error)) from None
-    return json.loads(said, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_refuse)
+    return json.loads(content, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_refuse)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("an object has the same name twice")
-    return found
+    return members
 
 
 def _refuse(_: str) -> Any:

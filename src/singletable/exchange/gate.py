@@ -47,10 +47,10 @@ def path_in(directory: Path, path: str) -> Path:
     """A path below a directory; "" is the directory. Raises Corrupt for one that leads out of it, by links too."""
     if not path:
         return directory
-    found = directory / check_path(path, str(directory))
-    if not found.resolve().is_relative_to(directory.resolve()):
+    place = directory / check_path(path, str(directory))
+    if not place.resolve().is_relative_to(directory.resolve()):
         raise Corrupt(f"{directory}: {path} is a link to files outside of it", hint="Put the files in its place.")
-    return found
+    return place
 
 
 def check_size(size: int, where: str) -> None:

@@ -164,13 +164,13 @@ def columns_of(schema: pa.Schema) -> tuple[ColumnFacts, ...]:
 
 def read_manifest(store: Store) -> Manifest:
     """The manifest of a folder. NotFound if there is none; Corrupt for one that is none, or of a newer version."""
-    found = find_manifest(store)
-    if found is None:
+    manifest = find_manifest(store)
+    if manifest is None:
         raise NotFound(
             f"{store.url} has no export: {MANIFEST} is missing",
             hint="Make one: singletable export MODULE --to DIR. One that was ended goes on with the same command.",
         )
-    return found
+    return manifest
 
 
 def find_manifest(store: Store) -> Manifest | None:

@@ -30,7 +30,7 @@ class PageMask:
 
     def page(self, items: Sequence[msgspec.Raw]) -> tuple[list[msgspec.Raw], list[dict[str, Any]]]:
         """The items with masks, and the rows of `_unknown` for the ones without."""
-        made: list[msgspec.Raw] = []
+        masked_items: list[msgspec.Raw] = []
         unknown: list[dict[str, Any]] = []
         for raw in items:
             item = read_item(raw)
@@ -42,8 +42,8 @@ class PageMask:
                 unknown.append(self._covered(item))
             else:
                 kept = {name: value for name, value in masked.items() if name not in self._table.derived}
-                made.append(msgspec.Raw(encode(kept)))
-        return made, unknown
+                masked_items.append(msgspec.Raw(encode(kept)))
+        return masked_items, unknown
 
     def _covered(self, item: Item) -> dict[str, Any]:
         is_known = self._table.model_here(type_in(self._table, item)) is not None

@@ -308,11 +308,11 @@ def _number_of(value: str, alphabets: Sequence[str]) -> int:
 
 
 def _text_of(number: int, alphabets: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    letters: list[str] = []
     for alphabet in reversed(alphabets):
         number, at = divmod(number, len(alphabet))
-        found.append(alphabet[at])
-    return found[::-1]
+        letters.append(alphabet[at])
+    return letters[::-1]
 
 
 @cache

@@ -39,9 +39,9 @@ class ObjectStore:
     def read(self, path: str) -> bytes | None:
         with self._faults("read"):
             try:
-                found = self._obstore.get(self.store, check_path(path, self._url))
-                check_size(found.meta["size"], f"{self._url}/{path}")
-                return bytes(found.bytes())
+                stored = self._obstore.get(self.store, check_path(path, self._url))
+                check_size(stored.meta["size"], f"{self._url}/{path}")
+                return bytes(stored.bytes())
             except FileNotFoundError:
                 return None
 
@@ -50,20 +50,20 @@ class ObjectStore:
             self._obstore.put(self.store, path, data)
 
     def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
-        said = self._obstore.exceptions
+        errors = self._obstore.exceptions
         mode: Any = "create"
         with self._faults("write"):
             if before is not None:
                 try:
-                    found = self._obstore.get(self.store, path)
+                    stored = self._obstore.get(self.store, path)
                 except FileNotFoundError:
                     return False
-                if bytes(found.bytes()) != before:
+                if bytes(stored.bytes()) != before:
                     return False
-                mode = {"e_tag": found.meta["e_tag"]}
+                mode = {"e_tag": stored.meta["e_tag"]}
             try:
                 self._obstore.put(self.store, path, data, mode=mode, use_multipart=False)
-            except (said.PreconditionError, said.AlreadyExistsError):
+            except (errors.PreconditionError, errors.AlreadyExistsError):
                 return False
             except FileNotFoundError:
                 if before is None:  # it is the bucket that is missing
@@ -92,11 +92,11 @@ class ObjectStore:
         draft = self.draft(path)
         with self._faults("read"), gone_on_failure(draft):
             try:
-                found = self._obstore.get(self.store, check_path(path, self._url))
+                stored = self._obstore.get(self.store, check_path(path, self._url))
             except FileNotFoundError:
                 raise missing(self._url, path) from None
             with open(draft, "wb") as file:
-                for chunk in found.stream(min_chunk_size=_PART_BYTES):
+                for chunk in stored.stream(min_chunk_size=_PART_BYTES):
                     file.write(chunk)
         return draft
 
@@ -126,16 +126,16 @@ class ObjectStore:
 
     @contextmanager
     def _faults(self, verb: str) -> Generator[None, None, None]:
-        said = self._obstore.exceptions
+        errors = self._obstore.exceptions
         try:
             with faults(self._url, verb):
                 try:
                     yield
                 except FileNotFoundError as error:  # of an object it is caught before
                     raise failed(self._url, verb, "the bucket is missing") from error
-        except (said.PermissionDeniedError, said.UnauthenticatedError):
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError):
             raise denied(self._url, verb) from None
-        except said.BaseError as error:
+        except errors.BaseError as error:
             why = "the bucket is missing" if "NoSuchBucket" in str(error) else type(error).__name__
             raise failed(self._url, verb, why) from error
 

@@ -131,17 +131,17 @@ class _KeyCheck:
             stored = [None if (k := getattr(w, name)) is None else k.S for w in wires]
         else:
             stored = list(map(attrgetter(f"{name}.S"), wires))
-        made = self._made(len(wires), cells, bad)
-        if made != stored:
-            bad.update(n for n, (one, other) in enumerate(zip(made, stored, strict=True)) if one != other)
+        keys = self._made(len(wires), cells, bad)
+        if keys != stored:
+            bad.update(n for n, (one, other) in enumerate(zip(keys, stored, strict=True)) if one != other)
         return stored
 
     def _made(self, count: int, cells: dict[str, Values], bad: Bad) -> Values:
         texts = [write(cells[column.name], bad) for _, column, write in self._pieces]
-        made = _joined([literal for literal, _, _ in self._pieces], texts, self._end, count)
+        keys = _joined([literal for literal, _, _ in self._pieces], texts, self._end, count)
         for column in self.optional:
-            made = [None if cell is None else text for cell, text in zip(cells[column.name], made, strict=True)]
-        return made
+            keys = [None if cell is None else text for cell, text in zip(cells[column.name], keys, strict=True)]
+        return keys
 
 
 def _joined(literals: Sequence[str], texts: Sequence[Values], end: str, count: int) -> Values:
@@ -166,14 +166,14 @@ class _KeyTemplate(msgspec.Struct, frozen=True):
 def _templates(model: Model[Any]) -> list[_KeyTemplate]:
     """The key attributes of the table and of the class's indexes."""
     definition = model.table.definition
-    found: dict[str, _KeyTemplate] = {}
+    templates: dict[str, _KeyTemplate] = {}
     places = [(definition.key, model.key), *((definition.index_keys(n), c) for n, c in model.indexes.items())]
     for attributes, captured in places:
         names = {n for template in captured.templates for n in template.names}
         optional = tuple(sorted(n for n in names if model.by_name[n].optional))
         for attribute, template in zip(attributes, captured.templates, strict=True):
-            found.setdefault(attribute, _KeyTemplate(attribute, template, optional))
-    return list(found.values())
+            templates.setdefault(attribute, _KeyTemplate(attribute, template, optional))
+    return list(templates.values())
 
 
 def _values(wires: list[Any], column: FastColumn) -> Values:

@@ -57,27 +57,27 @@ class _Renamed(Struct, frozen=True):
 
 
 def _with_names(body: bytes, old: str, new: str) -> bytes:
-    said: Any = msgspec.json.decode(body) if body else None
-    if not isinstance(said, dict):
+    decoded: Any = msgspec.json.decode(body) if body else None
+    if not isinstance(decoded, dict):
         return body
-    found = cast("dict[str, Any]", said)
+    fields = cast("dict[str, Any]", decoded)
 
     def rename(name: str) -> str:
         return new if name == old else name
 
     for name in _BY_TABLE:
-        if isinstance(by_table := found.get(name), Mapping):
-            found[name] = {rename(table): each for table, each in cast("Mapping[str, Any]", by_table).items()}
-    return msgspec.json.encode(_in(found, rename))
+        if isinstance(by_table := fields.get(name), Mapping):
+            fields[name] = {rename(table): each for table, each in cast("Mapping[str, Any]", by_table).items()}
+    return msgspec.json.encode(_in(fields, rename))
 
 
-def _in(said: Any, rename: Callable[[str], str]) -> Any:
+def _in(value_in: Any, rename: Callable[[str], str]) -> Any:
     """The same with the values of every `TableName` renamed: in an item, an attribute of that name is not a text."""
-    if isinstance(said, list):
-        return [_in(each, rename) for each in said]
-    if not isinstance(said, dict):
-        return said
+    if isinstance(value_in, list):
+        return [_in(each, rename) for each in value_in]
+    if not isinstance(value_in, dict):
+        return value_in
     return {
         name: rename(value) if name == "TableName" and isinstance(value, str) else _in(value, rename)
-        for name, value in cast("dict[str, Any]", said).items()
+        for name, value in cast("dict[str, Any]", value_in).items()
     }

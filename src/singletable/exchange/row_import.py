@@ -193,10 +193,10 @@ class ImportRun(ResumableRun[ImportState, Imported]):
 
     async def _put(self, part: ImportPart, rows: Sequence[FileRow]) -> list[str]:
         """Items as they were, but what the work of their table needed only there."""
-        made = [item_of(part.dataset, row) for row in rows]
+        items = [item_of(part.dataset, row) for row in rows]
         by_table: dict[str, list[Item]] = {}
         outcomes: list[str] = []
-        for row, item in zip(rows, made, strict=True):
+        for row, item in zip(rows, items, strict=True):
             if isinstance(item, str):
                 outcomes.append(item)
                 continue

@@ -66,12 +66,12 @@ def _checked(model: Model[Any], entity: Any) -> Any:
 
 def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
     """The attributes of an item of another table: by the names under which they are stored, or that they have."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in model.fields:
         value = item.get(field.stored, item.get(field.name))
         if value is not None:
-            found[field.stored] = value
-    return found
+            values[field.stored] = value
+    return values
 
 
 def has_key(table: Table, item: Item) -> bool:

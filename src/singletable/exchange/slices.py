@@ -67,12 +67,12 @@ class Slices:
     async def around(self, items: Sequence[Item]) -> list[Item]:
         """The items, and all that they need. A round trip or more for each step from an item to what it needs: batches
         of keys, and a query for each partition."""
-        found = {place_in(self.table, item): item for item in items}
+        taken = {place_in(self.table, item): item for item in items}
         read: set[PartitionSlice] = set()
         near = [
             PartitionSlice(q.index, q.partition) for entity in self._loaded(items) for q in self.table.around(entity)
         ]
-        frontier = [*items, *await self._read(near, (), found, read)]
+        frontier = [*items, *await self._read(near, (), taken, read)]
         while frontier:
             partitions: list[PartitionSlice] = []
             keys: list[Place] = []
@@ -82,14 +82,14 @@ class Slices:
                         keys.append((query.partition, query.low))
                     else:
                         partitions.append(PartitionSlice(query.index, query.partition, type_name))
-            frontier = await self._read(partitions, keys, found, read)
-        return list(found.values())
+            frontier = await self._read(partitions, keys, taken, read)
+        return list(taken.values())
 
     async def _read(
         self,
         partitions: Iterable[PartitionSlice],
         keys: Iterable[Place],
-        found: dict[Place, Item],
+        taken: dict[Place, Item],
         read: set[PartitionSlice],
     ) -> list[Item]:
         """The items that were not found before."""
@@ -100,10 +100,10 @@ class Slices:
             calls: list[Callable[[], Any]] = [partial(self._partition, each) for each in asked[i : i + FAN_OUT]]
             for items in await self.port.call_all(calls):
                 new |= {place_in(self.table, item): item for item in items}
-        wanted = [place for place in dict.fromkeys(keys) if place not in found and place not in new]
+        wanted = [place for place in dict.fromkeys(keys) if place not in taken and place not in new]
         new |= await patiently(self.port, lambda: items_at(self.port, self.table, wanted))
-        new = {place: item for place, item in new.items() if place not in found}
-        found |= new
+        new = {place: item for place, item in new.items() if place not in taken}
+        taken |= new
         return list(new.values())
 
     async def _partition(self, asked: PartitionSlice) -> list[Item]:

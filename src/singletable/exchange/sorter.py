@@ -67,7 +67,7 @@ class Sorter:
         return [*self._batches(self._only, *decoded, unknown), (UNKNOWN, unknown_batch(unknown))]
 
     def _by_dataset(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]]:
-        found: list[tuple[str, pa.RecordBatch]] = []
+        batches: list[tuple[str, pa.RecordBatch]] = []
         unknown: list[dict[str, Any]] = []
         groups = self._grouped(items)
         for type_name, group in groups.items():
@@ -76,9 +76,9 @@ class Sorter:
                 reason = f"no class has the type {type_name!r}" if type_name else "the item has no type"
                 unknown += [unknown_row(self._table, read_item(item), reason) for item in group]
             else:
-                found += self._batches(dataset, *dataset.decode(group), unknown)
+                batches += self._batches(dataset, *dataset.decode(group), unknown)
         self._only = self._by_type.get(next(iter(groups))) if len(groups) == 1 else None
-        return [*found, (UNKNOWN, unknown_batch(unknown))]
+        return [*batches, (UNKNOWN, unknown_batch(unknown))]
 
     def _grouped(self, items: Sequence[msgspec.Raw]) -> dict[str, list[msgspec.Raw]]:
         groups: dict[str, list[msgspec.Raw]] = {}

@@ -178,12 +178,12 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         wanted = list(self._wanted(items, left_out))
         if self.slices is not None:
             wanted = list(self._wanted(await self.slices.around(wanted), left_out))
-        made = self._made(wanted, left_out)
+        remade = self._made(wanted, left_out)
         if not self.options.dry_run:
-            await put_patiently(self.target, self.table, made)
+            await put_patiently(self.target, self.table, remade)
         copied = self.state.copied
         copied = replace(
-            copied, read=copied.read + len(items), written=copied.written + len(made), left_out=dict(left_out)
+            copied, read=copied.read + len(items), written=copied.written + len(remade), left_out=dict(left_out)
         )
         self.state = CopyState(advanced(self.state.segments, pages), copied)
 
@@ -233,7 +233,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         """The items to put, each once, with the guards of their unique values."""
         if self.is_as_read:
             return list(items)
-        made: dict[tuple[str, str], Item] = {}
+        items_at: dict[tuple[str, str], Item] = {}
         for item in items:
             masked = item if self.mask is None else self.mask.item(item)
             if masked is None:
@@ -241,8 +241,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
                 continue
             whole = {name: value for name, value in masked.items() if name not in self.table.derived}
             for each in (whole, *guards_of(self.table, masked, self.source.now())):
-                made[place_in(self.table, each)] = each
-        new = {place: item for place, item in made.items() if place not in self.recent}
+                items_at[place_in(self.table, each)] = each
+        new = {place: item for place, item in items_at.items() if place not in self.recent}
         if len(self.recent) > _RECENT:
             self.recent.clear()
         self.recent |= dict.fromkeys(new)
@@ -276,18 +276,20 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 async def _prepare(port: Port, table: Table) -> None:
     """Create the target, or bring what a run that was killed had created into use. NotConfigured if keys or indexes
     differ; other settings of a target may."""
-    found = await describe(port, table.definition)
-    if found is None:
+    description = await describe(port, table.definition)
+    if description is None:
         await flows.create_table(port, table)
         return
-    wrong = [each for each in differences(table.definition, found) if each.is_of_a_key or each.what.startswith("index")]
+    wrong = [
+        each for each in differences(table.definition, description) if each.is_of_a_key or each.what.startswith("index")
+    ]
     if wrong:
         raise NotConfigured(
             "the target is there and differs: " + "; ".join(map(str, wrong)),
             table=table.name,
             hint="Bring it to the declaration with `singletable apply`, or copy into a new one.",
         )
-    if table.definition.ttl_attribute is not None and found.ttl is None and found.knows_expiry:
+    if table.definition.ttl_attribute is not None and description.ttl is None and description.knows_expiry:
         await set_ttl(port, table.definition)
 
 

@@ -107,16 +107,16 @@ class TableExportFiles:
         path = self._path(self.summary.manifest_files_s3_key)
         text = self._checked(path)
         try:
-            found = [msgspec.json.decode(line, type=ManifestFile) for line in text.splitlines() if line.strip()]
+            files = [msgspec.json.decode(line, type=ManifestFile) for line in text.splitlines() if line.strip()]
         except msgspec.MsgspecError as error:
             raise Corrupt(f"{self.where}: {_FILES} is not a list of data files: {error}") from None
-        said = sum(file.item_count for file in found)
-        if said != self.summary.item_count:
+        listed = sum(file.item_count for file in files)
+        if listed != self.summary.item_count:
             raise Corrupt(
-                f"{self.where}: the summary says {self.summary.item_count:,} items, the list of files {said:,}",
+                f"{self.where}: the summary says {self.summary.item_count:,} items, the list of files {listed:,}",
                 hint="Copy the export again: a part of it is missing.",
             )
-        return found
+        return files
 
     def check(self, file: ManifestFile) -> None:
         """Corrupt if a data file is missing, or another than the manifest says. Reads it once."""
@@ -166,24 +166,24 @@ class TableExportFiles:
                 "export without one is not complete, or has failed.",
             )
         try:
-            found = msgspec.json.decode(self._checked(path), type=Summary)
+            summary = msgspec.json.decode(self._checked(path), type=Summary)
         except msgspec.MsgspecError as error:
             raise Corrupt(f"{self.where}: {SUMMARY} is not a summary of an export: {error}") from None
-        if found.output_format != "DYNAMODB_JSON":
+        if summary.output_format != "DYNAMODB_JSON":
             raise InvalidRequest(
-                f"{self.where} is an export in {found.output_format[:40]!r}, which is not read",
+                f"{self.where} is an export in {summary.output_format[:40]!r}, which is not read",
                 hint="Export the table again with the format DYNAMODB_JSON, the default.",
             )
-        return found
+        return summary
 
     def _checked(self, path: str) -> bytes:
         """A manifest, compared with its checksum, if it has one."""
         text = self.store.read(path)
         if text is None:
             raise self._missing(path)
-        said = self.store.read(path.removesuffix(".json") + ".checksum")
+        checksum = self.store.read(path.removesuffix(".json") + ".checksum")
         digest = hashlib.md5(text, usedforsecurity=False).digest()
-        if said is not None and said.strip() and not _is_sum(digest, said.decode(errors="replace").strip()):
+        if checksum is not None and checksum.strip() and not _is_sum(digest, checksum.decode(errors="replace").strip()):
             raise Corrupt(f"{self.where}: {path} was changed: its MD5 differs from its .checksum file")
         return text
 
@@ -226,18 +226,18 @@ def split_location(location: str) -> tuple[str, str]:
     return place, name
 
 
-def _record(said: Mapping[str, Any]) -> ExportRecord:
+def _record(line: Mapping[str, Any]) -> ExportRecord:
     """A record from a line of JSON."""
-    item = said.get("Item")
+    item = line.get("Item")
     if item is not None:
         return ExportRecord({}, item)
-    micros = _plain(said["Metadata"]["WriteTimestampMicros"])
-    return ExportRecord(said["Keys"], said.get("NewImage"), micros)
+    micros = _plain(line["Metadata"]["WriteTimestampMicros"])
+    return ExportRecord(line["Keys"], line.get("NewImage"), micros)
 
 
-def _plain(said: Any) -> int:
+def _plain(number: Any) -> int:
     """A time in microseconds, which is written as a number, as a text, or as an attribute of type N."""
-    return int(said["N"] if isinstance(said, Mapping) else said)
+    return int(number["N"] if isinstance(number, Mapping) else number)
 
 
 _decode_line = msgspec.json.Decoder(dict[str, Any]).decode
@@ -259,9 +259,9 @@ class _Digested(io.RawIOBase):
         return len(piece)
 
 
-def _is_sum(digest: bytes, said: str) -> bool:
+def _is_sum(digest: bytes, stored_sum: str) -> bool:
     """Whether a text is that MD5, in base64 as DynamoDB writes it, or in hexadecimal as other programs do."""
-    return said in (base64.b64encode(digest).decode(), digest.hex())
+    return stored_sum in (base64.b64encode(digest).decode(), digest.hex())
 
 
 def _cause(error: Exception) -> str:

@@ -72,8 +72,8 @@ async def open_record(
     digest = sha256(msgspec.json.encode(what)).hexdigest()[:24]
     stored = await flows.get(port, kind.by_id(digest).consistent())
     if stored is None:
-        made = kind(transfer=digest, state="", token=secrets.token_hex(_TOKEN_BYTES))
-        return TransferRecord(port, table, state, made, own, secret)
+        item = kind(transfer=digest, state="", token=secrets.token_hex(_TOKEN_BYTES))
+        return TransferRecord(port, table, state, item, own, secret)
     text = stored.state
     if own is not None:
         kept = own.read(_path(stored))
@@ -84,7 +84,7 @@ async def open_record(
                 operation="copy",
                 hint="Go on as the user, and on the machine, that began it; or copy into an empty table.",
             )
-        text, secret = (found := msgspec.json.decode(kept, type=_Own)).state, found.secret
+        text, secret = (kept_state := msgspec.json.decode(kept, type=_Own)).state, kept_state.secret
     found_record = TransferRecord(port, table, msgspec.json.decode(text, type=type(state)), stored, own, secret)
     found_record.was_begun = True
     return found_record

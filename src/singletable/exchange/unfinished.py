@@ -54,10 +54,10 @@ class StateFile:
     def read(self, *, anew: bool = False) -> UnfinishedExport | None:
         """The state of an earlier run, if it left one. Raises Corrupt for a file that no export has written; None if
         the export begins again in any case."""
-        found = _read(self.store, UNFINISHED, anew=anew)
-        if found is None or self.own is None:
-            return found
-        return _read(self.own, _own(found), anew=anew) or _named(found)
+        shared = _read(self.store, UNFINISHED, anew=anew)
+        if shared is None or self.own is None:
+            return shared
+        return _read(self.own, _own(shared), anew=anew) or _named(shared)
 
     def begin(self, state: UnfinishedExport) -> None:
         if self.own is not None:
@@ -111,8 +111,8 @@ def delete_unkept(store: Store, state: UnfinishedExport, now: float) -> None:
     kept = {file.path for files in state.files.values() for file in files}
     store.delete_drafts(state.id, before=inf)
     store.delete_drafts("", before=now - DRAFT_SECONDS)
-    found = set(store.list(f"{state.id}/"))
-    if gone := sorted(kept - found):
+    stored = set(store.list(f"{state.id}/"))
+    if gone := sorted(kept - stored):
         raise missing(store.url, gone[0])
-    for path in found - kept:
+    for path in stored - kept:
         store.delete(path)

@@ -137,20 +137,20 @@ class Given(Struct, frozen=True):
 
 def words(condition: Condition) -> str:
     """A condition for people, its values left out: `User.age >= ... and not (User.email == ...)`."""
-    said: list[str] = []
+    parts: list[str] = []
     waiting: list[str | Condition] = [condition]
     while waiting:
         part = waiting.pop()
         if isinstance(part, str):
-            said.append(part)
+            parts.append(part)
         elif part.how in JOINS:
             spelled = [x for c in part.operands for x in (f" {part.how.lower()} ", *_grouped(c))][1:]
             waiting += reversed(spelled)
         elif part.how == "NOT":
             waiting += [")", part.operands[0], "not ("]
         else:
-            said.append(_test_words(part))
-    return "".join(said)
+            parts.append(_test_words(part))
+    return "".join(parts)
 
 
 def _grouped(condition: Condition) -> tuple[str | Condition, ...]:

@@ -39,10 +39,10 @@ class Parent(Struct, frozen=True):
         """Return True if a stored item has it."""
         value: AttributeValue = {"M": item}
         for step in self.steps:
-            found = _within(value, step)
-            if found is None:
+            inner = _within(value, step)
+            if inner is None:
                 return False
-            value = found
+            value = inner
         return self.tag in value and len(value[self.tag]) >= self.least
 
     @property
@@ -62,13 +62,13 @@ def _within(value: AttributeValue, step: str | int) -> AttributeValue | None:
 
 def parents_of(updates: Iterable[Update]) -> Iterable[Parent]:
     """The parents of all paths that are changed, each once; none for whole attributes."""
-    found: dict[tuple[str | int, ...], Parent] = {}
+    parents: dict[tuple[str | int, ...], Parent] = {}
     for update in updates:
         if is_whole(update.path):
             continue
         *steps, last = resolve(update.path).stored
         least = last if isinstance(last, int) and update.verb != "REMOVE" else 0
         place = tuple(steps)
-        if place not in found or found[place].least < least:
-            found[place] = Parent(update.path, place, "L" if isinstance(last, int) else "M", least)
-    return found.values()
+        if place not in parents or parents[place].least < least:
+            parents[place] = Parent(update.path, place, "L" if isinstance(last, int) else "M", least)
+    return parents.values()

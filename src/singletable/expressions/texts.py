@@ -255,10 +255,10 @@ class Expressions:
     def _in_order(self, updates: Iterable[Update]) -> list[tuple[Update, Path]]:
         """The last of a list's elements first: numbers are those before the update, and an engine that removes one
         after the other then finds each where it was."""
-        found = [(update, resolve(update.path, self.kinds)) for update in updates]
-        if any(isinstance(step, int) for _, path in found for step in path.stored):
-            found.sort(key=lambda pair: [(isinstance(step, int), step) for step in pair[1].stored], reverse=True)
-        return found
+        resolved = [(update, resolve(update.path, self.kinds)) for update in updates]
+        if any(isinstance(step, int) for _, path in resolved for step in path.stored):
+            resolved.sort(key=lambda pair: [(isinstance(step, int), step) for step in pair[1].stored], reverse=True)
+        return resolved
 
     def _sum(self, update: Update, path: Path, left: str) -> tuple[str, str]:
         """The sum of the stored number, or of what its absence is read as, and another."""

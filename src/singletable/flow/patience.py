@@ -36,7 +36,7 @@ async def send_patiently(port: Port, operations: Sequence[Operation[T]]) -> list
 async def until(port: Port, ask: Callable[[], Awaitable[T | None]]) -> T:
     """Ask until the answer is true, with pauses from one second to fifteen. No limit: a large table takes hours."""
     pause = _FIRST_PAUSE_SECONDS
-    while not (found := await ask()):
+    while not (answer := await ask()):
         await port.sleep(pause)
         pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)
-    return found
+    return answer

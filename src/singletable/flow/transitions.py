@@ -23,7 +23,7 @@ class Transitions(Generic[S, E]):
 
     def after(self, state: S, event: E) -> S:
         """The next state. Raises NotAllowed for a pair that the table does not have."""
-        found = self.table.get((state, event))
-        if found is None:
+        state_after = self.table.get((state, event))
+        if state_after is None:
             raise NotAllowed(f"{self.name}: no {event.name} in state {state.name}")
-        return found
+        return state_after

@@ -56,12 +56,12 @@ class GraphBelongings(LayerBelongings):
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """The edges of nodes, in both directions. A query of the node's partition, and one for each type of edges that
         can point to it."""
-        found: list[Belonging] = []
+        belongings: list[Belonging] = []
         for subject in subjects:
             if issubclass(subject.kind, Node):
                 edges = _EdgesOfNode(self.table, stored_key(subject.kind, subject.place[0]))
-                found += [self._edge(edge, edges) for edge in await self._all_edges(port, edges.node, unreadable)]
-        return found
+                belongings += [self._edge(edge, edges) for edge in await self._all_edges(port, edges.node, unreadable)]
+        return belongings
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
         """A node, or an edge with its member."""

@@ -62,15 +62,15 @@ async def _unlink_all(port: Port, listings: dict[str, list[EdgeSetPlace]], gone:
 
 
 def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[EdgeSetPlace]]:
-    found: dict[str, list[EdgeSetPlace]] = {node_key(node).partition: [] for node in nodes}
-    if len(found) < len(nodes):
+    places_of: dict[str, list[EdgeSetPlace]] = {node_key(node).partition: [] for node in nodes}
+    if len(places_of) < len(nodes):
         raise InvalidRequest("a node is given twice", operation="load")
     counts: dict[tuple[str, type[Any]], int] = {}
     places: set[tuple[str, str]] = set()
     for edge in edges:
         key = edge_key(edge)
         source = key.partition
-        if source not in found:
+        if source not in places_of:
             raise InvalidRequest("an edge whose source is not among the nodes", key=key, operation="load")
         if (source, key.low) in places:
             raise InvalidRequest(
@@ -80,8 +80,8 @@ def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[st
         place = (source, type(edge))
         counts[place] = counts.get(place, 0) + 1
         held = type(edge).__mirrors__ is not None
-        found[source].append(EdgeSetPlace(edge, listed=not held or counts[place] <= CAP))
-    return found
+        places_of[source].append(EdgeSetPlace(edge, listed=not held or counts[place] <= CAP))
+    return places_of
 
 
 def _table_of(nodes: Sequence[Node]) -> Table:
@@ -98,10 +98,10 @@ async def _missing_targets(
     port: Port, nodes: Sequence[Node], listings: dict[str, list[EdgeSetPlace]]
 ) -> list[KeyOf[Any]]:
     own = {node_key(node).partition for node in nodes}
-    targets = {x.edge.target.partition: x.edge.target for found in listings.values() for x in found}
+    targets = {x.edge.target.partition: x.edge.target for read in listings.values() for x in read}
     others = [key for text, key in targets.items() if text not in own]
-    found = await get_many(port, others, consistent=True) if others else []
-    there = {node_key(node).partition for node in found}
+    read = await get_many(port, others, consistent=True) if others else []
+    there = {node_key(node).partition for node in read}
     return [key for key in others if key.partition not in there]
 
 

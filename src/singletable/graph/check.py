@@ -103,30 +103,30 @@ class GraphCheck(ItemCheck):
                 own.append(item)
                 edges.add(entity_at(self.table, item))
         away = await items_at(port, self.table, [(source, source) for source in by_source if source not in nodes])
-        found: list[Item] = []
+        suspects: list[Item] = []
         for source, (edges, own) in by_source.items():
             node = nodes.get(source) or away.get((source, source))
             if node is None:
-                found += own
+                suspects += own
             elif TOMBSTONE in node:
-                found += [item for item in own if item is node]
+                suspects += [item for item in own if item is node]
             elif not _agrees(self.table, node, edges, is_whole=source in nodes):
-                found.append(node)
+                suspects.append(node)
                 self.read.add(source)
-        return found
+        return suspects
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         """One request for each node, for its edges, and one unit for each end of an edge."""
         entities = [(item, entity_at(self.table, item)) for item in items]
         ends = await items_at(port, self.table, {end for _, entity in entities for end in ends_of(entity)})
         edges = await edges_of(port, self.table, [place_of(i)[0] for i, entity in entities if isinstance(entity, Node)])
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for item, entity in entities:
             if isinstance(entity, Node):
-                found += _of_node(self.table, entity, item, edges[place_of(item)[0]])
+                findings += _of_node(self.table, entity, item, edges[place_of(item)[0]])
             else:
-                found += self._of_other(item, entity, ends)
-        return found
+                findings += self._of_other(item, entity, ends)
+        return findings
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
         self.met += len(items)
@@ -174,13 +174,15 @@ class EdgeTargets(Pass):
         if counts.get(_MET, 0) != self.check.met:  # another process began this check
             async for items in pages(port, self.table):
                 self.check.note(items)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if self.check.missing:
             edges = ItemPass(self.table, [self.check])
             edges.is_sample = True
             async for items in pages(port, self.table):
-                found += await edges.findings(port, [i for i in items if self.check.target_in(i) in self.check.missing])
-        return found
+                findings += await edges.findings(
+                    port, [i for i in items if self.check.target_in(i) in self.check.missing]
+                )
+        return findings
 
 
 class IndexRows(Pass):
@@ -218,14 +220,14 @@ class IndexRows(Pass):
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
         rows, items = _rows_in(self.index), _items_in(self.index)
         other = {n for n in range(_BUCKETS) if counts.get(f"{rows}, {n}", 0) != counts.get(f"{items}, {n}", 0)}
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if other:
             async for page in pages(port, self.table, self.index):
-                found += await self._compared(port, [row for row in page if _digest(row)[0] in other])
+                findings += await self._compared(port, [row for row in page if _digest(row)[0] in other])
         if counts.get(rows, 0) != counts.get(items, 0):
             what = f"{self.index} has {counts.get(rows, 0)} rows for {counts.get(items, 0)} items{_unsure(port)}"
-            found.append(Finding("edge.index", what, "", (self.table.name, self.index)))
-        return found
+            findings.append(Finding("edge.index", what, "", (self.table.name, self.index)))
+        return findings
 
     async def _differing(self, port: Port, rows: Sequence[Item]) -> list[Item]:
         items = await items_at(port, self.table, {place_of(row) for row in rows})
@@ -276,17 +278,19 @@ def _of_node(table: Table, node: Node, item: Item, edges: Edges) -> list[Finding
     """Compares a node's edge sets and counters with the edges in its partition."""
     place = place_of(item)
     kind = model_of(type(node)).type
-    found: list[Finding] = []
-    said = members_in(item)
+    findings: list[Finding] = []
+    stated = members_in(item)
     real = {member for members in edges.listed.values() for member in members}
-    if said != real:
-        what = f"{len(said - real)} members have no edge, {len(real - said)} listed edges are not members"
-        found.append(Finding("edge-set.wrong", what, kind, place))
-    if len(texts_of(node)) != len(said):
-        found.append(Finding("edge-set.twice", "a member stands in both halves", kind, place))
+    if stated != real:
+        what = f"{len(stated - real)} members have no edge, {len(real - stated)} listed edges are not members"
+        findings.append(Finding("edge-set.wrong", what, kind, place))
+    if len(texts_of(node)) != len(stated):
+        findings.append(Finding("edge-set.twice", "a member stands in both halves", kind, place))
     if missing := edges.unlisted - set(item.get(OVERFLOW, {}).get("SS", ())):
-        found.append(Finding("edge-set.incomplete", f"it does not say that {min(missing)} overflowed", kind, place))
+        findings.append(Finding("edge-set.incomplete", f"it does not say that {min(missing)} overflowed", kind, place))
     for edge in edge_types(table):
         if edge.__mirrors__ is not None and count_in(item, edge) != len(edges.listed.get(model_of(edge).type, ())):
-            found.append(Finding("edge-set.count", f"{counter_of(edge)} is not the number of its edges", kind, place))
-    return found
+            findings.append(
+                Finding("edge-set.count", f"{counter_of(edge)} is not the number of its edges", kind, place)
+            )
+    return findings

@@ -70,11 +70,11 @@ async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[A
     of items of the node's partition that this program can't delete."""
     is_settled = not lag
     while True:
-        found = await _remove_outgoing(port, node)
+        removed = await _remove_outgoing(port, node)
         for edge in types:
-            found += await _remove_incoming(port, incoming(edge, node.key), node)
-        if is_settled and not found.there:
-            return found.left
+            removed += await _remove_incoming(port, incoming(edge, node.key), node)
+        if is_settled and not removed.there:
+            return removed.left
         if not is_settled:
             await port.sleep(lag)
             is_settled = True

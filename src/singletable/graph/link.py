@@ -38,15 +38,15 @@ async def unlink(port: Port, edge: Any) -> bool:
     port.traits.check("transactions", "unlink()")
     race = Race(port, "unlink", _CHANGED)
     while True:
-        found = await _as_read(port, edge)
-        if found is None:
+        current = await _as_read(port, edge)
+        if current is None:
             return False
         try:
-            await _unlink(port, found)
+            await _unlink(port, current)
         except NotFound:
             return False
         except EdgeMoved:
-            edge = race.key = edge_key(found)
+            edge = race.key = edge_key(current)
             await race.lost()
         else:
             return True
@@ -72,12 +72,12 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
     port.traits.check("transactions", "relink()")
     race = Race(port, "relink", _CHANGED)
     while True:
-        found = await _as_read(port, edge)
-        if found is None:
+        current = await _as_read(port, edge)
+        if current is None:
             raise _missing(edge)
-        after = _after(found, updates, target)
+        after = _after(current, updates, target)
         try:
-            await _send(port, _moves(found, after))
+            await _send(port, _moves(current, after))
         except EdgeMoved:
             if not isinstance(edge, KeyOf):
                 raise
@@ -87,10 +87,10 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
             return after
 
 
-def _moves(found: Any, after: Any) -> list[HasWrites]:
-    if edge_key(after).low == edge_key(found).low:
-        return [Relink(found, after)]
-    return [Unlink(found), Link(after)]
+def _moves(before: Any, after: Any) -> list[HasWrites]:
+    if edge_key(after).low == edge_key(before).low:
+        return [Relink(before, after)]
+    return [Unlink(before), Link(after)]
 
 
 def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:

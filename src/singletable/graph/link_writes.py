@@ -35,13 +35,13 @@ class Link(Generic[D]):
         """The writes that a transaction takes: the edge, its member, the check of its target."""
         edge, listing = self.edge, EdgeSetPlace(self.edge)
         held = type(edge).__mirrors__ is not None
-        found: list[Write] = [
+        writes: list[Write] = [
             PutEdge(edge_key(edge), listing),
             UpdateEdgeSet(edge.source, (listing,) if held else ()),
         ]
         if self.target == "checked":
-            found.append(UpdateEdgeSet(edge.target))
-        return found
+            writes.append(UpdateEdgeSet(edge.target))
+        return writes
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Unlink(Generic[D]):
     def writes(self) -> Sequence[Write]:
         """The writes that a transaction takes: the edge and its member."""
         edge, listing = self.edge, listing_of(self.edge)
-        found: list[Write] = [DeleteEdge(edge_key(edge), listing)]
+        writes: list[Write] = [DeleteEdge(edge_key(edge), listing)]
         if type(edge).__mirrors__ is not None and listing.listed:
-            found.append(UpdateEdgeSet(edge.source, removed=(listing,), must_exist=False))
-        return found
+            writes.append(UpdateEdgeSet(edge.source, removed=(listing,), must_exist=False))
+        return writes
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Relink(Generic[D]):
         moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
         # An unchanged member stays in its half of the set: the revision keeps its parity.
         new = EdgeSetPlace(self.after, old.listed, old.revision + (1 if moves else 2))
-        found: list[Write] = [PutEdge(edge_key(self.after), new, old)]
+        writes: list[Write] = [PutEdge(edge_key(self.after), new, old)]
         if moves:
             source = self.after.source
-            found.append(_Moving(source, (new,), (old,)))
-        return found
+            writes.append(_Moving(source, (new,), (old,)))
+        return writes
 
 
 @dataclass(eq=False)

@@ -36,7 +36,7 @@ class Edges:
 
 async def edges_of(port: Port, table: Table, sources: Sequence[str]) -> dict[str, Edges]:
     """The edges of nodes, read consistently, a page of each of 16 nodes in a round trip."""
-    found = {source: Edges() for source in sources}
+    edges = {source: Edges() for source in sources}
     for i in range(0, len(sources), FAN_OUT):
         waiting: dict[str, Key | None] = dict.fromkeys(sources[i : i + FAN_OUT])
         while waiting:
@@ -44,9 +44,9 @@ async def edges_of(port: Port, table: Table, sources: Sequence[str]) -> dict[str
             ended = dict(zip(waiting, pages, strict=True))
             for source, page in ended.items():
                 for item in others_in(table, page.items):
-                    found[source].add(entity_at(table, item))
+                    edges[source].add(entity_at(table, item))
             waiting = {source: page.after for source, page in ended.items() if page.after is not None}
-    return found
+    return edges
 
 
 def members_in(item: Item) -> set[str]:

@@ -67,12 +67,12 @@ class UpdateEdgeSet(Write):
 
     def contents(self) -> dict[str, Any]:
         """The sets and counters of a new node with these edges. A transaction has fewer edges than the cap."""
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         for attribute in EDGE_SETS:
             if members := sorted({x.member for x in self.added if x.listed and x.attribute == attribute}):
-                found[attribute] = {"SS": members}
-        found |= {counter_of(edge): {"N": str(count)} for edge, count in self._counts().items()}
-        return found
+                attributes[attribute] = {"SS": members}
+        attributes |= {counter_of(edge): {"N": str(count)} for edge, count in self._counts().items()}
+        return attributes
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         """Whether the node is at its cap. If so, the edges are marked unlisted."""

@@ -96,12 +96,12 @@ def is_key_of(value: object, kind: type[Any]) -> TypeGuard[KeyOf[Any]]:
 
 def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
     """`User | Team` as (User, Team). DeclarationError for a class that is not a node."""
-    found: tuple[Any, ...] = get_args(kinds) or (kinds,)
-    for kind in found:
+    members: tuple[Any, ...] = get_args(kinds) or (kinds,)
+    for kind in members:
         if not (inspect.isclass(kind) and issubclass(kind, Node)):
             raise DeclarationError(f"{kind!r} is not a node class: an edge joins nodes")
         model_of(kind)
-    return found
+    return members
 
 
 def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> type[Verbatim]:
@@ -161,10 +161,10 @@ def kind_type(kinds: Sequence[type[Node]]) -> type[Verbatim]:
         @classmethod
         def from_words(cls, text: str) -> type[Node]:
             """From command-line input: `USER`, or the name of the class. Raises ValueError."""
-            found = by_word.get(text) or next((kind for kind in kinds if kind.__name__ == text), None)
-            if found is None:
+            chosen = by_word.get(text) or next((kind for kind in kinds if kind.__name__ == text), None)
+            if chosen is None:
                 raise ValueError("none of the declared nodes")
-            return found
+            return chosen
 
         @classmethod
         def prefixes(cls) -> tuple[str, ...]:
@@ -218,9 +218,9 @@ def _id_plan(prefix: str) -> Scalar:
 
 def _system_fields() -> list[Field]:
     members = SetPlan(TEXT, frozenset)
-    found = [Field(f"_{name}", name, members, is_written=False) for name in (*EDGE_SETS, OVERFLOW)]
+    fields = [Field(f"_{name}", name, members, is_written=False) for name in (*EDGE_SETS, OVERFLOW)]
     # A node that is being deleted never passes the fast decoder; the slow path treats it as missing.
-    return [*found, Field(f"_{TOMBSTONE}", TOMBSTONE, _NEVER, optional=True, is_written=False)]
+    return [*fields, Field(f"_{TOMBSTONE}", TOMBSTONE, _NEVER, optional=True, is_written=False)]
 
 
 def _captured(cls: type[Node], table: Table, type: str) -> Captured:

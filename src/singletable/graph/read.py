@@ -99,12 +99,12 @@ async def walk(
     """
     key = node_key(start)
     nodes: list[Any] = await get_many(port, [key], unreadable=unreadable)
-    found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
+    reached: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
         selected = await _members(port, nodes, tuple(via), True, unreadable)
         members = [m for by_spec in selected for found_by in by_spec.values() for m in found_by]
-        wanted = {m.text: m.kind for m in members if m.text not in found}
-        if len(found) + len(wanted) > limit:
+        wanted = {m.text: m.kind for m in members if m.text not in reached}
+        if len(reached) + len(wanted) > limit:
             raise InvalidRequest(
                 f"a walk of more than {limit} nodes", operation="walk", hint="Fewer hops, or a higher limit."
             )
@@ -112,8 +112,8 @@ async def walk(
             break
         there = await _nodes(port, wanted, unreadable)
         nodes = list(there.values())
-        found |= {text: (hop, node) for text, node in there.items()}
-    return list(found.values())
+        reached |= {text: (hop, node) for text, node in there.items()}
+    return list(reached.values())
 
 
 async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]], unreadable: OnUnreadable = None) -> int:
@@ -197,15 +197,15 @@ async def _complete(
     now = port.now()
     prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), now, unreadable) for i, spec in places]
     after: list[Any] = [None] * len(places)
-    found: list[list[Any]] = [[] for _ in places]
+    edges_of: list[list[Any]] = [[] for _ in places]
     waiting: list[int] = list(range(len(places)))
     while waiting:
         pages: list[AnswerPage[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
         for w, got in zip(waiting, pages, strict=True):
-            found[w] += readable(got.items, unreadable, prepared[w].shown)
+            edges_of[w] += readable(got.items, unreadable, prepared[w].shown)
             after[w] = got.after
         waiting = [w for w in waiting if after[w] is not None]
-    for (i, spec), edges in zip(places, found, strict=True):
+    for (i, spec), edges in zip(places, edges_of, strict=True):
         members = [member_of(edge) for edge in edges]
         selected[i][spec] = [member for member in members if is_selected(spec, member.meaning)]
 
@@ -215,12 +215,12 @@ async def _nodes(port: Port, wanted: Mapping[str, type[Node]], unreadable: OnUnr
     by_table: dict[Table, list[str]] = {}
     for text, kind in wanted.items():
         by_table.setdefault(model_of(kind).table, []).append(text)
-    found: dict[str, Any] = {}
+    node_at: dict[str, Any] = {}
     for table, texts in by_table.items():
         kinds = tuple(dict.fromkeys([wanted[text] for text in texts]))
         reader = placed_reader_of(kinds, tells=unreadable is not None)
         places = [(text, text) for text in texts]
         there = await get_at(port, table, places, reader, lambda place: stored_key(wanted[place[0]], place[0]))
-        found |= {place[0]: node for place, node in there}
+        node_at |= {place[0]: node for place, node in there}
         readable([node for _, node in there], unreadable, "BatchGetItem")
-    return {text: found[text] for text, kind in wanted.items() if found.get(text).__class__ is kind}
+    return {text: node_at[text] for text, kind in wanted.items() if node_at.get(text).__class__ is kind}

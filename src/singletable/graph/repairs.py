@@ -58,8 +58,8 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
     """Write the edge set from its edges. None if a member is of an edge type that this program doesn't know."""
     source = item[table.definition.key[0]]["S"]
     edges = (await edges_of(port, table, [source]))[source]
-    said, real = members_in(item), {member for members in edges.listed.values() for member in members}
-    wrong = sorted(said ^ real)[:_AT_ONCE]
+    stated, real = members_in(item), {member for members in edges.listed.values() for member in members}
+    wrong = sorted(stated ^ real)[:_AT_ONCE]
     keys = {member: key for member in wrong if (key := _edge_key(table, source, member)) is not None}
     if len(keys) < len(wrong):
         return None
@@ -69,7 +69,9 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
     is_same = all(
         (_member_of(stored.get((k.partition, k.low))) == member) == (member in real) for member, k in keys.items()
     )
-    wanted = (said | {member for member in wrong if member in real}) - {member for member in wrong if member in said}
+    wanted = (stated | {member for member in wrong if member in real}) - {
+        member for member in wrong if member in stated
+    }
     changes = _changes(table, item, wanted, edges)
 
     async def apply(port: Port) -> bool:
@@ -81,19 +83,19 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
 
 def _changes(table: Table, item: Item, wanted: set[str], edges: Edges) -> list[AttributeChange]:
     """The changes of the node's sets, counters and overflow."""
-    found: list[AttributeChange] = []
+    changes: list[AttributeChange] = []
     for half in EDGE_SETS:
         members = sorted(text for name, _, text in (each.partition(" ") for each in wanted) if name == half)
         if set(members) != set(item.get(half, {}).get("SS", ())):
-            found.append(AttributeChange(half, {"SS": members} if members else None))
+            changes.append(AttributeChange(half, {"SS": members} if members else None))
     for edge in _mirrored(table):
         count = len(edges.listed.get(model_of(edge).type, ()))
         if count_in(item, edge) != count:
-            found.append(AttributeChange(counter_of(edge), {"N": str(count)}))
+            changes.append(AttributeChange(counter_of(edge), {"N": str(count)}))
     overflow = set(item.get(OVERFLOW, {}).get("SS", ()))
     if not edges.unlisted <= overflow:
-        found.append(AttributeChange(OVERFLOW, {"SS": sorted(overflow | edges.unlisted)}))
-    return found
+        changes.append(AttributeChange(OVERFLOW, {"SS": sorted(overflow | edges.unlisted)}))
+    return changes
 
 
 async def _write(

@@ -45,19 +45,19 @@ async def get_many(
         asked.append((model, place))
         consistent = consistent or key.strong
     models = dict.fromkeys([model for model, _ in asked])
-    found: dict[Table, dict[Place, Any]] = {}
+    entities: dict[Table, dict[Place, Any]] = {}
     for table, places in wanted.items():
         of_table = [model for model in models if model.table is table]
         kinds = tuple(dict.fromkeys([model.kind for model in of_table]))
         reader = placed_reader_of(kinds, tells=unreadable is not None)
-        found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
+        entities[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
         for find_many in dict.fromkeys(placement_of(model).find_many for model in of_table):
             if find_many is not None:
                 await find_many(port, table, places, reader, there, unreadable)
         if unreadable is not None:
             readable([*there.values()], unreadable, "BatchGetItem")
     now = port.now()
-    read: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
+    read: list[tuple[Any, Model[Any]]] = [(entities[model.table].get(place), model) for model, place in asked]
     return [
         entity
         for entity, model in read
@@ -78,16 +78,16 @@ async def get_at(
     await ready(port, table)
     partition, sort = table.definition.key
     rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
-    found: list[T] = []
+    read: list[T] = []
     for tried in range(_TRIES):
         await _wait(port, tried)
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for answer in answers:
-            found += answer.items
+            read += answer.items
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
-            return found
+            return read
     raise Incomplete(
         f"{len(rest)} of {len(places)} items could not be read: {_THROTTLED}",
         rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),

@@ -77,9 +77,9 @@ async def _read(
     """The first pages under one key that have a row."""
     sort = prepared.table.definition.key[1]
     while True:
-        found: AnswerPage[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
-        rows = list(_rows(query, found.items, unreadable, prepared.shown, is_old=is_old))
-        after = found.after
+        page: AnswerPage[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
+        rows = list(_rows(query, page.items, unreadable, prepared.shown, is_old=is_old))
+        after = page.after
         if rows or after is None:
             return _RowsOfKey(rows, None if after is None else str(after[sort]["S"]))
 

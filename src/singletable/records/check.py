@@ -51,9 +51,9 @@ def passes(table: Table, layers: Sequence[Layer] = ()) -> list[Pass]:
 
 def items_of(table: Table) -> ItemPass:
     """The pass over a table's items alone, with the repairs of what it finds."""
-    found = passes(table)[0]
-    assert isinstance(found, ItemPass)
-    return found
+    first = passes(table)[0]
+    assert isinstance(first, ItemPass)
+    return first
 
 
 class RecordCheck(ItemCheck):
@@ -66,11 +66,11 @@ class RecordCheck(ItemCheck):
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         table = self.table
-        found = [finding for item in items for finding in _findings(table, item)]
-        found += await _twice(port, table, items)
+        findings = [finding for item in items for finding in _findings(table, item)]
+        findings += await _twice(port, table, items)
         alive = [item for item in items if not _is_expired(table, item, port.now())]
-        found += await _unmatched(port, table, [(item, key) for item in alive for key in partners(table, item)])
-        return found + await _behind(port, table, alive)
+        findings += await _unmatched(port, table, [(item, key) for item in alive for key in partners(table, item)])
+        return findings + await _behind(port, table, alive)
 
     async def end(self, port: Port) -> list[Finding]:
         definition = self.table.definition
@@ -99,16 +99,16 @@ def _findings(table: Table, item: Item) -> Iterator[Finding]:
 def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, str]) -> Iterator[Finding]:
     definition = model.table.definition
     try:
-        made = model.item(entity)
+        written = model.item(entity)
     except SingletableError as error:
         yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
         return
     for name in definition.key if _is_at_its_key(model, entity, item) else ():
-        if made[name] != item.get(name):
+        if written[name] != item.get(name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)
     for index in () if model.is_leaving else definition.indexes:
         for name in definition.index_keys(index):
-            if made.get(name) != item.get(name):
+            if written.get(name) != item.get(name):
                 yield Finding("index-key.stale", f"{name} is not what its attributes make", model.type, place)
 
 
@@ -133,12 +133,12 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
             own_model: Model[Any] = model_of(model.kind)
             keys.setdefault(own_model.table, []).append((item, model.key_item(own_model.key_of(entity))))
     what = "it lies under the key that its class had before, and another one under the key that it has now"
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for new, pairs in keys.items():
         there = await items_at(port, new, [place_in(new, key) for _, key in pairs])
         twice = [item for item, key in pairs if place_in(new, key) in there]
-        found += [Finding("key.twice", what, type_in(table, item), place_in(table, item)) for item in twice]
-    return found
+        findings += [Finding("key.twice", what, type_in(table, item), place_in(table, item)) for item in twice]
+    return findings
 
 
 def partners(table: Table, item: Item) -> Iterator[Key]:
@@ -164,41 +164,41 @@ async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) ->
     if not pairs:
         return []
     there = await items_at(port, table, [place_in(table, key) for _, key in pairs])
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for item, key in pairs:
         partner = there.get(place_in(table, key))
         if _is_guard(table, item):
             if partner is None or not any(_same(table, k, item) for k in partners(table, partner)):
                 what = "its owner is gone or has another value"
-                found.append(Finding("guard.orphan", what, GUARD_TYPE, place_in(table, item)))
+                findings.append(Finding("guard.orphan", what, GUARD_TYPE, place_in(table, item)))
         elif partner is None or not _owns(table, partner, item):
             what = "a unique value of it has no guard, or another item's"
-            found.append(Finding("guard.missing", what, type_in(table, item), place_in(table, item)))
-    return found
+            findings.append(Finding("guard.missing", what, type_in(table, item), place_in(table, item)))
+    return findings
 
 
 async def _behind(port: Port, table: Table, items: Sequence[Item]) -> list[Finding]:
     """The copies that differ from their sources; read a second time after the usual lag of what keeps them."""
-    found = await _differing(port, table, items)
-    if found and port.traits.index_lag_seconds:
+    behind = await _differing(port, table, items)
+    if behind and port.traits.index_lag_seconds:
         await port.sleep(port.traits.index_lag_seconds)
-        again = await items_at(port, table, found)
-        found = await _differing(port, table, list(again.values()))
+        again = await items_at(port, table, behind)
+        behind = await _differing(port, table, list(again.values()))
     what = "a copy is not what its source has"
-    return [Finding("copy.behind", what, type_name, place) for place, type_name in found.items()]
+    return [Finding("copy.behind", what, type_name, place) for place, type_name in behind.items()]
 
 
 async def _differing(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, str]:
     """The places of items whose copies differ, with their types."""
     copies = [(item, *copy) for item in items for copy in _copies(table, item)]
     sources = await items_at(port, table, [place for _, _, _, place in copies])
-    found: dict[Place, str] = {}
+    behind: dict[Place, str] = {}
     for item, holder, writer, place in copies:
         with suppress(SingletableError):
             source = model_of(writer.source).load(sources.get(place, {}))
             if source is not None and writer.differs(holder, source):
-                found[place_in(table, item)] = type_in(table, item)
-    return found
+                behind[place_in(table, item)] = type_in(table, item)
+    return behind
 
 
 def _copies(table: Table, item: Item) -> Iterator[tuple[Any, CopyWriter, Place]]:

@@ -144,13 +144,13 @@ async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Pl
     """The existing items at some places, read consistently, 100 in a request, 1,600 in a round trip."""
     partition, sort = table.definition.key
     keys: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in dict.fromkeys(places)]
-    found: dict[Place, Item] = {}
+    items: dict[Place, Item] = {}
     while keys:
         parts = [keys[i : i + MAX_BATCH_GET] for i in range(0, len(keys), MAX_BATCH_GET)]
         answers = await port.send_all([BatchGetItem(table.name, part, RAW, consistent=True) for part in parts])
-        found |= {place_in(table, item): item for answer in answers for item in answer.items}
+        items |= {place_in(table, item): item for answer in answers for item in answer.items}
         keys = [key for answer in answers for key in answer.rest]
-    return found
+    return items
 
 
 async def partition_items(port: Port, table: Table, index: str | None, text: str) -> list[Item]:
@@ -158,20 +158,20 @@ async def partition_items(port: Port, table: Table, index: str | None, text: str
     an index `items_at`."""
     definition = table.definition
     partition, _ = definition.key if index is None else definition.index_keys(index)
-    found: list[Item] = []
+    items: list[Item] = []
     after: Key | None = None
     while True:
         selection = Selection(
             index, names={"#0": partition}, values={":0": {"S": text}}, after=after, consistent=index is None
         )
         page = await port.send(Query(table.name, "#0 = :0", selection, RAW))
-        found += page.items
+        items += page.items
         after = page.after
         if after is None:
             break
     if index is None:
-        return found
-    return list((await items_at(port, table, [place_in(table, item) for item in found])).values())
+        return items
+    return list((await items_at(port, table, [place_in(table, item) for item in items])).values())
 
 
 def row_query(table: Table, index: str, item: Item) -> Query[Item]:
@@ -217,12 +217,12 @@ class ItemPass(Pass):
 
     async def _twice(self, port: Port, check: ItemCheck, items: Sequence[Item]) -> list[Finding]:
         """The findings of two readings: an item with findings is read again, so that a write in between is not one."""
-        found = await (check.findings if self.is_sample else check.page_findings)(port, items)
-        if not found or check.looks_twice:
-            return found
-        again = await items_at(port, self.table, [finding.key for finding in found])
+        findings = await (check.findings if self.is_sample else check.page_findings)(port, items)
+        if not findings or check.looks_twice:
+            return findings
+        again = await items_at(port, self.table, [finding.key for finding in findings])
         still = Counter((each.code, each.key) for each in await check.findings(port, list(again.values())))
-        return [finding for finding in found if still[finding.code, finding.key]]
+        return [finding for finding in findings if still[finding.code, finding.key]]
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
         return sum((Counter(check.counted(items)) for check in self.checks), Counter[str]())
@@ -261,10 +261,10 @@ class WholePass(Pass):
 def passes_of(table: Table, records: ItemCheck, layers: Sequence[Layer]) -> list[Pass]:
     """The passes of a table's check: all items once, then the further passes of the layers."""
     parts: list[Any] = [table.checks(), *(layer.checks() for layer in layers)]
-    found = [part for part in parts if part is not None]
+    checks = [part for part in parts if part is not None]
     return [
-        ItemPass(table, [records, *(check for part in found for check in part.items)]),
-        *(each for part in found for each in part.passes),
+        ItemPass(table, [records, *(check for part in checks for check in part.items)]),
+        *(each for part in checks for each in part.passes),
     ]
 
 

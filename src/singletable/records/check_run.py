@@ -142,14 +142,14 @@ class CheckRun(ResumableRun[CheckState, CheckState]):
     async def keep(self) -> None:
         self.on_round(self.made)
 
-    async def _repaired(self, made: CheckRound, mode: RepairMode) -> CheckRound:
+    async def _repaired(self, round: CheckRound, mode: RepairMode) -> CheckRound:
         """The round, with what became of its findings, whichever pass told them. What is mended is no longer left."""
-        done = [Repaired(finding, "kept") for finding in made.findings]
+        done = [Repaired(finding, "kept") for finding in round.findings]
         for items in self.passes:
-            if isinstance(items, ItemPass) and items.table is made.table:
-                done = await repair(self.port, items, made.findings, dry_run=mode == "list")
+            if isinstance(items, ItemPass) and items.table is round.table:
+                done = await repair(self.port, items, round.findings, dry_run=mode == "list")
         mended = sum(each.outcome in ("mended", "gone") for each in done)
-        return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
+        return replace(round, repaired=done, state=replace(round.state, left=round.state.left - mended))
 
 
 async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:
@@ -157,21 +157,21 @@ async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, stat
     segments = _begun(current, options, state.over) if state.segments is None else state.segments
     pages = await current.read(port, segments[: options.segments])
     items = [item for page in pages for item in page.items]
-    found = await current.findings(port, items) if items else []
+    findings = await current.findings(port, items) if items else []
     counts = dict(Counter(state.counts) + Counter(current.counted(items)))
     left = advanced(segments, pages)
     if not left and (options.sample is None or current.sampling == "whole"):
-        found += await current.end(port, counts)
-    made = replace(
+        findings += await current.end(port, counts)
+    state_after = replace(
         state,
         over=state.over + (not left),
         segments=left or None,
         counts=counts,
         seen=state.seen + len(items),
-        found=state.found + len(found),
-        left=state.left + len(found),
+        found=state.found + len(findings),
+        left=state.left + len(findings),
     )
-    return CheckRound(current.table, current.name, found, made)
+    return CheckRound(current.table, current.name, findings, state_after)
 
 
 def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[ScanSegment, ...]:
@@ -191,7 +191,7 @@ def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
 
 async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:
     """The read units of a check by table, without findings, by the sizes that the service told last. A request each."""
-    found: dict[str, float] = {}
+    units: dict[str, float] = {}
     for table in {each.table.name: each.table for each in passes}.values():
         described = await describe(port, table.definition)
         raw: Mapping[str, Any] = {} if described is None else described.raw
@@ -199,8 +199,8 @@ async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> d
             index["IndexName"]: index.get("IndexSizeBytes", 0) for index in raw.get("GlobalSecondaryIndexes", ())
         }
         own = (each.read_units(raw.get("TableSizeBytes", 0), indexes) for each in passes if each.table is table)
-        found[table.name] = sum(own) * (1.0 if sample is None else sample)
-    return found
+        units[table.name] = sum(own) * (1.0 if sample is None else sample)
+    return units
 
 
 async def collect(
@@ -212,13 +212,13 @@ async def collect(
     progress: OnRound | None = None,
 ) -> list[Finding]:
     """The findings of a check, all of them."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
-    def keep(made: CheckRound) -> None:
-        found.extend(made.findings)
+    def keep(round: CheckRound) -> None:
+        findings.extend(round.findings)
         if progress is not None:
-            progress(made)
+            progress(round)
 
     options = CheckOptions(usual_segments(port) if segments is None else segments, sample, seed)
     await run_check(port, passes if sample is None else sampled(passes)[0], options, keep)
-    return found
+    return findings

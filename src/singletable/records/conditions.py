@@ -184,19 +184,19 @@ def refused(
     version = model.version_of(stored) if stored is not None else 0
     if version > model.version:
         return model.newer(version)
-    found: Any = loaded(model, stored)
+    entity: Any = loaded(model, stored)
     counter = model.counter
-    if counter is not None and expected is not None and getattr(found, counter.name, None) != expected:
+    if counter is not None and expected is not None and getattr(entity, counter.name, None) != expected:
         return VersionMoved(
             f"the item was written after version {expected} was read",
-            stored=found,
+            stored=entity,
             key=key,
             operation=operation,
             hint="Read it again, apply the change to the new version, and try again.",
         )
     return ConditionFailed(
         "the condition does not hold",
-        stored=found,
+        stored=entity,
         key=key,
         operation=operation,
         condition=words(where) if where is not None else "",
@@ -204,11 +204,11 @@ def refused(
     )
 
 
-def missing_path(key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
+def missing_path(key: Any, operation: str, parent: Parent, refusal: ConditionFailed) -> MissingPath:
     """The error of an update whose path is inside an attribute that the item lacks."""
     return MissingPath(
         "the item lacks what the changed path is inside of",
-        stored=found.stored,
+        stored=refusal.stored,
         key=key,
         attribute=str(parent.handle),
         operation=operation,

@@ -43,9 +43,9 @@ async def write_copies(port: Port, table: Table, items: Sequence[Item]) -> dict[
     moment = Moment(port.now(), port.token())
     tried: dict[Place, _TryCopy] = {}
     for place, copies in held.items():
-        made = [update for each in copies if (update := _update(each, sources.get(each.source), moment)) is not None]
-        if made:
-            tried[place] = _TryCopy(made[0], is_all=len(made) == 1)
+        updates = [update for each in copies if (update := _update(each, sources.get(each.source), moment)) is not None]
+        if updates:
+            tried[place] = _TryCopy(updates[0], is_all=len(updates) == 1)
     outcomes = await patiently(port, partial(port.send_all, list(tried.values())))
     return dict(zip(tried, outcomes, strict=True))
 

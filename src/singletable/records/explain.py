@@ -126,14 +126,14 @@ def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:
     for key in keys:
         check_whole(key)
     unique = list({(k.partition, k.low): k for k in keys}.values())
-    made: list[Explained] = []
+    requests: list[Explained] = []
     for start in range(0, len(unique), MAX_BATCH_GET):
         part = unique[start : start + MAX_BATCH_GET]
         model = part[0].model
         items = [k.model.key_item(k) for k in part]
         request = BatchGetItem(model.table.name, items, model).request()
-        made.append(_explained(request, None, _read_cost(False, "each item")))
-    return made
+        requests.append(_explained(request, None, _read_cost(False, "each item")))
+    return requests
 
 
 def _explained(request: Request, index: str | None, cost: str) -> Explained:

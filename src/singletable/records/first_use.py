@@ -41,23 +41,23 @@ async def _set_up(port: Port, table: Table) -> None:
 
 async def _make(port: Port, table: Table) -> None:
     definition = table.definition
-    found = await describe(port, definition)
-    if found is None:
+    description = await describe(port, definition)
+    if description is None:
         await create(port, definition)
     else:
-        await _add_indexes(port, definition, definition.indexes.keys() - found.indexes.keys())
-        if definition.ttl_attribute is not None and found.ttl is None:
+        await _add_indexes(port, definition, definition.indexes.keys() - description.indexes.keys())
+        if definition.ttl_attribute is not None and description.ttl is None:
             await set_ttl(port, definition)
-        if definition.stream is not None and not found.has_stream:
+        if definition.stream is not None and not description.has_stream:
             await set_stream(port, definition)
-        keys = [d for d in differences(definition, found) if d.is_of_a_key]
+        keys = [d for d in differences(definition, description) if d.is_of_a_key]
         if keys:
             raise NotConfigured(
                 "the table in this data file has different keys: " + "; ".join(map(str, keys)),
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )
-        check_indexes(definition, found)
+        check_indexes(definition, description)
     await maintain_stream(port, table)
     # An engine without TTL has kept the items that expired since the last use.
     await sweep(port, definition)

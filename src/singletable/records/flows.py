@@ -147,10 +147,10 @@ def explain(read: Explainable, *updates: Update) -> Explanation:
 
 async def create_table(port: Port, table: Table) -> Description:
     check_table(table)
-    made = await _create(port, table.definition)
+    created = await _create(port, table.definition)
     await maintain_stream(port, table)
     port.ready.add(table.name)
-    return made
+    return created
 
 
 async def describe_table(port: Port, table: Table) -> Description | None:
@@ -160,10 +160,10 @@ async def describe_table(port: Port, table: Table) -> Description | None:
 
 async def diff_table(port: Port, table: Table) -> list[Difference]:
     check_table(table)
-    found = await _describe(port, table.definition)
-    if found is None:
+    description = await _describe(port, table.definition)
+    if description is None:
         raise NotFound("the table is missing", table=table.name, hint="Create it: db.create_table(table).")
-    return list(differences(table.definition, found))
+    return list(differences(table.definition, description))
 
 
 async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:

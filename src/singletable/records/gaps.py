@@ -51,11 +51,11 @@ def gaps_of(table: Table) -> ItemPass | None:
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
     """The gaps of items. Reads the guards of their unique values, the sources of their copies, a node's edges."""
-    at_once, found = _AtOnce(port), list[Finding]()
+    at_once, findings = _AtOnce(port), list[Finding]()
     for check in checks.checks:
         if FILLED & check.repairs and (own := _with_gaps(checks.table, check, items)):
-            found += [each for each in await check.findings(at_once, own) if each.code in FILLED]
-    return list(dict.fromkeys(found))
+            findings += [each for each in await check.findings(at_once, own) if each.code in FILLED]
+    return list(dict.fromkeys(findings))
 
 
 async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> GapsFilled:
@@ -113,12 +113,12 @@ def _with_gaps(table: Table, check: ItemCheck, items: Iterable[Item]) -> list[It
     """The items that the check may find a gap in."""
     if _SETS & check.repairs:
         return list(items)
-    found: list[Item] = []
+    lacking: list[Item] = []
     for item in items:
         model = table.model_of_type(type_in(table, item))
         if model is not None and (copies_of(model) or any(True for _ in partners(table, item))):
-            found.append(item)
-    return found
+            lacking.append(item)
+    return lacking
 
 
 class _AtOnce(WrappedPort):

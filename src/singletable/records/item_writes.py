@@ -112,12 +112,12 @@ class UpdateWrite(Write):
         if current is UNREAD or current is None or not is_there(self.model, stored, now):
             return False
         assert stored is not None
-        found: Any = self.model.load(stored)
+        entity: Any = self.model.load(stored)
         planned = self._plan(current)
         names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
         if self.touches_uniques:
             names |= {f.name for f in self.model.uniques}
-        return any(getattr(found, n) != getattr(current, n) for n in names)
+        return any(getattr(entity, n) != getattr(current, n) for n in names)
 
     def _plan(self, current: Any) -> Planned | KeysNeeded:
         if self.touches_uniques and current is UNREAD:
@@ -138,11 +138,11 @@ class UpdateWrite(Write):
         return condition
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
-        found = refusal_of(self, stored, now)
-        if type(found) is not ConditionFailed:
-            return found
+        refusal = refusal_of(self, stored, now)
+        if type(refusal) is not ConditionFailed:
+            return refusal
         missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
-        return next((missing_path(self.key, self.verb, p, found) for p in missing), found)
+        return next((missing_path(self.key, self.verb, p, refusal) for p in missing), refusal)
 
     def with_update(self, update: Write) -> Write:
         expected = {e for e in (self.expected, update.expected) if e is not None}
@@ -257,7 +257,7 @@ def uniques_as_read(model: Model[Any], current: Any, now: float) -> Condition | 
 def uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
     if current is UNREAD or not model.uniques:
         return False
-    found: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
-    if found is None or current is None:
-        return found is not current
-    return any(getattr(found, f.name) != getattr(current, f.name) for f in model.uniques)
+    before: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
+    if before is None or current is None:
+        return before is not current
+    return any(getattr(before, f.name) != getattr(current, f.name) for f in model.uniques)

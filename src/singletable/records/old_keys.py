@@ -94,7 +94,7 @@ async def find_many(
     table: Table,
     places: Mapping[Place, KeyOf[Any]],
     reader: ItemReader[Any],
-    found: dict[Place, Any],
+    entities: dict[Place, Any],
     unreadable: OnUnreadable,
 ) -> None:
     """Add the items that lie under the keys that their classes had before, and the ones that have left them meanwhile.
@@ -102,7 +102,7 @@ async def find_many(
     Two round trips more where something is missing under its key: the old keys consistently, then what is missing
     there under the new keys again.
     """
-    missing = {place: key for place, key in places.items() if place not in found and key.model.key.was is not None}
+    missing = {place: key for place, key in places.items() if place not in entities and key.model.key.was is not None}
     if not missing:
         return
     by_old: dict[Table, dict[Place, list[tuple[Place, KeyOf[Any]]]]] = {}
@@ -115,10 +115,10 @@ async def find_many(
             for place, key in keys[place_in(table, item)]:
                 entity = own(key.model.before, key, item, unreadable)
                 if entity is not None:
-                    found[place] = entity
-    again = [place for place in missing if place not in found]
+                    entities[place] = entity
+    again = [place for place in missing if place not in entities]
     if again:
-        found |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
+        entities |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
 
 
 # --- a write alone ----------------------------------------------------------------------------------------------------

@@ -44,14 +44,14 @@ async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T |
     await ready(port, model.table)
     if unreadable is not None:
         operation = replace(operation, reader=TellingReader(operation.reader))
-    found: T | None = await port.send(operation)
-    if unreadable is not None and isinstance(found, Unreadable):
-        readable([found], unreadable, "GetItem")
+    entity: T | None = await port.send(operation)
+    if unreadable is not None and isinstance(entity, Unreadable):
+        readable([entity], unreadable, "GetItem")
         return None
-    if found is None or model.is_expired(found, port.now()):
+    if entity is None or model.is_expired(entity, port.now()):
         find = placement_of(model).find
         return None if find is None else await find(port, key, unreadable)
-    return found
+    return entity
 
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
@@ -108,15 +108,15 @@ async def page(
     items: list[Any] = []
     for _ in range(max_pages):
         wanted = limit - len(items)
-        found: AnswerPage[Any] = (
+        answer: AnswerPage[Any] = (
             await port.send(prepared.operation(position, _look(prepared, wanted)))
             if read_parts is None
             else await read_parts(port, query, position, wanted, unreadable)
         )
-        items += found.items
-        position = found.after
+        items += answer.items
+        position = answer.after
         if len(items) > limit:
-            position = _key_of_item(prepared, found, len(found.items) - (len(items) - limit) - 1)
+            position = _key_of_item(prepared, answer, len(answer.items) - (len(items) - limit) - 1)
             del items[limit:]
         if position is None or len(items) >= limit:
             break
@@ -132,10 +132,10 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> A
     read_parts = placement_of(query.model).read_parts if query.has_parts else None
     if read_parts is not None:
         return await read_parts(port, query, after, None, unreadable)
-    found: AnswerPage[Any] = await port.send(prepared.operation(after, None))
+    answer: AnswerPage[Any] = await port.send(prepared.operation(after, None))
     if unreadable is None:
-        return found
-    return replace(found, items=readable(found.items, unreadable, prepared.shown))
+        return answer
+    return replace(answer, items=readable(answer.items, unreadable, prepared.shown))
 
 
 async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = None) -> PreparedQuery:
@@ -153,9 +153,9 @@ async def read_all(
     items: list[T] = []
     position: Key | None = None
     for _ in range(max_pages):
-        found = await read_page(port, prepared, position)
-        items += found.items
-        position = found.after
+        answer = await read_page(port, prepared, position)
+        items += answer.items
+        position = answer.after
         if position is None:
             return items
     raise InvalidRequest(
@@ -252,11 +252,11 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     return _BEYOND if at > high else None if at < low else position
 
 
-def _key_of_item(prepared: PreparedQuery, found: AnswerPage[Any], number: int) -> Key:
+def _key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
     """The key of the page's last item, after which the next page continues."""
     types = {model_of(kind).type for kind in prepared.query.kinds}
     attribute = prepared.table.definition.type_attribute
-    own: list[Item] = [raw for raw in keys_in(found.body) if raw.get(attribute, {}).get("S") in types]
+    own: list[Item] = [raw for raw in keys_in(answer.body) if raw.get(attribute, {}).get("S") in types]
     return {name: dict(own[number][name]) for name in prepared.key_names()}
 
 
@@ -274,11 +274,11 @@ async def get_collection(
         by_kind.setdefault(kind, []).append(item)
     values: dict[str, Any] = {}
     for name, place in whole.kind.__collection_fields__.items():
-        found = by_kind.get(place.kind, [])
+        members = by_kind.get(place.kind, [])
         if place.many:
-            values[name] = found
-        elif found:
-            values[name] = _single(whole, name, found)
+            values[name] = members
+        elif members:
+            values[name] = _single(whole, name, members)
         elif place.optional:
             values[name] = None
         else:
@@ -286,11 +286,11 @@ async def get_collection(
     return whole.kind(**values)  # type: ignore[no-any-return]
 
 
-def _single(whole: Whole[Any], name: str, found: list[Any]) -> Any:
-    if len(found) > 1:
+def _single(whole: Whole[Any], name: str, members: list[Any]) -> Any:
+    if len(members) > 1:
         raise Corrupt(
-            f"{len(found)} items where {whole.kind.__name__}.{name} holds one",
+            f"{len(members)} items where {whole.kind.__name__}.{name} holds one",
             key=whole,
-            hint=f"Declare it as list[{type(found[0]).__name__}].",
+            hint=f"Declare it as list[{type(members[0]).__name__}].",
         )
-    return found[0]
+    return members[0]

@@ -75,9 +75,9 @@ class PlacedReader:
         return self._place(wire), self._build(wire)
 
     def load(self, item: Item) -> tuple[Place, Any] | None:
-        found = self._load(item)
+        entity = self._load(item)
         partition, sort = self._key
-        return None if found is None else ((item[partition]["S"], item[sort]["S"]), found)
+        return None if entity is None else ((item[partition]["S"], item[sort]["S"]), entity)
 
 
 class PlacedMixedReader(PlacedReader):
@@ -165,6 +165,6 @@ class PartReader:
                     f"an item of {model.kind.__name__} has schema version {version}, and only a part of it was loaded",
                     hint="Read it without only(...).",
                 )
-            found = self.codec.load(item, model.stored_key.known_from(item))
-            model.stored_key.check(found, item)
-            return found
+            entity = self.codec.load(item, model.stored_key.known_from(item))
+            model.stored_key.check(entity, item)
+            return entity

@@ -37,12 +37,12 @@ async def repair(port: Port, items: ItemPass, findings: Sequence[Finding], *, dr
     written: dict[Place, str] = {}
     for finding in findings:
         if (finding.code, finding.key) not in done:
-            made = await patiently(port, partial(_one, port, items, finding, dry_run))
-            if made.outcome == "mended":
-                written[finding.key] = made.what
-            elif made.outcome == "gone" and finding.key in written:  # with another finding of the same item
-                made = Repaired(finding, "mended", written[finding.key])
-            done[finding.code, finding.key] = made
+            result = await patiently(port, partial(_one, port, items, finding, dry_run))
+            if result.outcome == "mended":
+                written[finding.key] = result.what
+            elif result.outcome == "gone" and finding.key in written:  # with another finding of the same item
+                result = Repaired(finding, "mended", written[finding.key])
+            done[finding.code, finding.key] = result
     return [replace(done[finding.code, finding.key], finding=finding) for finding in findings]
 
 

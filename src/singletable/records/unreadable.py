@@ -47,12 +47,12 @@ class TellingReader:
             return Unreadable(error.key, values, error.with_traceback(None))
 
 
-def readable(found: Sequence[T], unreadable: OnUnreadable, operation: str) -> Sequence[T]:
+def readable(answers: Sequence[T], unreadable: OnUnreadable, operation: str) -> Sequence[T]:
     """The entities among what was found. `unreadable` is called with the others."""
     if unreadable is None:
-        return found
+        return answers
     kept: list[T] = []
-    for each in found:
+    for each in answers:
         if isinstance(each, Unreadable):
             each.error.operation = operation
             unreadable(each)

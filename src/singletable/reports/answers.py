@@ -96,10 +96,10 @@ class Answer:
 
 def _values(column: Any) -> list[Any]:
     try:
-        found: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
+        values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
     except (OverflowError, ValueError):  # times beyond those of Python: their text
-        found = column.cast(pa.string()).to_pylist()
-    return [_plain(value) for value in found] if pa.types.is_decimal(column.type) else found
+        values = column.cast(pa.string()).to_pylist()
+    return [_plain(value) for value in values] if pa.types.is_decimal(column.type) else values
 
 
 def _plain(value: Decimal | None) -> Decimal | None:

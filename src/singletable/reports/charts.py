@@ -117,10 +117,10 @@ def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object, column: str) -> str:
-    said = f'role="cell" data-column="{column}"'
+    attributes = f'role="cell" data-column="{column}"'
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f'<td class="number" {said}>{shown(value)}</td>'
-    return f"<td {said}>{text_of('' if value is None else str(value))}</td>"
+        return f'<td class="number" {attributes}>{shown(value)}</td>'
+    return f"<td {attributes}>{text_of('' if value is None else str(value))}</td>"
 
 
 def _bars(chart: Chart) -> tuple[list[str], int]:

@@ -112,17 +112,17 @@ class ClosedDatabase:
             return InvalidRequest(
                 "SQL reads nothing but the export: other files and extensions are closed", hint="Ask its views."
             )
-        said = str(error).strip()
-        near = re.search(r'near "(\w+)"', said)
+        reason = str(error).strip()
+        near = re.search(r'near "(\w+)"', reason)
         name = near[1].lower() if near is not None and isinstance(error, duckdb.ParserException) else ""
         hint = f'{name} is a word of SQL: write "{name}", with the quotes.' if name in self._views else ""
-        return InvalidRequest(f"DuckDB refused it: {said}", hint=hint)
+        return InvalidRequest(f"DuckDB refused it: {reason}", hint=hint)
 
 
 def _explained(sql: str) -> str:
     """The statement inside an EXPLAIN. Raises InvalidRequest if it begins with a comment, in which another statement
     could hide."""
-    found = _EXPLAIN(sql)
-    if found is None:
+    plan = _EXPLAIN(sql)
+    if plan is None:
         raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")
-    return found[1]
+    return plan[1]

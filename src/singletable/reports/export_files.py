@@ -73,12 +73,12 @@ class ExportFiles:
         return [self._made[file.path] for file in dataset.files]
 
     def _fetch(self, dataset: DatasetFiles, path: str, target: Path) -> None:
-        found = self._store.fetch(path)
+        fetched = self._store.fetch(path)
         with faults(str(target.parent), "write"):
             if self._is_text:
-                self._write_parquet(dataset, found, target)
+                self._write_parquet(dataset, fetched, target)
             if not isinstance(self._store, DirectoryStore):
-                found.unlink() if self._is_text else os.replace(found, target)
+                fetched.unlink() if self._is_text else os.replace(fetched, target)
 
     def _write_parquet(self, dataset: DatasetFiles, path: Path, target: Path) -> None:
         declared = schema_of(dataset.columns)

@@ -35,14 +35,14 @@ Progress = Callable[[int], object]
 async def predict(port: Port, table: Table, sample: float | None) -> Prediction:
     """Predict the cost of reading the shape. Two requests, no units. Raises NotConfigured if the table is missing."""
     check_sample(sample)
-    found = await describe(port, table.definition)
-    if found is None:
+    description = await describe(port, table.definition)
+    if description is None:
         raise NotConfigured(
             "the table is missing", table=table.name, hint="Create it: singletable table create MODULE."
         )
     share = 1.0 if sample is None else sample
-    units = max(_LEAST_UNITS, found.bytes * share / READ_BYTES / 2)
-    return Prediction(found.items, found.bytes, round(units, 1))
+    units = max(_LEAST_UNITS, description.bytes * share / READ_BYTES / 2)
+    return Prediction(description.items, description.bytes, round(units, 1))
 
 
 async def read_shape(
@@ -84,10 +84,10 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
     partition, sort = table.definition.key
     tail, counted, seen = Tail(port, table, "horizon"), dict[str, tuple[int, str, str]](), 0
     while seen < most:
-        found = [each for each in await patiently(port, tail.read) if isinstance(each, TailedChange)]
-        if not found:
+        changes = [each for each in await patiently(port, tail.read) if isinstance(each, TailedChange)]
+        if not changes:
             break
-        records = {each.record.dynamodb.sequence_number: each for each in found}
+        records = {each.record.dynamodb.sequence_number: each for each in changes}
         for each in records.values():
             keys = each.record.dynamodb.keys
             count, _, _ = counted.get(keys[partition]["S"], (0, "", ""))

@@ -45,11 +45,11 @@ def relations_of(datasets: Sequence[Dataset]) -> tuple[Relation, ...]:
     by their attributes, `member_user_by_changed_by`.
     """
     own = [dataset for dataset in datasets if not dataset.is_system]
-    found: dict[tuple[str, str, tuple[Join, ...]], Relation] = {}
+    relations: dict[tuple[str, str, tuple[Join, ...]], Relation] = {}
     for relation in (each for left in own for each in _of(left, own)):
-        found.setdefault((relation.left, relation.right, relation.joins), relation)
+        relations.setdefault((relation.left, relation.right, relation.joins), relation)
     taken = {dataset.name for dataset in datasets}
-    return tuple(_named(list(found.values()), taken))
+    return tuple(_named(list(relations.values()), taken))
 
 
 def _of(left: Dataset, all: Sequence[Dataset]) -> Iterator[Relation]:

@@ -185,13 +185,13 @@ class _Collections:
         self.forgotten, self.is_least = 0, False
 
     def add(self, partition: str, size: int, first: tuple[str, str]) -> None:
-        found = self._open.get(partition)
-        if found is None:
+        collection = self._open.get(partition)
+        if collection is None:
             if len(self._open) >= self._most:
                 self._forget()
-            found = self._open[partition] = _Collection(first)
-        found.items += 1
-        found.bytes += size
+            collection = self._open[partition] = _Collection(first)
+        collection.items += 1
+        collection.bytes += size
 
     def count(self) -> int:
         return self.forgotten + len(self._open)

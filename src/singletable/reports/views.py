@@ -73,10 +73,10 @@ def prefix_of(relation: Relation, datasets: Mapping[str, DatasetFiles]) -> str:
 def relation_comment(relation: Relation) -> str:
     """The description of a relation's view."""
     names = " and ".join(join.column for join in relation.joins)
-    said = (
+    comment = (
         f"{relation.left} with the {relation.right} that its {names} {'mentions' if relation.is_mention else 'names'}"
     )
-    return f"COMMENT ON VIEW {quoted(relation.name)} IS {text(said)}"
+    return f"COMMENT ON VIEW {quoted(relation.name)} IS {text(comment)}"
 
 
 def _columns(dataset: DatasetFiles, alias: str, prefix: str, covered: frozenset[str], wide: Wide) -> Iterator[str]:

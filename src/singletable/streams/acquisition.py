@@ -73,9 +73,9 @@ class ShardSearch:
         shard that is not listed afterwards is gone. A lease that is made in between can't be made again.
         """
         self.looked_at = self.port.monotonic()
-        found = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
+        every = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
         shards = await all_shards(self.port, self.begun.stream)
-        known = {lease.shard: lease for lease in found}
+        known = {lease.shard: lease for lease in every}
         await self._delete_ended(shards, known)
         turn = [shard for shard in readable_shards(shards, known) if shard.id not in held]
         free = [shard for shard in turn if shard.id not in known or self._is_free(known[shard.id])]

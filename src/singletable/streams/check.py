@@ -38,11 +38,11 @@ async def check(port: Port, consumer: Consumer) -> list[Finding]:
 
 
 def _of_dead_letter(one: DeadLetter) -> Finding:
-    place, said = (one.shard, one.sequence), f"a change of {one.type or 'an item'} failed {one.tries} times"
+    place, what = (one.shard, one.sequence), f"a change of {one.type or 'an item'} failed {one.tries} times"
     with suppress(Corrupt):
         if one.record.sequence == one.sequence:
-            return Finding("change.dead-letter", said, one.type, place)
-    return Finding("dead-letter.damaged", f"{said}, and the record that is stored of it is damaged", one.type, place)
+            return Finding("change.dead-letter", what, one.type, place)
+    return Finding("dead-letter.damaged", f"{what}, and the record that is stored of it is damaged", one.type, place)
 
 
 def _of_leases(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> Iterator[Finding]:

@@ -105,9 +105,9 @@ class CopyUpdater(CopyWriter):
         for unreadable in told:
             raise unreadable.error
 
-    async def _holders(self, port: Port, found: Sequence[Any], unreadable: OnUnreadable) -> list[Any]:
+    async def _holders(self, port: Port, holders: Sequence[Any], unreadable: OnUnreadable) -> list[Any]:
         """The holders on a page, or the ones that its items lead to: one more round trip."""
-        own = [item for item in found if isinstance(item, self.pattern.captured.owner)]
+        own = [item for item in holders if isinstance(item, self.pattern.captured.owner)]
         if self.holder is self.pattern.captured.owner:
             return own
         return await flows.get_many(port, [key_from(self.holder, item) for item in own], True, unreadable)
@@ -136,15 +136,15 @@ def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> Cop
             "keep_copies() takes the access pattern that finds the holders by their source",
             hint="As in changes.keep_copies(Membership.of_organisation).",
         )
-    found: type[Any] = pattern.captured.owner
-    holder = to or found
+    owner: type[Any] = pattern.captured.owner
+    holder = to or owner
     sources = list(dict.fromkeys(copy.source for copy in copies_in(holder)))
     names = pattern.captured.templates[0].names
     for source in sources:
-        leads_there = model_of(holder).identity <= model_of(found).by_name.keys()
+        leads_there = model_of(holder).identity <= model_of(owner).by_name.keys()
         leads_back = model_of(source).identity <= model_of(holder).by_name.keys()
         if {*names} <= model_of(source).by_name.keys() and leads_there and leads_back:
-            _check_pattern(table, pattern, found)
+            _check_pattern(table, pattern, owner)
             return CopyUpdater(holder, source, copies_in(holder, source), pattern)
     raise DeclarationError(_why_not(pattern, holder, sources), table=table.name, hint=_HINT)
 

@@ -134,9 +134,9 @@ class Router:
         if not bytes(image):
             return _Look("", None, is_there=False)
         definition = self.table.definition
-        found = _peek(definition.type_attribute, self.table.ttl_name)(image)
-        type_: Mapping[str, Any] = found.type or {}
-        ends: Mapping[str, Any] = found.ends or {}
+        glance = _peek(definition.type_attribute, self.table.ttl_name)(image)
+        type_: Mapping[str, Any] = glance.type or {}
+        ends: Mapping[str, Any] = glance.ends or {}
         type = str(type_.get("S", ""))
         model = self.table.model_of_type(type)
         is_there = model is None or not model.tombstone or model.tombstone not in read_item(image)
@@ -200,9 +200,9 @@ def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
 
 
 def _comparable(item: Item, table: Table) -> Mapping[str, Any]:
-    found = {name: _unordered(value) for name, value in item.items()}
-    found.pop(table.definition.write_id_attribute, None)
-    return found
+    comparable = {name: _unordered(value) for name, value in item.items()}
+    comparable.pop(table.definition.write_id_attribute, None)
+    return comparable
 
 
 def _unordered(value: Mapping[str, Any]) -> Any:

@@ -33,14 +33,14 @@ async def find_stream(port: Port, table: Table, check_view: Callable[[str], None
 async def all_shards(port: Port, stream: str) -> list[Shard]:
     """Every shard of a stream, 100 a request."""
     source = port.to(DYNAMODB_STREAMS)
-    found: list[Shard] = []
+    shards: list[Shard] = []
     after: str | None = None
     while True:
         page = await source.send(DescribeStream(stream, after))
-        found += page.shards
+        shards += page.shards
         after = page.last_evaluated_shard_id
         if after is None:
-            return found
+            return shards
 
 
 def newest(shards: Sequence[Shard]) -> set[str]:

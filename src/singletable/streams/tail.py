@@ -50,13 +50,13 @@ class Tail:
 
         A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
         """
-        found: list[TailedChange | TailedGap] = []
+        changes: list[TailedChange | TailedGap] = []
         for one in await self.records.read():
             if isinstance(one, TailedGap):
-                found.append(one)
+                changes.append(one)
             else:
-                found += self._seen(one)
-        return found
+                changes += self._seen(one)
+        return changes
 
     def _seen(self, record: StreamRecord) -> Iterator[TailedChange]:
         type, _, what = self.router.name_of(record).partition("#")

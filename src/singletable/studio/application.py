@@ -129,7 +129,7 @@ class Studio:
     def _action(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             visit = await self._visit(request)
-            made: list[str | PageAnswer] = []
+            results: list[str | PageAnswer] = []
             confirmed = False
 
             async def act() -> View:
@@ -142,7 +142,7 @@ class Studio:
                 sent = dataclasses.replace(visit, form=form)
                 asked = await self._to_confirm(sent, request) if action.writes else None
                 confirmed = action.writes and asked is None
-                made.append(asked or await action.perform(sent))
+                results.append(asked or await action.perform(sent))
                 return View(title="")
 
             view, _ = await self._measured(act)
@@ -150,13 +150,13 @@ class Studio:
                 if view.status == HTTPStatus.FORBIDDEN:
                     _log.warning("%s: POST %r was refused: %s", visit.user, request.url.path, view.what)
                 return await self._html("failure.html", visit, view, view.status)
-            found = made[0]
-            if isinstance(found, PageAnswer):
-                shown = replace(found.view, cost=view.cost)
-                response = await self._html(found.template, visit, shown, found.status, style=found.style)
+            result = results[0]
+            if isinstance(result, PageAnswer):
+                shown = replace(result.view, cost=view.cost)
+                response = await self._html(result.template, visit, shown, result.status, style=result.style)
             else:
-                response = RedirectResponse(found, 303)
-                keep_spent(response, self._signer, visit.user, found, view.cost)
+                response = RedirectResponse(result, 303)
+                keep_spent(response, self._signer, visit.user, result, view.cost)
             if confirmed:
                 self._remember(response, visit)
             return response

@@ -53,14 +53,14 @@ class PatternCall(Struct, frozen=True):
 
 def calls_of(asked: PatternCall, requests: Sequence[Explained], region: str) -> tuple[CallText, ...]:
     """The same call in each form. A covered value is covered in all of them."""
-    made = [CallText("singletable", _program(asked))]
+    calls = [CallText("singletable", _program(asked))]
     if not asked.pattern.captured.model.is_system:
-        made.insert(0, CallText("Python", _python(asked)))
+        calls.insert(0, CallText("Python", _python(asked)))
     if len(requests) == 1:
         (request,) = requests
-        made.append(CallText("AWS CLI", _aws(request, region)))
-        made.append(CallText("boto3", _boto3(request, region)))
-    return tuple(made)
+        calls.append(CallText("AWS CLI", _aws(request, region)))
+        calls.append(CallText("boto3", _boto3(request, region)))
+    return tuple(calls)
 
 
 def _python(asked: PatternCall) -> str:

@@ -210,20 +210,20 @@ def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool)
 
 def _field(name: str, declared: Any, value: Any) -> EditField:
     inner, optional = _inner(declared)
-    made = EditField(name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
+    field = EditField(name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
     value_type = value_type_of(inner)
     form = "json" if value_type is None else "choice" if value_type.choices else _FORMS.of(value_type.kind)
     if value_type is not None and form != "json" and not (form == "text" and _UNTYPABLE.search(value or "")):
         text = "" if value is None else value_type.shown(value)
         return msgspec.structs.replace(
-            made, form=form, text=text, choices=value_type.choices, wanted=value_type.wanted if form == "line" else ""
+            field, form=form, text=text, choices=value_type.choices, wanted=value_type.wanted if form == "line" else ""
         )
     try:
         encoded = msgspec.json.format(_encoder.encode(value), indent=2)
     except (TypeError, ValueError):
-        return msgspec.structs.replace(made, form="fixed", why_fixed="it has no form as JSON")
+        return msgspec.structs.replace(field, form="fixed", why_fixed="it has no form as JSON")
     wanted = "text as JSON, as it has control characters" if inner is str else "JSON"
-    return msgspec.structs.replace(made, text="" if value is None else encoded.decode(), wanted=wanted)
+    return msgspec.structs.replace(field, text="" if value is None else encoded.decode(), wanted=wanted)
 
 
 def parsed(declared: Any, field: EditField, text: str) -> Any:

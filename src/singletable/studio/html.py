@@ -19,7 +19,7 @@ from singletable.studio.text import finalized
 @cache
 def environment() -> Environment:
     """The templates of every studio of this process: each is compiled once. A name that a view lacks is an error."""
-    made = Environment(
+    templates = Environment(
         loader=ChoiceLoader([PackageLoader("singletable.studio"), FunctionLoader(_template_of_package)]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -27,7 +27,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = cast("Any", made.filters)
+    filters: dict[str, Any] = cast("Any", templates.filters)
     filters |= {
         "exact": exact,
         "units": units,
@@ -37,9 +37,9 @@ def environment() -> Environment:
         "compact": compact,
         "json": json_text,
     }
-    names: dict[str, Any] = made.globals
-    names["parts"] = made.get_template("_parts.html").module
-    return made
+    names: dict[str, Any] = templates.globals
+    names["parts"] = templates.get_template("_parts.html").module
+    return templates
 
 
 def _template_of_package(name: str) -> str | None:

@@ -39,7 +39,7 @@ class StreamedChanges(Struct, frozen=True):
 
 async def changes_of(visit: Visit, table: Table, item: Item) -> StreamedChanges:
     """The changes of an item, newest first; a request for each open shard and reading, no units."""
-    tail, seen, found = Tail(visit.db.port, table, "horizon"), 0, dict[str, StreamedChange]()
+    tail, seen, changes = Tail(visit.db.port, table, "horizon"), 0, dict[str, StreamedChange]()
     place, is_all, problem = place_in(table, item), False, ""
     try:
         for _ in range(MOST_READINGS):
@@ -52,11 +52,11 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> StreamedChanges:
                 images = each.record.dynamodb
                 if place_in(table, images.keys) == place:
                     problem = each.error or problem
-                    found[images.sequence_number] = _change(visit, table, each)
+                    changes[images.sequence_number] = _change(visit, table, each)
     except SingletableError as error:
         is_all, problem = False, error.what
     return StreamedChanges(
-        tuple(reversed(found.values())), seen if visit.reads_all else len(found), is_all, visit.told(problem)
+        tuple(reversed(changes.values())), seen if visit.reads_all else len(changes), is_all, visit.told(problem)
     )
 
 

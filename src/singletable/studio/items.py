@@ -165,12 +165,12 @@ def key_parts(
     here: tuple[str, str] = ("", ""),
 ) -> Iterator[KeyTextPart]:
     """The parts of a key's text: field name over value. Whole where no template explains it."""
-    found = _template(captured, at, text)
-    if model is None or found is None:
+    match = _template(captured, at, text)
+    if model is None or match is None:
         covered = is_covered(visit, table, model, "") or (visit.covered and model is not None and _is_personal(model))
         yield KeyTextPart(COVERED if covered and not _is_plain_type(model) else text)
         return
-    template, values = found
+    template, values = match
     personal = personal_names(model.kind) if visit.covered else frozenset[str]()
     pieces, end = template.pieces
     for literal, slot in pieces:

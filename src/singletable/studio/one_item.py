@@ -22,10 +22,10 @@ async def read_item(visit: Visit, table: Table) -> Item:
     names = table.definition.key
     await ready(visit.db.port, table)
     key = {names[0]: {"S": partition}, names[1]: {"S": sort}}
-    found = await visit.db.port.send(GetItem(table.name, key, RAW, consistent=True))
-    if found is None or not visit.may_read_type(table, type_in(table, found)):
+    item = await visit.db.port.send(GetItem(table.name, key, RAW, consistent=True))
+    if item is None or not visit.may_read_type(table, type_in(table, item)):
         raise NotFound("no item lies under this key", table=table.name, hint="It may have been deleted since.")
-    return found
+    return item
 
 
 def why_fixed(model: Model[Any] | None, item: Item, verb: str = "update") -> str:

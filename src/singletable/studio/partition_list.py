@@ -52,7 +52,7 @@ class FoundPartition(Struct, frozen=True):
 
 def declared_partitions(visit: Visit, table: Table) -> tuple[DeclaredPartition, ...]:
     """The forms of partition keys, of the table and then of each index. Nothing is sent."""
-    found: dict[tuple[str, str], list[ClassLink]] = {}
+    links_of: dict[tuple[str, str], list[ClassLink]] = {}
     for index in (None, *table.definition.indexes):
         for model in table.models:
             captured = model.key if index is None else model.indexes.get(index)
@@ -61,8 +61,8 @@ def declared_partitions(visit: Visit, table: Table) -> tuple[DeclaredPartition, 
             name = entity_name(model.kind)
             address = visit.links.pattern(table.name, name, captured.name)
             link = ClassLink(name, colour_of(table, model.type), address)
-            found.setdefault((index or "", captured.templates[0].shown), []).append(link)
-    return tuple(DeclaredPartition(index, template, tuple(links)) for (index, template), links in found.items())
+            links_of.setdefault((index or "", captured.templates[0].shown), []).append(link)
+    return tuple(DeclaredPartition(index, template, tuple(links)) for (index, template), links in links_of.items())
 
 
 async def some_partitions(visit: Visit, table: Table) -> tuple[FoundPartition, ...]:
@@ -71,11 +71,11 @@ async def some_partitions(visit: Visit, table: Table) -> tuple[FoundPartition, .
     await ready(port, table)
     limit = min(port.traits.scan_page_limit or MOST_SCANNED, MOST_SCANNED)
     page = await port.send(Scan(table.name, Selection(limit=limit), RAW))
-    found: dict[str, list[Item]] = {}
+    partitions: dict[str, list[Item]] = {}
     for item in page.items:
         if visit.may_read_type(table, type_in(table, item)):
-            found.setdefault(place_in(table, item)[0], []).append(item)
-    shown = [_found(visit, table, text, items) for text, items in found.items()]
+            partitions.setdefault(place_in(table, item)[0], []).append(item)
+    shown = [_found(visit, table, text, items) for text, items in partitions.items()]
     return tuple(shown[:MOST_LISTED])
 
 

@@ -41,31 +41,31 @@ async def sample_of(site: Site, table: Table, *, anew: bool = False) -> Sample |
         return kept
     port = site.db.port
     await ready(port, table)
-    found = await site.db.describe_table(table)
-    if found is None:
+    description = await site.db.describe_table(table)
+    if description is None:
         return None
-    parts = max(1, -(-found.items // _AIMED_AT)) if found.items > MOST_SAMPLED else 1
+    parts = max(1, -(-description.items // _AIMED_AT)) if description.items > MOST_SAMPLED else 1
     seed = port.random()
     segment = ScanSegment(Random(seed).randrange(parts), parts)
     (page,) = await scan_pages(port, table, [segment], page=MOST_SAMPLED, consistent=False)
     tally = Tally(table)
     tally.add(page.items)
-    share = _share(found, tally, is_all=parts == 1 and page.after is None)
-    made = Sample(
+    share = _share(description, tally, is_all=parts == 1 and page.after is None)
+    sample = Sample(
         instant(port.now()),
-        found.status,
-        max(found.items, tally.seen),
-        max(found.bytes, tally.bytes),
+        description.status,
+        max(description.items, tally.seen),
+        max(description.bytes, tally.bytes),
         share,
         tally.shape(None if share == 1.0 else share, share),
-        found.has_stream,
+        description.has_stream,
     )
-    site.kept[f"sample {table.name}"] = made
-    return made
+    site.kept[f"sample {table.name}"] = sample
+    return sample
 
 
-def _share(found: Description, tally: Tally, *, is_all: bool) -> float:
+def _share(description: Description, tally: Tally, *, is_all: bool) -> float:
     """The part of the table that was read, by the service's count of items."""
-    if is_all or not tally.seen or tally.seen >= found.items:
+    if is_all or not tally.seen or tally.seen >= description.items:
         return 1.0
-    return tally.seen / found.items
+    return tally.seen / description.items

@@ -19,18 +19,18 @@ def keep_spent(response: Response, signer: TokenSigner, user: str, address: str,
     """Give the cost of a form to the page that its answer leads to; nothing where nothing was sent."""
     if not cost.requests:
         return
-    said = urlsafe_b64encode(msgspec.json.encode(cost)).decode().rstrip("=")
-    signed = signer.text("spent", user, _page(address), said)
-    response.set_cookie(_NAME, f"{said}.{signed}", _SECONDS, path="/", httponly=True, samesite="strict")
+    text = urlsafe_b64encode(msgspec.json.encode(cost)).decode().rstrip("=")
+    signed = signer.text("spent", user, _page(address), text)
+    response.set_cookie(_NAME, f"{text}.{signed}", _SECONDS, path="/", httponly=True, samesite="strict")
 
 
 def spent_before(request: Request, signer: TokenSigner, user: str) -> PageCost | None:
     """The cost of the form that led to this page; None for a page that no form led to."""
-    said, _, signed = cookies_of(request.headers).get(_NAME, "").partition(".")
+    text, _, signed = cookies_of(request.headers).get(_NAME, "").partition(".")
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    if not said or not signer.is_text(signed, "spent", user, _page(here), said):
+    if not text or not signer.is_text(signed, "spent", user, _page(here), text):
         return None
-    return msgspec.json.decode(urlsafe_b64decode(said + "=" * (-len(said) % 4)), type=PageCost)
+    return msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=PageCost)
 
 
 def forget_spent(response: Response) -> None:

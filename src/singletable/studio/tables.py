@@ -38,12 +38,12 @@ def _named(table: str) -> str:
     head, has_head, body = table.partition("</thead>")
     if not has_head:
         return table
-    columns = [_column(found) for found in _HEAD.finditer(head)]
+    columns = [_column(match) for match in _HEAD.finditer(head)]
     at = 0
 
-    def tag(found: re.Match[str]) -> str:
+    def tag(match: re.Match[str]) -> str:
         nonlocal at
-        name, given = found[1], found[2]
+        name, given = match[1], match[2]
         if name == "tr":
             at = 0
         if name not in ("th", "td"):
@@ -54,7 +54,7 @@ def _named(table: str) -> str:
         role = "rowheader" if name == "th" else "cell"
         return f'<{name}{given} role="{role}" data-column="{column}">' if column else f'<{name}{given} role="{role}">'
 
-    heads = _TAG.sub(lambda found: f'<{found[1]}{found[2]} role="{_ROLES.get(found[1], "columnheader")}">', head)
+    heads = _TAG.sub(lambda match: f'<{match[1]}{match[2]} role="{_ROLES.get(match[1], "columnheader")}">', head)
     return heads + has_head + _TAG.sub(tag, body)
 
 

@@ -59,11 +59,11 @@ class Visit:
     def table(self) -> Table:
         """The table that the path names as `{table}`; NotFound if no table has that name."""
         name = self.path.get("table", "")
-        found = self.site.table_named(name)
-        if found is None:
+        chosen = self.site.table_named(name)
+        if chosen is None:
             known = ", ".join(table.name for table in self.site.tables)
             raise NotFound("this studio shows no such table", table=name, hint=f"It shows {known}.")
-        return found
+        return chosen
 
     @cached_property
     def key(self) -> Place:

@@ -38,16 +38,16 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def members(body: bytes) -> dict[str, bytes]:
     """The members of a JSON object, each as bytes. Raises InvalidRequest for another value, or a duplicate name."""
     outline = _outline(body)
-    found: dict[str, bytes] = {}
+    members_of: dict[str, bytes] = {}
     position = outline.find(b"{") + 1
     for name, raw in _divided(_members, outline).items():
         match = _NAME.match(outline, position)
         end = match.end() + len(memoryview(raw)) if match else 0
         if match is None or read_json(match[1]) != name or outline[match.end() : end] != bytes(memoryview(raw)):
             raise InvalidRequest("the body is an object with a duplicate name", hint="Send what Replicache sends.")
-        found[name] = body[match.end() : end]
+        members_of[name] = body[match.end() : end]
         position = _after(outline, end)
-    return found
+    return members_of
 
 
 def elements(body: bytes, most: int) -> list[bytes]:

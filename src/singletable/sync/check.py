@@ -42,10 +42,10 @@ class SyncCheck(ItemCheck):
         self.table, self.models, self.keys = table, models, group_keys(table)
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
-        found = await self._alone(port, items)
+        findings = await self._alone(port, items)
         for model in self.models:
-            found += [*await self._homeless(port, model, items), *await self._crossed(port, model, items)]
-        return found
+            findings += [*await self._homeless(port, model, items), *await self._crossed(port, model, items)]
+        return findings
 
     async def _homeless(self, port: Port, model: DocumentModel, items: Sequence[Item]) -> list[Finding]:
         groups = [group for group in _loaded(self.keys.group, items) if group.document == model.words.document]

@@ -65,10 +65,10 @@ _users: WeakKeyDictionary[Table, Any] = WeakKeyDictionary()
 
 def group_keys(table: Table) -> GroupKeys:
     """The entities of client groups in a table, declared once for all document classes of the table."""
-    found = _declared.get(table)
-    if found is None:
-        found = _declared[table] = _declare(table)
-    return found
+    keys = _declared.get(table)
+    if keys is None:
+        keys = _declared[table] = _declare(table)
+    return keys
 
 
 def declare_items(table: Table, *, belongs_to: Any = None) -> None:
@@ -171,9 +171,9 @@ async def _create_group(port: Port, keys: GroupKeys, group: Group) -> Group:
     try:
         await flows.create(port, group)
     except AlreadyExists:
-        found = await flows.get(port, keys.by_group(group.group).consistent())
-        assert found is not None, "a group is never deleted"
-        return found
+        stored = await flows.get(port, keys.by_group(group.group).consistent())
+        assert stored is not None, "a group is never deleted"
+        return stored
     return group
 
 

@@ -67,12 +67,12 @@ def read_head(scope: Scope) -> HttpRequest:
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Headers by name. Several of one name are joined as HTTP does, so that two credentials become an invalid one."""
-    found: dict[str, str] = {}
+    joined: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         joint = "; " if name == "cookie" else ", "
-        found[name] = f"{found[name]}{joint}{value}" if name in found else value
-    return found
+        joined[name] = f"{joined[name]}{joint}{value}" if name in joined else value
+    return joined
 
 
 @asynccontextmanager

@@ -192,6 +192,6 @@ def _shown_json(
 ) -> bytes | None:
     """The content as JSON, upcast from an older schema version; None if the view hides it."""
     collection, content = stored
-    found = collection.codec.json_of(contents.read(content))
-    is_shown = sight.where[name] is None or sight.shows(name, collection.codec.decode_json(found))
-    return found if is_shown else None
+    shown = collection.codec.json_of(contents.read(content))
+    is_shown = sight.where[name] is None or sight.shows(name, collection.codec.decode_json(shown))
+    return shown if is_shown else None

@@ -47,10 +47,10 @@ def flaw_in(value: Any, depth: int) -> str:
     """
     level = [value]
     for _ in range(depth + 1):
-        found = next((wrong for each in level if (wrong := _wrong_with(each))), "")
+        flaw = next((wrong for each in level if (wrong := _wrong_with(each))), "")
         containers = [each for each in level if is_object(each) or is_list(each)]
-        if found or not containers:
-            return found
+        if flaw or not containers:
+            return flaw
         level = [inner for each in containers for inner in _inside(each)]
     return f"nested over {depth} levels"
 

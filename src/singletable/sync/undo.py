@@ -79,7 +79,7 @@ def revised(now: Any, edit: Edit) -> tuple[Any, bool]:
     """The item after an edit, and whether the edit applied completely."""
     if not (_is_object(now) and _is_object(edit.was) and _is_object(edit.to)):
         return (edit.to, True) if same(now, edit.was) else (now, False)
-    made, is_whole = dict(now), True
+    values, is_whole = dict(now), True
     for name in {**edit.was, **edit.to}:
         if name in now and name in edit.was:
             stands = same(now[name], edit.was[name])
@@ -88,10 +88,10 @@ def revised(now: Any, edit: Edit) -> tuple[Any, bool]:
         if not stands:
             is_whole = False
         elif name in edit.to:
-            made[name] = edit.to[name]
+            values[name] = edit.to[name]
         else:
-            made.pop(name, None)
-    return made, is_whole
+            values.pop(name, None)
+    return values, is_whole
 
 
 def same(one: Any, other: Any) -> bool:

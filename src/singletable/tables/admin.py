@@ -86,9 +86,9 @@ async def _set_up(port: Port, table: TableDefinition) -> Description:
         await set_recovery(port, table.name, enabled=True)
     if table.ttl_attribute is not None:
         await set_ttl(port, table)
-    made = await describe(port, table)
-    assert made is not None
-    return made
+    created = await describe(port, table)
+    assert created is not None
+    return created
 
 
 async def describe(port: Port, table: TableDefinition) -> Description | None:
@@ -99,14 +99,14 @@ async def describe(port: Port, table: TableDefinition) -> Description | None:
         return None
     raw = answer["Table"]
     ttl = await _describe_ttl(port, table)
-    said = (ttl or {}).get("TimeToLiveDescription", {})
+    expiry = (ttl or {}).get("TimeToLiveDescription", {})
     return Description(
         table.name,
         raw.get("TableStatus", ""),
         raw.get("ItemCount", 0),
         raw.get("TableSizeBytes", 0),
         raw,
-        said.get("AttributeName") if str(said.get("TimeToLiveStatus", "")).startswith("ENABL") else None,
+        expiry.get("AttributeName") if str(expiry.get("TimeToLiveStatus", "")).startswith("ENABL") else None,
         ttl is not None,
         port.traits.encryption_keys,
     )
@@ -119,15 +119,15 @@ async def describe_indexes(port: Port, table: TableDefinition) -> Description | 
     return None if answer is None else Description(table.name, "", 0, 0, answer["Table"])
 
 
-def smaller_indexes(table: TableDefinition, found: Description | None) -> list[Difference]:
+def smaller_indexes(table: TableDefinition, live: Description | None) -> list[Difference]:
     """The indexes that hold less than declared."""
-    return [] if found is None else [each for each in differences(table, found) if each.is_of_less]
+    return [] if live is None else [each for each in differences(table, live) if each.is_of_less]
 
 
-def check_indexes(table: TableDefinition, found: Description | None) -> None:
+def check_indexes(table: TableDefinition, live: Description | None) -> None:
     """Raises NotConfigured if an index holds less than declared: what it lacks would be read as its default, and the
     next put would write that over the item."""
-    if smaller := smaller_indexes(table, found):
+    if smaller := smaller_indexes(table, live):
         raise NotConfigured(
             "an index of the table holds less than declared: " + "; ".join(map(str, smaller)),
             table=table.name,
@@ -200,41 +200,41 @@ async def wait_until_active(port: Port, table: TableDefinition) -> None:
         await port.sleep(_POLL_SECONDS)
 
 
-def differences(table: TableDefinition, found: Description) -> Iterator[Difference]:
+def differences(table: TableDefinition, live: Description) -> Iterator[Difference]:
     """Differences from the declaration. Undeclared settings are ignored."""
-    raw = found.raw
+    raw = live.raw
     yield from _compare("key", _key_names(table.key), _schema(raw.get("KeySchema", ())))
     for name, index in table.indexes.items():
-        if name not in found.indexes:
+        if name not in live.indexes:
             yield Difference(f"index {name}", "present", "missing")
             continue
-        there = found.indexes[name]
+        there = live.indexes[name]
         keys = _key_names((index.partition, index.sort))
         yield from _compare(f"index {name} key", keys, _schema(there.get("KeySchema", ())))
         declared, projected = table.projection(index), there.get("Projection", {})
         yield from _compare(f"index {name} projection", _projection(declared), _projection(projected))
-    for name in found.indexes.keys() - table.indexes.keys():
+    for name in live.indexes.keys() - table.indexes.keys():
         yield Difference(f"index {name}", "absent", "present")
     stream = raw.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "on") if stream.get("StreamEnabled") else "off"
     yield from _compare("stream", STREAM_VIEWS[table.stream] if table.stream else "off", view)
-    yield from _compare(_EXPIRY, table.ttl_attribute or "none", found.ttl or "none")
+    yield from _compare(_EXPIRY, table.ttl_attribute or "none", live.ttl or "none")
     if table.deletion_protection is not None:
         protected = raw.get("DeletionProtectionEnabled", False)
         yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
     key = raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")
-    if table.encryption_key is not None and found.knows_encryption and not table.is_encrypted_by(key):
+    if table.encryption_key is not None and live.knows_encryption and not table.is_encrypted_by(key):
         yield Difference("encryption key", table.encryption_key, key or "owned by AWS")
 
 
-async def _completed(port: Port, table: TableDefinition, found: Description) -> Description:
+async def _completed(port: Port, table: TableDefinition, live: Description) -> Description:
     """A table that is there, and as declared. One without items that lacks only the attribute of expiry was not set up
     completely."""
-    if found.status == "CREATING":
+    if live.status == "CREATING":
         await wait_until_active(port, table)
-        found = await describe(port, table) or found
-    wrong = [d for d in differences(table, found) if found.knows_expiry or not d.is_of_expiry]
-    if len(wrong) == 1 and wrong[0].is_of_expiry and found.ttl is None and await is_empty(port, table):
+        live = await describe(port, table) or live
+    wrong = [d for d in differences(table, live) if live.knows_expiry or not d.is_of_expiry]
+    if len(wrong) == 1 and wrong[0].is_of_expiry and live.ttl is None and await is_empty(port, table):
         return await _set_up(port, table)
     if wrong:
         raise NotConfigured(
@@ -242,7 +242,7 @@ async def _completed(port: Port, table: TableDefinition, found: Description) -> 
             table=table.name,
             hint="Declare what the table has, or change it by hand; `singletable table diff` shows the same list.",
         )
-    return found
+    return live
 
 
 async def is_empty(port: Port, table: TableDefinition) -> bool:
@@ -250,9 +250,9 @@ async def is_empty(port: Port, table: TableDefinition) -> bool:
     return not (await port.send(Scan(table.name, Selection(limit=1, consistent=True), RAW))).items
 
 
-def _compare(what: str, declared: str, found: str) -> Iterator[Difference]:
-    if declared != found:
-        yield Difference(what, declared, found)
+def _compare(what: str, declared: str, live: str) -> Iterator[Difference]:
+    if declared != live:
+        yield Difference(what, declared, live)
 
 
 def _key_names(names: tuple[str, str]) -> str:

@@ -48,10 +48,10 @@ class Backup(Struct, frozen=True):
 async def recovery(port: Port, table: str) -> Recovery:
     """The recovery of a table. One request. NotSupported on an engine without it."""
     answer = await _send(port, table, "DescribeContinuousBackups", {"TableName": table})
-    said = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
-    is_on = said.get("PointInTimeRecoveryStatus") == "ENABLED"
-    earliest, latest = (_time(said.get(f"{which}RestorableDateTime")) for which in ("Earliest", "Latest"))
-    return Recovery(is_on, earliest, latest, int(said.get("RecoveryPeriodInDays", LONGEST_RECOVERY_DAYS)))
+    status = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    is_on = status.get("PointInTimeRecoveryStatus") == "ENABLED"
+    earliest, latest = (_time(status.get(f"{which}RestorableDateTime")) for which in ("Earliest", "Latest"))
+    return Recovery(is_on, earliest, latest, int(status.get("RecoveryPeriodInDays", LONGEST_RECOVERY_DAYS)))
 
 
 async def switch_recovery(port: Port, table: str, enabled: bool) -> Recovery:
@@ -67,10 +67,10 @@ async def create_backup(port: Port, table: str, name: str, progress: Progress | 
     arn = str(answer["BackupDetails"]["BackupArn"])
 
     async def made() -> Backup | None:
-        found = await describe_backup(port, arn)
-        if found.status == "DELETED":
+        backup = await describe_backup(port, arn)
+        if backup.status == "DELETED":
             raise Unavailable("the backup was deleted while it was made", table=table)
-        return found if _told(found.status, "AVAILABLE", progress) else None
+        return backup if _told(backup.status, "AVAILABLE", progress) else None
 
     return await until(port, made)
 
@@ -84,14 +84,14 @@ async def describe_backup(port: Port, arn: str) -> Backup:
 
 async def list_backups(port: Port, table: str) -> list[Backup]:
     """A table's backups, oldest first. One request for each hundred."""
-    found: list[Backup] = []
+    backups: list[Backup] = []
     body: dict[str, Any] = {"TableName": table, "BackupType": "USER", "Limit": 100}
     while True:
         answer = await _send(port, table, "ListBackups", body)
-        found += [_backup(said, str(said.get("TableName", table))) for said in answer.get("BackupSummaries", ())]
+        backups += [_backup(said, str(said.get("TableName", table))) for said in answer.get("BackupSummaries", ())]
         last = answer.get("LastEvaluatedBackupArn")
         if last is None:
-            return sorted(found, key=lambda backup: (backup.made_at or _NEVER, backup.arn))
+            return sorted(backups, key=lambda backup: (backup.made_at or _NEVER, backup.arn))
         body = {**body, "ExclusiveStartBackupArn": last}
 
 
@@ -178,14 +178,14 @@ def _lacking(operation: str, table: str) -> NotSupported:
     )
 
 
-def _backup(said: dict[str, Any], table: str) -> Backup:
+def _backup(summary: dict[str, Any], table: str) -> Backup:
     return Backup(
-        str(said["BackupArn"]),
-        str(said.get("BackupName", "")),
+        str(summary["BackupArn"]),
+        str(summary.get("BackupName", "")),
         table,
-        str(said.get("BackupStatus", "")),
-        _time(said.get("BackupCreationDateTime")),
-        int(said.get("BackupSizeBytes", 0)),
+        str(summary.get("BackupStatus", "")),
+        _time(summary.get("BackupCreationDateTime")),
+        int(summary.get("BackupSizeBytes", 0)),
     )
 
 

@@ -60,15 +60,15 @@ async def find_capabilities(port: Port, wanted: Sequence[Capability], table: Tab
     """
     _check_names(wanted, table)
     lacks: set[Capability] = set()
-    found: set[Capability] = set()
+    present: set[Capability] = set()
     for capability in dict.fromkeys(wanted):
         if capability not in port.traits.unknown or capability in ("isolated writes", "whole indexes"):
             continue
         there = await _returns_items(port, table) if capability == "refused items" else await _knows(port, capability)
         if there is not None:
-            (found if there else lacks).add(capability)
+            (present if there else lacks).add(capability)
     traits = port.traits
-    return replace(traits, lacks=traits.lacks | lacks, unknown=traits.unknown - lacks - found)
+    return replace(traits, lacks=traits.lacks | lacks, unknown=traits.unknown - lacks - present)
 
 
 async def check_capabilities(port: Port, wanted: Sequence[Capability], table: TableDefinition | None) -> None:

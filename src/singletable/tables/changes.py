@@ -61,11 +61,11 @@ async def wait_for_index(
 
     async def is_ready() -> bool:
         raw = await _described(port, table)
-        found = _index(raw, name) or {}
-        status = str(found.get("IndexStatus", "ACTIVE" if found else "CREATING"))
+        index = _index(raw, name) or {}
+        status = str(index.get("IndexStatus", "ACTIVE" if index else "CREATING"))
         if progress is not None:
-            is_filling = bool(found.get("Backfilling", False))
-            progress(IndexProgress(status, is_filling, int(found.get("ItemCount", 0)), int(raw.get("ItemCount", 0))))
+            is_filling = bool(index.get("Backfilling", False))
+            progress(IndexProgress(status, is_filling, int(index.get("ItemCount", 0)), int(raw.get("ItemCount", 0))))
         return status == "ACTIVE" and raw.get("TableStatus", "ACTIVE") == "ACTIVE"
 
     await until(port, is_ready)

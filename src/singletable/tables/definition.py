@@ -153,14 +153,14 @@ class TableDefinition:
     def index_creation(self, name: str) -> dict[str, Any]:
         """The part of a request that makes one index."""
         index = self.indexes[name]
-        made: dict[str, Any] = {
+        creation: dict[str, Any] = {
             "IndexName": name,
             "KeySchema": key_schema((index.partition, index.sort)),
             "Projection": self.projection(index),
         }
         if isinstance(self.settings.billing, Provisioned):
-            made["ProvisionedThroughput"] = self.settings.billing.throughput
-        return made
+            creation["ProvisionedThroughput"] = self.settings.billing.throughput
+        return creation
 
     def projection(self, index: Index) -> dict[str, Any]:
         if index.projection == "all":
@@ -178,7 +178,7 @@ def key_schema(names: tuple[str, str]) -> list[dict[str, str]]:
 def named_indexes(indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]]) -> Mapping[str, Index]:
     """Indexes from a table's declaration: names, or names with their key attributes."""
     if isinstance(indexes, Mapping):
-        made = {n: i if isinstance(i, Index) else Index(*i) for n, i in indexes.items()}
+        named = {n: i if isinstance(i, Index) else Index(*i) for n, i in indexes.items()}
     else:
-        made = {name: Index(f"{name}pk", f"{name}sk") for name in indexes}
-    return MappingProxyType(made)
+        named = {name: Index(f"{name}pk", f"{name}sk") for name in indexes}
+    return MappingProxyType(named)

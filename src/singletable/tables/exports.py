@@ -83,16 +83,16 @@ async def await_export(port: Port, export: TableExport, progress: Progress | Non
     """Wait until an export is complete: minutes to hours, without a limit. Unavailable if it fails."""
 
     async def ended() -> TableExport | None:
-        found = await describe_export(port, export.arn)
-        if found.status == "FAILED":
+        state = await describe_export(port, export.arn)
+        if state.status == "FAILED":
             raise Unavailable(
-                f"DynamoDB could not make the export: {found.failure or 'it says no reason'}",
+                f"DynamoDB could not make the export: {state.failure or 'it says no reason'}",
                 operation="ExportTableToPointInTime",
-                hint=f"Look at the bucket {found.bucket} and who may write to it, then begin again.",
+                hint=f"Look at the bucket {state.bucket} and who may write to it, then begin again.",
             )
-        if found.status != "COMPLETED" and progress is not None:
-            progress(found.status)
-        return found if found.status == "COMPLETED" else None
+        if state.status != "COMPLETED" and progress is not None:
+            progress(state.status)
+        return state if state.status == "COMPLETED" else None
 
     return await until(port, ended)
 
@@ -133,14 +133,14 @@ async def _send(port: Port, table: str, operation: str, body: dict[str, Any], or
     )
 
 
-def _export(said: dict[str, Any]) -> TableExport:
+def _export(fields: dict[str, Any]) -> TableExport:
     return TableExport(
-        arn=str(said["ExportArn"]),
-        status=said["ExportStatus"],
-        bucket=str(said.get("S3Bucket", "")),
-        prefix=str(said.get("S3Prefix") or ""),
-        kind=_KINDS.get(str(said.get("ExportType")), "full"),
-        items=said.get("ItemCount") if said["ExportStatus"] == "COMPLETED" else None,
-        billed_bytes=said.get("BilledSizeBytes") if said["ExportStatus"] == "COMPLETED" else None,
-        failure=": ".join(str(part) for part in (said.get("FailureCode"), said.get("FailureMessage")) if part),
+        arn=str(fields["ExportArn"]),
+        status=fields["ExportStatus"],
+        bucket=str(fields.get("S3Bucket", "")),
+        prefix=str(fields.get("S3Prefix") or ""),
+        kind=_KINDS.get(str(fields.get("ExportType")), "full"),
+        items=fields.get("ItemCount") if fields["ExportStatus"] == "COMPLETED" else None,
+        billed_bytes=fields.get("BilledSizeBytes") if fields["ExportStatus"] == "COMPLETED" else None,
+        failure=": ".join(str(part) for part in (fields.get("FailureCode"), fields.get("FailureMessage")) if part),
     )

@@ -31,18 +31,18 @@ class LiveSettings(Struct, frozen=True):
 
 
 async def live_settings(
-    port: Port, table: TableDefinition, found: Description, *, recovery: bool, tags: bool
+    port: Port, table: TableDefinition, description: Description, *, recovery: bool, tags: bool
 ) -> LiveSettings:
     """The settings of a described table: one request more for recovery, and one or more for tags."""
     return settings_of(
-        found,
+        description,
         await recovery_of(port, table.name) if recovery else None,
-        await tags_of(port, str(found.raw.get("TableArn", ""))) if tags else None,
+        await tags_of(port, str(description.raw.get("TableArn", ""))) if tags else None,
     )
 
 
-def settings_of(found: Description, recovery: bool | None, tags: Mapping[str, str] | None) -> LiveSettings:
-    raw = found.raw
+def settings_of(description: Description, recovery: bool | None, tags: Mapping[str, str] | None) -> LiveSettings:
+    raw = description.raw
     stream = raw.get("StreamSpecification", {})
     views: dict[str, StreamView] = {name: view for view, name in STREAM_VIEWS.items()}
     classes: dict[str, TableClass] = {name: kind for kind, name in TABLE_CLASSES.items()}
@@ -52,7 +52,7 @@ def settings_of(found: Description, recovery: bool | None, tags: Mapping[str, st
         bool(raw.get("DeletionProtectionEnabled", False)),
         str(raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")),
         views.get(stream.get("StreamViewType", "")) if stream.get("StreamEnabled") else None,
-        found.ttl,
+        description.ttl,
         recovery,
         tags,
     )
@@ -69,15 +69,15 @@ async def recovery_of(port: Port, table: str) -> bool | None:
 
 async def tags_of(port: Port, arn: str) -> dict[str, str] | None:
     """A table's tags; None on an engine that has none."""
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     body: dict[str, Any] = {"ResourceArn": arn}
     while True:
         answer = await port.send(TableCall("ListTagsOfResource", body, or_none=_UNKNOWN))
         if answer is None:
             return None
-        found |= {tag["Key"]: tag["Value"] for tag in answer.get("Tags", ())}
+        tags |= {tag["Key"]: tag["Value"] for tag in answer.get("Tags", ())}
         if not answer.get("NextToken"):
-            return found
+            return tags
         body = {"ResourceArn": arn, "NextToken": answer["NextToken"]}
 
 

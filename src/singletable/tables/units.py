@@ -53,11 +53,13 @@ def projected_in(definition: TableDefinition) -> list[Projected]:
     ]
 
 
-def projected(name: str, keys: tuple[str, str], table_keys: tuple[str, str], said: Mapping[str, Any]) -> Projected:
+def projected(
+    name: str, keys: tuple[str, str], table_keys: tuple[str, str], projection: Mapping[str, Any]
+) -> Projected:
     """An index, from its projection as a request or a description has it."""
-    if said.get("ProjectionType", "ALL") == "ALL":
+    if projection.get("ProjectionType", "ALL") == "ALL":
         return Projected(name, keys, None)
-    return Projected(name, keys, frozenset((*keys, *table_keys, *(said.get("NonKeyAttributes") or ()))))
+    return Projected(name, keys, frozenset((*keys, *table_keys, *(projection.get("NonKeyAttributes") or ()))))
 
 
 def write_units(

@@ -46,11 +46,11 @@ class TaskBelongings(LayerBelongings):
         wanted = self._wanted(subjects)
         if not wanted:
             return []
-        found: dict[tuple[str, str], TaskItem] = {}
+        items: dict[tuple[str, str], TaskItem] = {}
         for state in (TaskState.DUE, TaskState.DEAD):
             for item in await all_of(port, self.tasks, state, unreadable):
-                found[model_for(item).place_of(item)] = item
-        return [self._task(item) for item in found.values() if _is_of(item, wanted)]
+                items[model_for(item).place_of(item)] = item
+        return [self._task(item) for item in items.values() if _is_of(item, wanted)]
 
     def _wanted(self, subjects: Sequence[Subject]) -> dict[str, list[tuple[str, Any]]]:
         """The parameters that name a subject, by function, each with its stored value."""

@@ -78,16 +78,16 @@ class TaskCheck(ItemCheck):
         there = {
             p for p, item in (await items_at(port, self.tasks.table, wanted)).items() if entity_in(self.tasks, item)
         }
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for _, entity in stored:
             if isinstance(entity, OrderLane):
-                found += _of_lane(self.tasks, entity, there)
+                findings += _of_lane(self.tasks, entity, there)
             else:
-                found += [*_of_item(entity, port.now()), *_of_call(self.functions, entity)]
+                findings += [*_of_item(entity, port.now()), *_of_call(self.functions, entity)]
             if isinstance(entity, PlainTask):
-                found += _of_task(self.tasks, entity, there)
+                findings += _of_task(self.tasks, entity, there)
         listed = [item for item, entity in stored if isinstance(entity, TaskItem) and entity.shard is not None]
-        return found + [self._unlisted(item) for item in await self._without_row(port, listed)]
+        return findings + [self._unlisted(item) for item in await self._without_row(port, listed)]
 
     def _unlisted(self, item: Item) -> Finding:
         return finding_in(entity_in(self.tasks, item), "task.unlisted", f"{self.tasks.index} has no row of it")

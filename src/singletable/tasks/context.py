@@ -112,9 +112,9 @@ class RunningTaskEnd:
         self._claimed = claimed
 
     def writes(self) -> Sequence[Write]:
-        found = finish_writes(self._claimed.tasks, self._claimed.item)
-        self._claimed.ends += [write for write in found if isinstance(write, Finish)]
-        return found
+        writes = finish_writes(self._claimed.tasks, self._claimed.item)
+        self._claimed.ends += [write for write in writes if isinstance(write, Finish)]
+        return writes
 
 
 @dataclass(frozen=True)

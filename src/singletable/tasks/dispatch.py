@@ -53,15 +53,15 @@ async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_se
     _check_projection(tasks)
     now = port.now()
     ahead = 0.0 if queue.is_fifo else min(within_seconds, MAX_DELAY_SECONDS)
-    found = await keys_of(port, tasks, TaskState.DUE, instant(now + ahead))
+    due = await keys_of(port, tasks, TaskState.DUE, instant(now + ahead))
     overdue = wake_text(tasks, instant(now - RESEND_SECONDS))
     sent = 0
-    for part in _parts([task for task in found if not task.sent]):
+    for part in _parts([task for task in due if not task.sent]):
         await _send(port, tasks, queue, part, now)
         # After the message: a crash between the two sends it twice.
         await _mark(port, tasks, part, [AttributeChange("sent", {"BOOL": True})])
         sent += len(part)
-    for part in _parts([task for task in found if task.sent and task.wake <= overdue]):
+    for part in _parts([task for task in due if task.sent and task.wake <= overdue]):
         # Before the message: of several senders one sends, and a message that is lost again is sent again later.
         sent += await _resend(port, tasks, queue, part, now)
     return sent

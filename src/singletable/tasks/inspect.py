@@ -107,7 +107,7 @@ async def inspect_tasks(
         if starts[state].get(str(shard)) != _ENDED
     ]
     pages = iter(await port.send_all(queries))
-    found = {
+    read = {
         state: {shard: next(pages) for shard in range(SHARDS) if starts[state].get(str(shard)) != _ENDED}
         for state in starts
     }
@@ -115,8 +115,8 @@ async def inspect_tasks(
     return TasksInfo(
         entities.table.name,
         tuple(tasks.functions),
-        reader.list_of(TaskState.DUE, starts[TaskState.DUE], found[TaskState.DUE]),
-        reader.list_of(TaskState.DEAD, starts[TaskState.DEAD], found[TaskState.DEAD]),
+        reader.list_of(TaskState.DUE, starts[TaskState.DUE], read[TaskState.DUE]),
+        reader.list_of(TaskState.DEAD, starts[TaskState.DEAD], read[TaskState.DEAD]),
     )
 
 
@@ -137,15 +137,15 @@ async def inspect_order(
     key: Any = entities.by_order(order)
     lane = await get(port, key.consistent())
     query: Query[OrderedTask] = entities.by_place(order, ANY, ANY)
-    found = await page(port, query.consistent(), MOST_IN_ORDER, after, seal)
+    items = await page(port, query.consistent(), MOST_IN_ORDER, after, seal)
     reader = _Reader(port, seal, tasks, personal)
     return OrderInfo(
         entities.table.name,
         order,
         "" if lane is None else lane.turn,
         "" if lane is None else lane.until.isoformat(),
-        tuple(reader.line(item) for item in found.items),
-        found.cursor,
+        tuple(reader.line(item) for item in items.items),
+        items.cursor,
     )
 
 
@@ -201,17 +201,17 @@ class _Reader:
         self.entities = tasks.entities
         self.now = instant(port.now())
 
-    def list_of(self, state: TaskState, starts: Mapping[str, Key], found: Mapping[int, Any]) -> TaskList:
+    def list_of(self, state: TaskState, starts: Mapping[str, Key], pages: Mapping[int, Any]) -> TaskList:
         """The first tasks of all parts, merged by time, and the places where the parts go on."""
         wake = self.entities.table.definition.index_keys(self.entities.index)[1]
-        every = sorted(self._items(found), key=lambda each: (each[1][wake]["S"], each[0]))
+        every = sorted(self._items(pages), key=lambda each: (each[1][wake]["S"], each[0]))
         first = every[:MOST_TASKS]
         lines = [self._line_of(item) for _, item in first]
-        ends = [shard for shard, page_ in found.items() if page_.after is None]
-        is_all = len(every) <= len(first) and len(ends) == len(found)
+        ends = [shard for shard, page_ in pages.items() if page_.after is None]
+        is_all = len(every) <= len(first) and len(ends) == len(pages)
         overdue = sum(item[wake]["S"] <= wake_text(self.entities, self.now) for _, item in every)
-        cursor = None if is_all else self._cursor(state, starts, found, every, len(first))
-        return TaskList(tuple(lines), cursor, len(every), len(ends) == len(found), overdue)
+        cursor = None if is_all else self._cursor(state, starts, pages, every, len(first))
+        return TaskList(tuple(lines), cursor, len(every), len(ends) == len(pages), overdue)
 
     def _items(self, found: Mapping[int, Any]) -> Iterator[tuple[int, Item]]:
         for shard, page_ in found.items():
@@ -222,7 +222,7 @@ class _Reader:
         self,
         state: TaskState,
         starts: Mapping[str, Key],
-        found: Mapping[int, Any],
+        pages: Mapping[int, Any],
         every: Sequence[tuple[int, Item]],
         given: int,
     ) -> str:
@@ -231,7 +231,7 @@ class _Reader:
         for shard, item in every[:given]:
             places[str(shard)] = self._place(item)
         waiting = {shard for shard, _ in every[given:]}
-        for shard, page_ in found.items():
+        for shard, page_ in pages.items():
             if page_.after is None and shard not in waiting:
                 places[str(shard)] = _ENDED
         texts = {shard: {name: value["S"] for name, value in place.items()} for shard, place in places.items()}

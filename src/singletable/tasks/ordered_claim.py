@@ -98,10 +98,10 @@ async def read_lane(port: Port, tasks: TaskEntities, order: str) -> LaneNow:
     partition = tasks.by_order(order).partition
     names, values = {"#0": table.definition.key[0]}, {":0": {"S": partition}}
     selection = Selection(names=names, values=values, limit=2, consistent=True)
-    found = await port.send(Query(table.name, "#0 = :0", selection, RAW))
+    answer = await port.send(Query(table.name, "#0 = :0", selection, RAW))
     runs: Lane | None = None
     heads: list[OrderedTask] = []
-    for item in found.items:
+    for item in answer.items:
         runs = model_of(tasks.lane).load(item) or runs
         task = model_of(tasks.ordered).load(item)
         heads += [] if task is None else [task]

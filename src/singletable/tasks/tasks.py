@@ -131,9 +131,9 @@ class Tasks:
         """
 
         def register(function: Callable[P, Any]) -> TaskFunction[P]:
-            found = task_function(function, name or _name_of(function), tries, backoff, belongs_to or {})
-            self._admit(found)
-            return found
+            task_of = task_function(function, name or _name_of(function), tries, backoff, belongs_to or {})
+            self._admit(task_of)
+            return task_of
 
         return register if function is None else register(function)
 

@@ -143,12 +143,12 @@ class WorkerSlots:
     # --- finding and claiming -----------------------------------------------------------------------------------------
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
-        found = await find(self.port, self.tasks, TaskState.DUE, window)
+        candidates = await find(self.port, self.tasks, TaskState.DUE, window)
         now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
-        due = [c for c in found if c.wake <= text and not (c.place in here or self._was_claimed(c))]
-        later = [c for c in found if c.wake > text]
+        due = [c for c in candidates if c.wake <= text and not (c.place in here or self._was_claimed(c))]
+        later = [c for c in candidates if c.wake > text]
         self._left_to_others.clear()
         self._gained = False
         self._list.extend(due)

@@ -43,11 +43,11 @@ class BasePort(ABC):
 
     def to(self, service: Service, url: str = "") -> Self:
         """The port to another service, with the same credentials and options. It closes with this one."""
-        found = self._others.get((service, url))
-        if found is None:
+        client = self._others.get((service, url))
+        if client is None:
             options = replace(self._options, service=service, locate=None, traits=self.traits)
-            found = self._others.setdefault((service, url), self._open(self._locate(service, url), options))
-        return found
+            client = self._others.setdefault((service, url), self._open(self._locate(service, url), options))
+        return client
 
     @abstractmethod
     def _open(self, endpoint: Endpoint, options: PortOptions) -> Self:

@@ -103,9 +103,9 @@ class CachedCredentials(ABC):
                 return before
             lock.acquire()
         try:
-            found = self.cached(now)
-            if found is not None and (not renew or found is not before):
-                return found  # another thread has loaded them
+            cached = self.cached(now)
+            if cached is not None and (not renew or cached is not before):
+                return cached  # another thread has loaded them
             return self._renewed(now, renew)
         finally:
             lock.release()

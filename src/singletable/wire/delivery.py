@@ -267,13 +267,13 @@ def fresh_token() -> str:
 
 def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
     """The service's answer in words, without text that could hold an item's values or parts of a signature."""
-    for said, of_disk in DISK.items():
+    for text, of_disk in DISK.items():
         if verdict is of_disk:
-            return f"The engine can't write its data file: {said}"
+            return f"The engine can't write its data file: {text}"
     code = fault.code if fault and fault.code else "an error without a code"
     if fault and verdict in _SAFE_MESSAGES and not fault.code.startswith(_QUOTES_THE_REQUEST):
         first_line = fault.message.partition("\n")[0].strip()
-        said = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
+        text = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
         limits = ", ".join(str(reason) for reason in fault.throttled)
-        return f"{said} ({limits})" if limits else said
+        return f"{text} ({limits})" if limits else text
     return f"The service answered {code}, status {status}"

@@ -144,13 +144,13 @@ def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
 
 
 def _region_of(settings: AwsSettings, region: str | None) -> str:
-    found = region or settings.region
-    if not found:
+    name = region or settings.region
+    if not name:
         raise NotConfigured("the AWS region is not set", hint=_REGION_HINT)
     # It becomes part of the host that gets signed requests, so it must not contain another host.
-    if not _REGION.fullmatch(found):
-        raise InvalidRequest(f"{found!r} is not the name of a region", hint="Write it like eu-central-1")
-    return found
+    if not _REGION.fullmatch(name):
+        raise InvalidRequest(f"{name!r} is not the name of a region", hint="Write it like eu-central-1")
+    return name
 
 
 def _kind_of(settings: AwsSettings) -> EndpointKind:

@@ -88,13 +88,13 @@ class AwsSettings:
         name = self.profile.get("services")
         if not name:
             return {}
-        found = [self._config[title] for title in self._titles("services", name)]
-        if not found:
+        sections = [self._config[title] for title in self._titles("services", name)]
+        if not sections:
             raise NotConfigured(
                 f"The AWS profile names services {name!r}, and the configuration file has no section of it",
                 hint=f"Add [services {name}], or take `services` out of the profile",
             )
-        return {key: _nested(value) for key, value in found[0].items()}
+        return {key: _nested(value) for key, value in sections[0].items()}
 
     def _titles(self, kind: str, name: str) -> list[str]:
         """The sections of the configuration file that are `[kind name]`, with or without quotes."""

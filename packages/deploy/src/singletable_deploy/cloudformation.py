@@ -27,30 +27,33 @@ RETAINED = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 
 def template(deployment: Deployment) -> Json:
     """The template. Its functions' code is a parameter: a bucket and a key of a zip file."""
-    made: Json = {"AWSTemplateFormatVersion": "2010-09-09", "Description": f"{deployment.name}, by singletable deploy"}
-    if found := parameters(deployment):
-        made["Parameters"] = found
-    made["Resources"] = together(base(deployment), functions(deployment), taken=found)
-    made["Outputs"] = {**outputs(deployment), **_policies(made["Resources"])}
-    return made
+    document: Json = {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"{deployment.name}, by singletable deploy",
+    }
+    if given := parameters(deployment):
+        document["Parameters"] = given
+    document["Resources"] = together(base(deployment), functions(deployment), taken=given)
+    document["Outputs"] = {**outputs(deployment), **_policies(document["Resources"])}
+    return document
 
 
 def parameters(deployment: Deployment) -> Json:
-    found: Json = {}
+    declared: Json = {}
     if deployment.functions:
-        found["CodeBucket"] = {"Type": "String", "Description": "The bucket that holds the functions' code"}
-        found["CodeKey"] = {"Type": "String", "Description": "The key of its zip file"}
-    return found
+        declared["CodeBucket"] = {"Type": "String", "Description": "The bucket that holds the functions' code"}
+        declared["CodeKey"] = {"Type": "String", "Description": "The key of its zip file"}
+    return declared
 
 
 def together(*parts: Iterator[Json], taken: Container[str] = ()) -> Json:
     """Resources by their names. Two may not have the same name, nor may a resource and a parameter."""
-    made: Json = {}
+    resources: Json = {}
     for name, resource in (each for several in parts for part in several for each in part.items()):
-        if name in made or name in taken:
+        if name in resources or name in taken:
             raise DeclarationError(f"the template would have two resources {name}", hint="Rename what it is made of.")
-        made[name] = resource
-    return made
+        resources[name] = resource
+    return resources
 
 
 def base(deployment: Deployment) -> Iterator[Json]:
@@ -81,7 +84,7 @@ def functions(deployment: Deployment) -> Iterator[Json]:
 
 
 def function_properties(function: Function) -> Json:
-    made: Json = {
+    properties: Json = {
         "Handler": function.handler,
         "MemorySize": 512,
         "Role": arn_of(logical(function.role.name, "Role")),
@@ -89,26 +92,26 @@ def function_properties(function: Function) -> Json:
         "Timeout": function.seconds,
     }
     if function.settings:
-        made["Environment"] = {"Variables": {name: _setting(value) for name, value in function.settings.items()}}
-    return made
+        properties["Environment"] = {"Variables": {name: _setting(value) for name, value in function.settings.items()}}
+    return properties
 
 
 def outputs(deployment: Deployment) -> Json:
     """The outputs for programs and other stacks."""
-    made: Json = {
+    values: Json = {
         logical(table.name, "TableName"): {"Value": {"Ref": logical(table.name, "Table")}}
         for table in deployment.tables
     }
     for queue in deployment.all_queues:
-        made[logical(queue.name, "QueueUrl")] = {"Value": {"Ref": logical(queue.name, "Queue")}}
+        values[logical(queue.name, "QueueUrl")] = {"Value": {"Ref": logical(queue.name, "Queue")}}
     for bucket in deployment.all_buckets:
-        made[logical(bucket.name, "BucketName")] = {"Value": {"Ref": logical(bucket.name, "Bucket")}}
+        values[logical(bucket.name, "BucketName")] = {"Value": {"Ref": logical(bucket.name, "Bucket")}}
     if deployment.alarms:
-        made["AlarmsTopic"] = {"Value": {"Ref": TOPIC}}
+        values["AlarmsTopic"] = {"Value": {"Ref": TOPIC}}
     for role in deployment.all_roles:
         if role.service is not None:
-            made[logical(role.name, "RoleArn")] = {"Value": arn_of(logical(role.name, "Role"))}
-    return made
+            values[logical(role.name, "RoleArn")] = {"Value": arn_of(logical(role.name, "Role"))}
+    return values
 
 
 def _policies(resources: Json) -> Json:
@@ -144,19 +147,19 @@ def _table(table: Table) -> Json:
 
 def _queue(queue: MessageQueue) -> Json:
     dead = logical(queue.name, "DeadQueue")
-    made = _plain_queue(queue.stored_name, is_fifo=queue.is_fifo)
-    made["Properties"] |= {
+    main = _plain_queue(queue.stored_name, is_fifo=queue.is_fifo)
+    main["Properties"] |= {
         "RedrivePolicy": {"deadLetterTargetArn": arn_of(dead), "maxReceiveCount": queue.tries},
         "VisibilityTimeout": queue.handling_seconds,
     }
-    return {dead: _plain_queue(queue.dead_letters, is_fifo=queue.is_fifo), logical(queue.name, "Queue"): made}
+    return {dead: _plain_queue(queue.dead_letters, is_fifo=queue.is_fifo), logical(queue.name, "Queue"): main}
 
 
 def _plain_queue(name: str, *, is_fifo: bool = False) -> Json:
-    made: Json = {"MessageRetentionPeriod": 1209600, "QueueName": name, "SqsManagedSseEnabled": True}
+    properties: Json = {"MessageRetentionPeriod": 1209600, "QueueName": name, "SqsManagedSseEnabled": True}
     if is_fifo:
-        made["FifoQueue"] = True
-    return {"Type": "AWS::SQS::Queue", **RETAINED, "Properties": made}
+        properties["FifoQueue"] = True
+    return {"Type": "AWS::SQS::Queue", **RETAINED, "Properties": properties}
 
 
 def _bucket() -> Json:
@@ -174,7 +177,7 @@ def _bucket() -> Json:
 # --- roles ------------------------------------------------------------------------------------------------------------
 def _role(role: Role, deployment: Deployment) -> Json:
     parts = policies_of(role, deployment, _resource)
-    made: Json = {
+    resources: Json = {
         logical(role.name, f"Policy{number}" if number > 1 else "Policy"): {
             "Type": "AWS::IAM::ManagedPolicy",
             "Properties": {
@@ -185,17 +188,17 @@ def _role(role: Role, deployment: Deployment) -> Json:
         for number, part in enumerate(parts, 1)
     }
     if role.service is not None:
-        attached: list[Json] = [{"Ref": name} for name in made]
+        attached: list[Json] = [{"Ref": name} for name in resources]
         if role.service == "lambda":
             attached.append({"Fn::Sub": LOGS})
-        made[logical(role.name, "Role")] = {
+        resources[logical(role.name, "Role")] = {
             "Type": "AWS::IAM::Role",
             "Properties": {
                 "AssumeRolePolicyDocument": trust_of(role.service),
                 "ManagedPolicyArns": attached,
             },
         }
-    return made
+    return resources
 
 
 def _resource(resource: Resource) -> Any:
@@ -250,9 +253,9 @@ def rate_of(every: timedelta) -> str:
 
 def mapping_properties(function: Function) -> Json:
     """The mapping of a stream or a queue to a function: it reports failed items, the rest of a batch is done."""
-    made: Json = {"BatchSize": function.batch, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    properties: Json = {"BatchSize": function.batch, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
     if isinstance(function.on, MessageQueue):
-        return {"EventSourceArn": arn_of(logical(function.on.name, "Queue")), **made, "BatchSize": 10}
+        return {"EventSourceArn": arn_of(logical(function.on.name, "Queue")), **properties, "BatchSize": 10}
     assert isinstance(function.on, Changes)
     return {
         "EventSourceArn": arn_of(logical(function.on.table.name, "Table"), "StreamArn"),
@@ -260,7 +263,7 @@ def mapping_properties(function: Function) -> Json:
         "BisectBatchOnFunctionError": True,
         "MaximumRetryAttempts": 10,
         "DestinationConfig": {"OnFailure": {"Destination": arn_of(logical(function.name, "Aside"))}},
-        **made,
+        **properties,
     }
 
 

@@ -43,20 +43,22 @@ def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as
     if old is None:
         click.echo(template_text(deployment, format), nl=False)
         return
-    found = _newly_allowed(old, format, template_of(template_text(deployment, format), format))
-    _tell(found, as_json=as_json)
-    ctx.exit(2 if found else 0)
+    rights = _newly_allowed(old, format, template_of(template_text(deployment, format), format))
+    _tell(rights, as_json=as_json)
+    ctx.exit(2 if rights else 0)
 
 
 def _deployment_of(spec: str) -> Deployment:
     where, _, name = spec.partition(":")
-    found = {variable: value for variable, value in vars(module_of(spec)).items() if isinstance(value, Deployment)}
-    chosen = [value for variable, value in found.items() if name in ("", variable, value.name)]
+    deployments = {
+        variable: value for variable, value in vars(module_of(spec)).items() if isinstance(value, Deployment)
+    }
+    chosen = [value for variable, value in deployments.items() if name in ("", variable, value.name)]
     if len(chosen) == 1:
         return chosen[0]
-    if found:
+    if deployments:
         which = "has several" if not name else f"has no deployment {name!r}"
-        raise click.UsageError(f"{where} {which}: name {' or '.join(f'{where}:{each}' for each in found)}.")
+        raise click.UsageError(f"{where} {which}: name {' or '.join(f'{where}:{each}' for each in deployments)}.")
     tables = tables_of(spec)
     own = "-".join(re.findall("[a-z0-9]+", tables[0].name.lower()))
     name = (own if own[:1].isalpha() else f"table-{own}")[:41]
@@ -70,11 +72,11 @@ def _newly_allowed(old: Path, format: str, new: Any) -> list[Right]:
         raise click.UsageError(f"{old} is not a {format} template that `singletable deploy` wrote.") from None
 
 
-def _tell(found: list[Right], *, as_json: bool) -> None:
+def _tell(rights: list[Right], *, as_json: bool) -> None:
     if as_json:
-        output.print_json([right._asdict() for right in found])
+        output.print_json([right._asdict() for right in rights])
         return
-    for right in found:
+    for right in rights:
         click.echo(f"+ {output.clean(right.shown)}")
-    if not found:
+    if not rights:
         click.echo("Nothing is newly allowed.")

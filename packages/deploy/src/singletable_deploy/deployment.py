@@ -125,14 +125,14 @@ class Deployment:
     def accesses_of(self, role: Role) -> tuple[ResourceAccess, ...]:
         """The accesses that a role declares, those of its functions to their streams and queues, and the keys of
         encrypted tables."""
-        found = list(role.accesses)
+        accesses = list(role.accesses)
         for function in self.functions:
             if function.role is role and isinstance(function.on, Changes):
                 aside = ResourceAccess(Resource("aside", function.name), frozenset({"SendMessage"}))
-                found += [stream_reads(function.on.table), aside]
+                accesses += [stream_reads(function.on.table), aside]
             elif function.role is role and isinstance(function.on, MessageQueue):
-                found += receives(function.on).accesses(role.where)
-        return (*found, *(access for table in self.tables for access in _of_its_key(table, found)))
+                accesses += receives(function.on).accesses(role.where)
+        return (*accesses, *(access for table in self.tables for access in _of_its_key(table, accesses)))
 
     def _refuse_strangers(self) -> None:
         known = {

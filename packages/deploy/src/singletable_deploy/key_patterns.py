@@ -23,21 +23,21 @@ def key_patterns(template: Template, where: Mapping[str, str], shown: str) -> tu
     A value in `where` is a pattern already: `*` and `?` stand for any text and any character, `${aws:...}` for a
     variable of IAM.
     """
-    found = [""]
+    beginnings = [""]
     for at, part in enumerate(template.parts):
         texts = _texts(part, where)
-        if len(texts) * len(found) > MOST_PATTERNS:
+        if len(texts) * len(beginnings) > MOST_PATTERNS:
             texts = [literal(part.literal) + ANY_KEY]
-        found = [f"{text}{template.separator if at else ''}{more}" for text in found for more in texts]
+        beginnings = [f"{text}{template.separator if at else ''}{more}" for text in beginnings for more in texts]
     first = template.parts[0]
-    if first.slot is not None and first.slot.name not in where and any(text[0] in "*?" for text in found):
+    if first.slot is not None and first.slot.name not in where and any(text[0] in "*?" for text in beginnings):
         raise DeclarationError(
             f"{shown}: the partition key {template.shown} begins with a value, so no policy can hold its items apart "
             "from those of others",
             hint=f"Begin the key with a literal, or say what the value looks like: "
             f'where={{"{first.slot.name}": "..."}}, with * for any text.',
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(beginnings))
 
 
 def covers(wide: str, narrow: str) -> bool:

@@ -47,11 +47,11 @@ def runs(tasks: Tasks) -> Grant:
     """Find, claim and end tasks, as a worker or behind a queue; not what the tasks themselves do."""
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
-        made = tasks.entities
-        for kind in (made.task, made.ordered, made.lane):
+        entities = tasks.entities
+        for kind in (entities.task, entities.ordered, entities.lane):
             yield _own(kind, (*_READS, *_WRITES), where)
-        model = model_of(made.task)
-        yield at(model, model.indexes[made.index], ("Query",), where)
+        model = model_of(entities.task)
+        yield at(model, model.indexes[entities.index], ("Query",), where)
 
     return Grant(f"runs({tasks.table.name})", (tasks.table,), accesses)
 

@@ -54,12 +54,12 @@ class Role:
     def accesses(self) -> tuple[ResourceAccess, ...]:
         """All that it may do, in the order of its declaration."""
         used = _Used(self.where)
-        found = tuple(access for grant in self.grants for access in grant.accesses(used))
+        accesses = tuple(access for grant in self.grants for access in grant.accesses(used))
         if unused := sorted(self.where.keys() - used.names):
             raise DeclarationError(
                 f"role {self.name}: where= names {unused[0]!r}, which is in no partition key of what the role may do"
             )
-        return found
+        return accesses
 
     @property
     def needs(self) -> Iterator[tuple[Grant, Resource]]:

@@ -14,14 +14,16 @@ TRANSFORM = "AWS::Serverless-2016-10-31"
 
 def template(deployment: Deployment) -> Json:
     """The template, for `sam build` in the folder of the program."""
-    made = cloudformation.template(deployment)
-    made["Transform"] = TRANSFORM
+    document = cloudformation.template(deployment)
+    document["Transform"] = TRANSFORM
     for name in ("CodeBucket", "CodeKey"):
-        made.get("Parameters", {}).pop(name, None)
-    if not made.get("Parameters", True):
-        del made["Parameters"]
-    made["Resources"] = cloudformation.together(cloudformation.base(deployment), map(_function, deployment.functions))
-    return made
+        document.get("Parameters", {}).pop(name, None)
+    if not document.get("Parameters", True):
+        del document["Parameters"]
+    document["Resources"] = cloudformation.together(
+        cloudformation.base(deployment), map(_function, deployment.functions)
+    )
+    return document
 
 
 def _function(function: Function) -> Json:

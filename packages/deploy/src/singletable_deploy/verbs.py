@@ -60,18 +60,18 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
     With `only` the role must ask for these attributes, as in `db.get(User.by_email(x).only(User.name))`: a read of the
     whole item is refused. DeclarationError for what is not a pattern.
     """
-    found = [_captured(pattern) for pattern in patterns]
-    shown = ", ".join(f"{entity_name(model.kind)}.{captured.name}" for model, captured, _ in found)
+    captures = [_captured(pattern) for pattern in patterns]
+    shown = ", ".join(f"{entity_name(model.kind)}.{captured.name}" for model, captured, _ in captures)
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
-        for model, captured, is_whole in found:
+        for model, captured, is_whole in captures:
             attributes = _attributes(model, captured, only) if only else None
             actions = _actions(model, captured, is_whole)
             yield at(model, captured, actions, where, attributes)
             if captured.was is not None:
                 yield at(model, captured.was, actions, where, attributes)
 
-    return Grant(f"reads({shown})", _tables_of(model for model, _, _ in found), accesses)
+    return Grant(f"reads({shown})", _tables_of(model for model, _, _ in captures), accesses)
 
 
 def creates(*kinds: type[Entity]) -> Grant:

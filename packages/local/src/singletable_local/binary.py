@@ -37,10 +37,10 @@ def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Pa
     if named:
         return _named_engine(Path(named))
     start = (directory or Path.cwd()).resolve()
-    found = _first_program((*_in_wheel(environ), *_node_modules(start))) or _on_path(environ)
-    if found is None:
+    program = _first_program((*_in_wheel(environ), *_node_modules(start))) or _on_path(environ)
+    if program is None:
         raise _missing(start)
-    return found
+    return program
 
 
 def engine_package() -> str:

@@ -59,9 +59,9 @@ def stop(ctx: click.Context, file: Path | None) -> None:
 @click.pass_context
 def status(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     """Show whether an engine runs on a file, and its address. The exit code is 1 where none answers."""
-    found = control.status(_path(ctx, file))
-    _print(found, as_json)
-    if not found.healthy:
+    state = control.status(_path(ctx, file))
+    _print(state, as_json)
+    if not state.healthy:
         ctx.exit(1)
 
 
@@ -82,12 +82,12 @@ def _path(ctx: click.Context, file: Path | None) -> Path:
     return file or session_of(ctx).file or Path(DEFAULT_FILE)
 
 
-def _print(found: Status, as_json: bool) -> None:
-    address = found.address
+def _print(state: Status, as_json: bool) -> None:
+    address = state.address
     facts = {
-        "file": str(found.path),
-        "bytes": found.size_bytes,
-        "running": found.healthy,
+        "file": str(state.path),
+        "bytes": state.size_bytes,
+        "running": state.healthy,
         "url": address.url if address else None,
         "pid": address.pid if address else None,
     }

@@ -69,13 +69,13 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def _make_private(file: Path) -> None:
-    found = file.stat()  # not opened: closing a data file would release the locks that SQLite has on it in this process
-    if found.st_uid != os.geteuid() and os.geteuid() != 0:
+    facts = file.stat()  # not opened: closing a data file would release the locks that SQLite has on it in this process
+    if facts.st_uid != os.geteuid() and os.geteuid() != 0:
         raise NotConfigured(f"{file} belongs to another user", hint=_MAKE_IT_YOURS)
-    if found.st_mode & _OTHERS:
+    if facts.st_mode & _OTHERS:
         # Some file systems have no permissions; there the mode comes from the mount.
         with contextlib.suppress(PermissionError):
-            file.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+            file.chmod(stat.S_IMODE(facts.st_mode) & ~_OTHERS)
 
 
 def _free_bytes(directory: Path) -> int:

@@ -89,14 +89,14 @@ def server_of(
         tool = by_name.get(asked.name)
         if tool is None:
             return _refused(f"unknown tool {asked.name!r}; the tools are {', '.join(by_name)}")
-        found: dict[str, Any] = {}
+        answer: dict[str, Any] = {}
         try:
             async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
                 with anyio.CancelScope(shield=True):  # what is sent costs, whether or not its answer is waited for
-                    found = await tool.call(db, asked.arguments or {})
+                    answer = await tool.call(db, asked.arguments or {})
         except (click.UsageError, SingletableError) as error:
             return _refused(error.message if isinstance(error, click.UsageError) else f"{error} [{error.code}]")
-        return _told({**found, "cost": _cost(meter)})
+        return _told({**answer, "cost": _cost(meter)})
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
         model = types.Resource(

@@ -30,13 +30,13 @@ def write_tools(tables: Sequence[Table], limits: CallLimits, named: Sequence[str
     offered, problems = _offered(tables, limits)
     wanted: list[str] = []
     for name in named:
-        found = [each for each in (*offered, *problems) if name in (each, each.rpartition(".")[0])]
-        usable = [each for each in found if each in offered]
+        matches = [each for each in (*offered, *problems) if name in (each, each.rpartition(".")[0])]
+        usable = [each for each in matches if each in offered]
         if not usable:
             known = ", ".join(dict.fromkeys(each.rpartition(".")[0] for each in offered)) or "none"
             why = (
-                problems[found[0]]
-                if found
+                problems[matches[0]]
+                if matches
                 else f"no class of that name, with one of {', '.join(VERBS)}, can be written"
             )
             raise click.UsageError(f"--write {name}: {why}; the classes are {known}, as in Order or Order.update.")

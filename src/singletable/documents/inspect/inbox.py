@@ -139,26 +139,26 @@ def _reasons(
     context: AnyContext, rows: Sequence[InboxRow], clients: Mapping[str, ClientRecord], now: float
 ) -> list[str]:
     """The reason why each mutation waits."""
-    found: list[str] = []
+    reasons: list[str] = []
     expected: dict[str, int] = {}
     held: dict[str, str] = {}
     for row in rows:
         last = clients[row.client].last_id if row.client in clients else 0
         wanted = expected.setdefault(row.client, last + 1)
         if row.id <= last:
-            found.append("a version has it; its row goes when the document is processed")
+            reasons.append("a version has it; its row goes when the document is processed")
         elif row.client in held:
-            found.append(held[row.client])
+            reasons.append(held[row.client])
         elif row.id > wanted:
             held[row.client] = f"the client's mutation {wanted}, which is not here"
-            found.append(held[row.client])
+            reasons.append(held[row.client])
         elif awaits_mutator(context, row, now):
             held[row.client] = f"the client's mutation {row.id}, which waits for a program that has {row.name}"
-            found.append(f"a program that has the mutation {row.name}")
+            reasons.append(f"a program that has the mutation {row.name}")
         else:
             expected[row.client] = row.id + 1
-            found.append("a processor")
-    return found
+            reasons.append("a processor")
+    return reasons
 
 
 async def inspect_blobs(

@@ -54,12 +54,12 @@ class DocumentsInfo(Struct, frozen=True):
 
 def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | None) -> dict[str, AnyContext]:
     """The document classes of some tables, by their names. `blobs` is the store of those whose class has none."""
-    found: dict[str, AnyContext] = {}
+    contexts: dict[str, AnyContext] = {}
     for table in tables:
         for kind in documents_of(table):
             store = document_model(kind).blobs or blobs or NoBlobs()
-            found[kind.__name__] = context_of(kind, store, seal, is_direct=False)
-    return found
+            contexts[kind.__name__] = context_of(kind, store, seal, is_direct=False)
+    return contexts
 
 
 def document_class(context: AnyContext) -> DocumentClass:
@@ -88,10 +88,10 @@ async def inspect_documents(
         listed = await page(port, query, MOST_LISTED, after, context.seal, unreadable=unreadable)
         return DocumentsInfo(document_class(context), under, tuple(map(_listed, listed.items)), listed.cursor)
     model = model_of(context.model.rows.listing)
-    found = await sampled(port, context.seal, context.model.table, (model.type,), after, MOST_LISTED)
-    loaded = [load_or_tell(model, item, unreadable, "Scan") for item in found.items]
+    sample = await sampled(port, context.seal, context.model.table, (model.type,), after, MOST_LISTED)
+    loaded = [load_or_tell(model, item, unreadable, "Scan") for item in sample.items]
     rows = [_listed(row) for row in loaded if row is not None]
-    return DocumentsInfo(document_class(context), "", tuple(rows), found.cursor)
+    return DocumentsInfo(document_class(context), "", tuple(rows), sample.cursor)
 
 
 def _listed(row: Listing) -> DocumentListed:

@@ -199,11 +199,11 @@ async def inspect_collection(
     if not number.isdecimal():
         raise InvalidRequest("this is not a place in a collection", hint="Begin with its first page.")
     rows, first = context.model.rows.collections[name], int(number)
-    found: list[CollectionVersion] = await get_many(port, [rows.by_number(key.document_id, key.number, first)])
-    is_short = found and sum(each > id for each in found[0].items) < MOST_ITEMS
-    if is_short and first + 1 < found[0].spills:
-        found += await get_many(port, [rows.by_number(key.document_id, key.number, first + 1)])
-    return _page_of(name, key, found, id)
+    parts: list[CollectionVersion] = await get_many(port, [rows.by_number(key.document_id, key.number, first)])
+    is_short = parts and sum(each > id for each in parts[0].items) < MOST_ITEMS
+    if is_short and first + 1 < parts[0].spills:
+        parts += await get_many(port, [rows.by_number(key.document_id, key.number, first + 1)])
+    return _page_of(name, key, parts, id)
 
 
 # --- collections ------------------------------------------------------------------------------------------------------
@@ -232,17 +232,17 @@ def _collection(name: str, key: CollectionKey | None, parts: Parts) -> Collectio
     return _page_of(name, key, parts[key], "")
 
 
-def _page_of(name: str, key: CollectionKey, found: Sequence[CollectionVersion], after: str) -> CollectionInfo:
+def _page_of(name: str, key: CollectionKey, parts: Sequence[CollectionVersion], after: str) -> CollectionInfo:
     """The ids of some parts after one of them."""
-    if not found:
+    if not parts:
         raise Corrupt(f"version {key.number} of {name} lacks all of its parts", attribute=name)
-    places = [(part.spill, id, digest) for part in found for id, digest in sorted(part.items.items()) if id > after]
+    places = [(part.spill, id, digest) for part in parts for id, digest in sorted(part.items.items()) if id > after]
     shown_ = places[:MOST_ITEMS]
-    beyond = len(places) > len(shown_) or found[-1].spill + 1 < found[0].spills
+    beyond = len(places) > len(shown_) or parts[-1].spill + 1 < parts[0].spills
     last = f"{shown_[-1][0]}:{shown_[-1][1]}" if shown_ and beyond else None
     items = tuple(ItemInfo(id, digest.hex()) for _, id, digest in shown_)
-    count = sum(len(part.items) for part in found)
-    return CollectionInfo(name, key.number, count, found[0].spills, len(found), items, last)
+    count = sum(len(part.items) for part in parts)
+    return CollectionInfo(name, key.number, count, parts[0].spills, len(parts), items, last)
 
 
 def _is_whole(parts: Parts, key: CollectionKey | None) -> bool:

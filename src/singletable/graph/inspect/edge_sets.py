@@ -74,21 +74,21 @@ def compare(table: Table, reading: Reading) -> list[Disagreement]:
     """The disagreements between the edges of a page and the members in its range."""
     if reading.item is None:
         return []
-    found: list[Disagreement] = []
+    disagreements: list[Disagreement] = []
     for item in reading.edges:
         edge = entity_at(table, item)
         kept = kept_in(table, reading, item)
         if kept == "missing":
-            found.append(_disagreement("the edge set does not have this edge", edge))
+            disagreements.append(_disagreement("the edge set does not have this edge", edge))
         elif kept == "unlisted" and model_for(edge).type not in _overflow(reading.item):
-            found.append(_disagreement("the edge is not listed, and the node is not marked for it", edge))
+            disagreements.append(_disagreement("the edge is not listed, and the node is not marked for it", edge))
     places = {place_in(table, item)[1] for item in reading.edges}
     ends = None if reading.after is None else reading.after[table.definition.key[1]]["S"]
     for edge_type, sort, target in _members(table, reading.item):
         if reading.begins < sort and (ends is None or sort <= ends) and sort not in places:
             what = "the edge set has an edge that is not there"
-            found.append(Disagreement(what, edge_type.__name__, target, is_member=True))
-    return found
+            disagreements.append(Disagreement(what, edge_type.__name__, target, is_member=True))
+    return disagreements
 
 
 def _disagreement(what: str, edge: Any) -> Disagreement:

@@ -69,8 +69,8 @@ async def inspect_graph(
     """
     kinds = tuple(kind for kind in node_kinds(table) if reads(kind))
     words = [kind.__word__ for kind in kinds if of in ("", kind.__name__)] or [kind.__word__ for kind in kinds]
-    found = await sampled(port, seal, table, words, after, MOST_NODES)
-    nodes = [as_node(table, item, personal=personal) for item in found.items]
+    sample = await sampled(port, seal, table, words, after, MOST_NODES)
+    nodes = [as_node(table, item, personal=personal) for item in sample.items]
     return GraphInfo(
         table.name,
         tuple(NodeClass(kind.__name__, kind.__word__, class_summary(kind), expansion(table, kind)) for kind in kinds),
@@ -86,5 +86,5 @@ async def inspect_graph(
             if reads(edge)
         ),
         tuple(node for node in nodes if node is not None),
-        found.cursor,
+        sample.cursor,
     )

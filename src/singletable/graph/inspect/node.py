@@ -143,10 +143,10 @@ def _reading(table: Table, item: Item | None, page: Any, start: Key | None) -> R
 
 async def _disagreements(port: Port, table: Table, key: str, reading: Reading, start: Key | None) -> list[Disagreement]:
     """The disagreements of edge set and edges that persist when both are read again, consistently."""
-    found = compare(table, reading)
-    if not found:
+    disagreements = compare(table, reading)
+    if not disagreements:
         return []
     again: list[Any] = [_get(table, key, consistent=True), _edges_query(table, key, start, consistent=True)]
     item, page = await port.send_all(again)
     still = compare(table, _reading(table, item, page, start))
-    return [each for each in still if each in found]
+    return [each for each in still if each in disagreements]

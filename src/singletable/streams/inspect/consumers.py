@@ -179,7 +179,7 @@ def _shard_infos(
     shards: Sequence[Shard], leases: Sequence[LeaseItem], lags: Mapping[str, float | None], *, is_first: bool
 ) -> list[ShardInfo]:
     parents = {shard.id: shard.parent or "" for shard in shards}
-    found = [
+    infos = [
         ShardInfo(
             lease.shard,
             parents.get(lease.shard, ""),
@@ -196,7 +196,7 @@ def _shard_infos(
     ]
     known = {lease.shard for lease in leases}
     unread = [shard for shard in shards if is_first and shard.id not in known]
-    return [*found, *(ShardInfo(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
+    return [*infos, *(ShardInfo(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
 
 
 async def _lags(port: Port, table: Table, stream: str, leases: Sequence[LeaseItem]) -> dict[str, float | None]:

@@ -73,9 +73,9 @@ async def inspect_letters(
     kind: Any = state.dead_letter
     names = ("consumer", "stream", "shard", "sequence", "part", "parts", "kind", "event", "error", "tries", "at")
     query = kind.by_sequence(consumer.name).only(*(getattr(kind, name) for name in names))
-    found = await page(port, query, MOST_LETTERS, after, seal, max_pages=1)
-    lines = tuple(_line_of(item, personal=personal) for item in found.items if item.part == 0)
-    return LettersInfo(table.name, consumer, lines, found.cursor)
+    parts = await page(port, query, MOST_LETTERS, after, seal, max_pages=1)
+    lines = tuple(_line_of(item, personal=personal) for item in parts.items if item.part == 0)
+    return LettersInfo(table.name, consumer, lines, parts.cursor)
 
 
 async def inspect_letter(

@@ -76,15 +76,15 @@ def _said(text: str) -> str:
 
 def _lines(table: TableView, classes: Mapping[str, ClassView]) -> dict[tuple[str, str], RelationView]:
     """The surest relation of each pair, by where its line begins and ends."""
-    found: dict[tuple[str, str], RelationView] = {}
+    relations_between: dict[tuple[str, str], RelationView] = {}
     for relation in sorted(table.relations, key=lambda each: SURENESS.index(each.bond)):
         pair = relation.subject, relation.holder
         if relation.bond == "leads to":
             pair = relation.holder, relation.subject
-        is_known = relation.subject in classes and pair not in found and pair[::-1] not in found
+        is_known = relation.subject in classes and pair not in relations_between and pair[::-1] not in relations_between
         if is_known and relation.subject != relation.holder:
-            found[pair] = relation
-    return found
+            relations_between[pair] = relation
+    return relations_between
 
 
 # --- boxes ------------------------------------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ def _size(each: ClassView) -> tuple[float, float]:
 
 def _box(each: ClassView, box: Box, address: str) -> str:
     colour = each.colour % COLOURS
-    said = f"{each.name}, {each.kind}: {each.description.partition(chr(10))[0]}".rstrip(": ")
+    description = f"{each.name}, {each.kind}: {each.description.partition(chr(10))[0]}".rstrip(": ")
     texts = "".join(_text(box, number, text) for number, text in enumerate(_texts(each)))
     name = _cut(each.name, box.width - 2 * _PAD, _NAME_WIDTH)
     return (
-        f'<a href="{escape(address)}" class="box {each.kind} k{colour}"><title>{_said(said)}</title>'
+        f'<a href="{escape(address)}" class="box {each.kind} k{colour}"><title>{_said(description)}</title>'
         f'<rect class="ground" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
         f'rx="{_radius(each)}"/>'
         f'<rect class="stripe" x="{box.x:.1f}" y="{box.y + 8:.1f}" width="4" height="{box.height - 16:.1f}"/>'
@@ -138,9 +138,9 @@ def _line(layout: Layout, pair: tuple[str, str], relation: RelationView) -> str:
     if points is None:
         points, is_turned = layout.lines[pair[1], pair[0]], True
     marker = 'marker-start="url(#arrow)"' if is_turned else 'marker-end="url(#arrow)"'
-    said = _said(f"{relation.holder} {relation.bond} {relation.subject}: {relation.shown}")
+    description = _said(f"{relation.holder} {relation.bond} {relation.subject}: {relation.shown}")
     kind = _BOND_CLASSES[relation.bond]
-    return f'<path class="line {kind}" d="{"".join(_curve(points))}" {marker}><title>{said}</title></path>'
+    return f'<path class="line {kind}" d="{"".join(_curve(points))}" {marker}><title>{description}</title></path>'
 
 
 def _curve(points: tuple[Point, ...]) -> Iterator[str]:

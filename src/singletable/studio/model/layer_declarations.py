@@ -61,12 +61,12 @@ def _document_attributes(kind: type[Document]) -> Iterator[AttributeView]:
     types = inspect.get_annotations(kind)
     for name, field in model.scalars.by_name.items():
         default = None if field.default is None else value_text(field.default())
-        said = types.get(name, Any)
-        shown = said if isinstance(said, str) else type_text(said)
+        annotation = types.get(name, Any)
+        shown = annotation if isinstance(annotation, str) else type_text(annotation)
         yield AttributeView(name, shown, field.stored, docs.get(name, ""), default)
     for name, collection in model.collections.items():
-        said = types.get(name, Any)
-        shown = said if isinstance(said, str) else type_text(said)
+        annotation = types.get(name, Any)
+        shown = annotation if isinstance(annotation, str) else type_text(annotation)
         yield AttributeView(name, shown, collection.words.word, docs.get(name, ""), "empty")
 
 

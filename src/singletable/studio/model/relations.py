@@ -26,18 +26,18 @@ SURENESS: Final[tuple[Bond, ...]] = (
 
 def relations_between(table: Table, models: Sequence[Model[Any]]) -> tuple[RelationView, ...]:
     """The relations of a table's classes, each said once: a key that repeats what an attribute says is left out."""
-    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], RelationView] = {}
+    relations: dict[tuple[str, str, tuple[tuple[str, str], ...]], RelationView] = {}
     for each in (*_of_edges(models), *_of_attributes(table), *_of_keys(models)):
-        found.setdefault((each.holder, each.subject, each.names), each)
-    return tuple(found.values())
+        relations.setdefault((each.holder, each.subject, each.names), each)
+    return tuple(relations.values())
 
 
 def relation_of_document(kind: type[Document]) -> RelationView | None:
     """Whose a document is, where its class says so."""
-    said = document_model(kind).belongs_to
-    if said is None:
+    parent = document_model(kind).belongs_to
+    if parent is None:
         return None
-    handle = said if isinstance(said, Handle) else said()
+    handle = parent if isinstance(parent, Handle) else parent()
     return RelationView(
         entity_name(kind), entity_name(owner_of(handle)), "belongs to", (("parent", first_name(handle)),)
     )

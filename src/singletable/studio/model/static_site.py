@@ -109,13 +109,13 @@ def _known(folder: Path) -> list[str]:
     if not folder.exists() or not any(folder.iterdir()):
         return []
     try:
-        found = msgspec.json.decode((folder / _JSON).read_bytes(), type=_Known)
+        site = msgspec.json.decode((folder / _JSON).read_bytes(), type=_Known)
     except (OSError, msgspec.MsgspecError):
         raise InvalidRequest(
             f"{folder} holds other files, and no model.json that an earlier export wrote",
             hint="Name a new folder, or an empty one.",
         ) from None
-    pages = (each.page for table in found.tables for each in table.classes)
+    pages = (each.page for table in site.tables for each in table.classes)
     return [f"{page}.html" for page in pages if Path(page).name == page]
 
 

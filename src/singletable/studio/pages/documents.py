@@ -92,13 +92,13 @@ async def load_documents(visit: Visit) -> DocumentsView:
     context = context_named(contexts, visit.query.get("kind") or next(iter(contexts)))
     under, after = visit.query.get("parent", "").strip(), visit.query.get("after") or None
     flow = inspect_documents(visit.db.port, context, under=under, after=after, unreadable=visit.unread.append)
-    found = await visit.db.run(flow)
+    listed = await visit.db.run(flow)
     return DocumentsView(
         title="Documents",
         table=visit.table.name,
         kinds=tuple(map(document_class, contexts.values())),
-        kind=found.kind.name,
-        found=found,
+        kind=listed.kind.name,
+        found=listed,
     )
 
 
@@ -229,11 +229,11 @@ def _context(visit: Visit) -> AnyContext:
 
 def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
     """The class of a name, as addresses have it. NotFound for a class that is not declared here."""
-    found = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
-    if found is None:
+    chosen = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
+    if chosen is None:
         named = ", ".join(contexts) or "none"
         raise NotFound("no class of documents has this name", hint=f"These are declared: {named}.")
-    return found
+    return chosen
 
 
 def _common(visit: Visit, tab: str, newest: int) -> dict[str, Any]:
@@ -246,10 +246,10 @@ def _path(visit: Visit) -> str:
 
 
 def _id(visit: Visit) -> str:
-    found = visit.form.get("id") or visit.query.get("id", "")
-    if not found:
+    text = visit.form.get("id") or visit.query.get("id", "")
+    if not text:
         raise InvalidRequest("the address names no document", hint="As in ?id=p1.")
-    return found
+    return text
 
 
 def _optional(visit: Visit, name: str) -> int | None:
@@ -258,10 +258,10 @@ def _optional(visit: Visit, name: str) -> int | None:
 
 
 def _number(visit: Visit, name: str) -> int:
-    found = _optional(visit, name)
-    if found is None:
+    number = _optional(visit, name)
+    if number is None:
         raise InvalidRequest(f"the address has no {name}=", hint=f"As in ?{name}=7.")
-    return found
+    return number
 
 
 def _has_documents(site: Site) -> bool:

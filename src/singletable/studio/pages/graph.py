@@ -77,9 +77,11 @@ async def _node(visit: Visit, table: Table, key: str, colours: Mapping[str, str]
         personal=not visit.covered,
         reads=visit.may_read,
     )
-    found = await visit.db.run(flow)
-    title = f"{found.node.kind} {found.node.label}"
-    return GraphView(title=title, table=table.name, node=found, colours=colours, place=(found.node.key, found.node.key))
+    reading = await visit.db.run(flow)
+    title = f"{reading.node.kind} {reading.node.label}"
+    return GraphView(
+        title=title, table=table.name, node=reading, colours=colours, place=(reading.node.key, reading.node.key)
+    )
 
 
 def _has_graph(site: Site) -> bool:

@@ -70,11 +70,11 @@ async def load_model(visit: Visit) -> ModelPage:
 
 async def load_class(visit: Visit) -> ClassPage:
     view, name = _view(visit), visit.path["entity"]
-    found = next((each for each in view.classes if segment(each.name) == segment(name)), None)
-    if found is None:
+    shown = next((each for each in view.classes if segment(each.name) == segment(name)), None)
+    if shown is None:
         known = ", ".join(each.name for each in view.classes) or "none"
         raise NotFound(f"the table has no class {name!r}", table=view.name, hint=f"It has {known}.")
-    return ClassPage(title=found.name, shown=found, colours=colours_of(view))
+    return ClassPage(title=shown.name, shown=shown, colours=colours_of(view))
 
 
 def _view(visit: Visit) -> TableView:

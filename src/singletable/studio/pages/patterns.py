@@ -233,12 +233,12 @@ def _form(visit: Visit, described: AccessPattern, pattern: Pattern, arguments: A
 
 
 def _notes(described: AccessPattern) -> tuple[str, ...]:
-    found: list[str] = []
+    notes: list[str] = []
     if described.needs_type_filter:
-        found.append("Items of other classes can lie in its range: a filter leaves them out, and they are paid for.")
+        notes.append("Items of other classes can lie in its range: a filter leaves them out, and they are paid for.")
     if described.sparse_by:
-        found.append(f"Only items with {' and '.join(described.sparse_by)} are in the index.")
-    return tuple(found)
+        notes.append(f"Only items with {' and '.join(described.sparse_by)} are in the index.")
+    return tuple(notes)
 
 
 def _is_whole_key(pattern: Pattern, arguments: Arguments) -> bool:
@@ -312,10 +312,10 @@ def _projected(asked: Any, query: Query[Any]) -> tuple[Any, Query[Any]]:
 
 def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) -> Sequence[Explained]:
     """The requests, with covered values; and with the limit, which is not part of the query."""
-    made = [
+    requests = [
         each if limit is None else altered(each, body={**each.body, "Limit": limit}) for each in flows.explain(asked)
     ]
-    return [altered(each, body=covered_body(query, each.body)) for each in made] if visit.covered else made
+    return [altered(each, body=covered_body(query, each.body)) for each in requests] if visit.covered else requests
 
 
 async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tuple[tuple[EntityRows, ...], str]:
@@ -332,13 +332,13 @@ async def _results(visit: Visit, asked: Any, reads_one: bool, limit: int) -> tup
     return (rows_of(visit, kind, page.items),), page.cursor or ""
 
 
-def _parts(visit: Visit, kind: type[Collection], found: Any) -> tuple[EntityRows, ...]:
-    made: list[EntityRows] = []
+def _parts(visit: Visit, kind: type[Collection], collection: Any) -> tuple[EntityRows, ...]:
+    parts: list[EntityRows] = []
     for name, place in kind.__collection_fields__.items():
-        part: Any = getattr(found, name) if found is not None else None
+        part: Any = getattr(collection, name) if collection is not None else None
         items: list[Any] = list(part or ()) if place.many else [] if part is None else [part]
-        made.append(rows_of(visit, place.kind, items, name))
-    return tuple(made)
+        parts.append(rows_of(visit, place.kind, items, name))
+    return tuple(parts)
 
 
 SECTION = Section(

@@ -204,8 +204,8 @@ async def change_task(visit: Visit) -> str:
 async def change_letter(visit: Visit) -> str | PageAnswer:
     """Retry or drop a dead letter. If a handler fails again, its error is shown, and the dead letter stays."""
     consumer, do = _consumer_named(visit), _verb(_given(visit, "do"))
-    made = changes_named(visit.table, consumer.name)
-    if made is None:
+    changes = changes_named(visit.table, consumer.name)
+    if changes is None:
         raise InvalidRequest(
             "this program does not declare the consumer, and so lacks its handlers",
             hint="Start the studio with the module that declares it.",
@@ -214,7 +214,7 @@ async def change_letter(visit: Visit) -> str | PageAnswer:
     letter = await visit.db.run(read_letter(visit.db.port, visit.table, consumer, _place(visit)))
     if str(letter.tries) != visit.form.get("tries") or letter.at.isoformat() != visit.form.get("at"):
         raise Conflict("the dead letter is no longer as it was shown", table=visit.table.name, operation=do)
-    worker = AsyncChangeWorker(visit.db, made)
+    worker = AsyncChangeWorker(visit.db, changes)
     try:
         await {"retry": worker.retry, "drop": worker.drop}[do](letter)
     except SingletableError:
@@ -275,9 +275,9 @@ def _consumer_named(visit: Visit) -> ConsumerName:
     """The consumer that the address names, also one that this program does not declare."""
     name = _given(visit, "consumer")
     declared: Sequence[ConsumerName] = consumers_of(visit.table)
-    found = next((each for each in declared if each.name == name), None)
+    known = next((each for each in declared if each.name == name), None)
     same = (visit.form.get("leases") or visit.query.get("leases")) == "same"
-    return found or ConsumerName(name, "same" if same else "own", is_declared=False)
+    return known or ConsumerName(name, "same" if same else "own", is_declared=False)
 
 
 def _place(visit: Visit) -> tuple[str, str, str]:
@@ -285,10 +285,10 @@ def _place(visit: Visit) -> tuple[str, str, str]:
 
 
 def _given(visit: Visit, name: str) -> str:
-    found = visit.form.get(name) or visit.query.get(name, "")
-    if not found:
+    value = visit.form.get(name) or visit.query.get(name, "")
+    if not value:
         raise InvalidRequest(f"the address has no {name}=")
-    return found
+    return value
 
 
 def _verb(do: str) -> str:
@@ -298,10 +298,10 @@ def _verb(do: str) -> str:
 
 
 def _tasks_of(table: Table) -> Tasks:
-    found = tasks_of(table)
-    if found is None:
+    tasks = tasks_of(table)
+    if tasks is None:
         raise NotFound("this program declares no tasks of the table", table=table.name)
-    return found
+    return tasks
 
 
 def _has_work(site: Site) -> bool:
