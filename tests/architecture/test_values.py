@@ -12,7 +12,7 @@ _ACCUMULATORS = {
     "Batch",
     "Counts",
     "GarbageRun",
-    "Listing",
+    "EdgeSetPlace",
     "Session",
     "WorkingVersion",
     "_Deletion",
@@ -41,7 +41,17 @@ def test_a_dataclass_is_frozen_or_has_an_identity() -> None:
     assert changing == _ACCUMULATORS
 
 
-_FILLED = {"Class", "Found", "OperationCount", "Race", "Table", "Unfinished", "_Known", "_Mutation", "_Version"}
+_FILLED = {
+    "Class",
+    "ErasableItems",
+    "OperationCount",
+    "Race",
+    "SiteTable",
+    "UnfinishedExport",
+    "_Known",
+    "_Mutation",
+    "_Version",
+}
 """Structs that are filled while something goes on, or while JSON is read."""
 
 
