@@ -13,7 +13,7 @@ from tests.architecture.sources import Source, sources
 FILES = [file for file in sources() if not file.is_generated]
 MOST_SHARED_CLASSES = 7
 """Class names that several modules define: public names of two layers each."""
-MOST_LOCALS = {"found": 126, "each": 277, "made": 37, "said": 42}
+MOST_LOCALS = {"found": 135, "each": 290, "made": 37, "said": 42}
 """Functions that bind a local or a parameter of this name."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

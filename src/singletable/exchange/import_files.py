@@ -178,8 +178,8 @@ def _object(number: int, line: bytes | None) -> FileRow | dict[str, Any]:
 
 def _csv(path: Path, read: _Cells, skip: int, *, is_escaped: bool = False) -> Iterator[FileRow]:
     with open(path, "rb") as file:
-        found = records(lines_of(path.name, file))
-        header = next(found, None)
+        lines = records(lines_of(path.name, file))
+        header = next(lines, None)
         if header is None or isinstance(header, BadRecord):
             raise Corrupt(f"{path.name} has no header of CSV", hint="Its first line names the columns.")
         names = [name or "" for name in header]
@@ -187,7 +187,7 @@ def _csv(path: Path, read: _Cells, skip: int, *, is_escaped: bool = False) -> It
             raise Corrupt(f"the header of {path.name} is not UTF-8", hint="Save it as UTF-8.")
         _check_commas(path, names, read)
         read.check_header(names)
-        for number, record in islice(enumerate(found, 1), skip, None):
+        for number, record in islice(enumerate(lines, 1), skip, None):
             if is_escaped and not isinstance(record, BadRecord):
                 record = [without_escape(text) for text in record]
             yield _csv_row(number, names, record, read)
@@ -207,10 +207,10 @@ def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRe
         return FileRow(number, reason=str(record))
     if len(record) != len(names):
         return FileRow(number, reason=f"it has {len(record)} values, and the header {len(names)}")
-    said = "".join(text for text in record if text is not None)
-    if _HALF(said):
+    line = "".join(text for text in record if text is not None)
+    if _HALF(line):
         return FileRow(number, reason="it is not UTF-8")
-    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, len(said))
+    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, len(line))
 
 
 def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
@@ -250,11 +250,11 @@ def _dynamodb(path: Path) -> Iterator[FileRow]:
     opened = gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")  # noqa: SIM115 closed below
     with closing(cast(Any, opened)) as file:
         for number, line in enumerate(_undamaged(path, lines_of(path.name, file)), 1):
-            said = _object(number, line)
-            if isinstance(said, FileRow):
-                yield said
+            content = _object(number, line)
+            if isinstance(content, FileRow):
+                yield content
                 continue
-            item = said.get("Item", said) if said.keys() <= {"Item"} else said
+            item = content.get("Item", content) if content.keys() <= {"Item"} else content
             is_item = isinstance(item, dict) and all(isinstance(value, dict) for value in item.values())
             yield (
                 FileRow(number, item=item, size=json_bytes(line))

@@ -38,22 +38,22 @@ def _parameter_text(parameter: inspect.Parameter) -> str:
 
 def own_types(kinds: Iterable[Any]) -> tuple[TypeView, ...]:
     """The enums and dataclasses that types are made of, each once, those within dataclasses too."""
-    found: dict[type[Any], TypeView] = {}
+    views: dict[type[Any], TypeView] = {}
     waiting = list[Any](kinds)
     while waiting:
-        said = waiting.pop(0)
-        waiting += get_args(said)
-        kind: type[Any] = said if isinstance(said, type) else Entity
-        if kind in found or issubclass(kind, Entity):
+        annotation = waiting.pop(0)
+        waiting += get_args(annotation)
+        kind: type[Any] = annotation if isinstance(annotation, type) else Entity
+        if kind in views or issubclass(kind, Entity):
             continue
         if issubclass(kind, Enum):
             choices = tuple(MemberView(each.name, value_text(each.value)) for each in kind)
-            found[kind] = TypeView(type_text(kind), "enum", class_doc(kind), choices)
+            views[kind] = TypeView(type_text(kind), "enum", class_doc(kind), choices)
         elif dataclasses.is_dataclass(kind):
             hints = _hints(kind)
-            found[kind] = TypeView(type_text(kind), "dataclass", class_doc(kind), tuple(_parts(kind, hints)))
+            views[kind] = TypeView(type_text(kind), "dataclass", class_doc(kind), tuple(_parts(kind, hints)))
             waiting += hints.values()
-    return tuple(found.values())
+    return tuple(views.values())
 
 
 def _parts(kind: type[Any], hints: dict[str, Any]) -> Iterator[MemberView]:
