@@ -16,8 +16,8 @@ import pytest
 
 from singletable.errors import Unavailable
 from singletable_local import Engine, is_healthy
+from singletable_local.engine import ISOLATIONS
 from singletable_local.isolation import Filter
-from singletable_local.launch import ISOLATIONS
 from tests.engine.local.processes import (
     LONG_SECONDS,
     answer_of,

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import threading  # noqa: TID251  (threads whose requests fail together restart one engine)
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from singletable.errors import Unavailable
 from singletable_local.attachment import Attachment, Greeting
-from singletable_local.launch import EXPOSED, ISOLATIONS, launch
+from singletable_local.binary import find_engine
 from singletable_local.lock import DataLock, lock_path, published_address
 from singletable_local.polling import wait_until
+from singletable_local.private_files import delete_directory, make_files_private, private_directory
 from singletable_local.timeouts import EngineTimeouts
 from singletable_local.unix_endpoint import Address, UnixEndpoint, is_healthy
+
+ISOLATIONS = ("filter", "hidden")
+"""The kinds of isolation, the strongest first; the first that this system offers is used."""
+EXPOSED = ("exposed",)
 
 
 class Engine(UnixEndpoint):
@@ -173,9 +178,10 @@ class _Hold:
 
     def _launch(self, lock: DataLock | None) -> None:
         isolations = EXPOSED if self._exposed else ISOLATIONS
-        launched = launch(self.path, lock=lock, environ=self._environ, timeouts=self._timeouts, isolations=isolations)
-        self.attachment, self.greeting = launched.attachment, launched.greeting
-        self.data, self.address = launched.data, launched.address
+        self.attachment, self.greeting, self.data = _start_engine(
+            self.path, lock=lock, environ=self._environ, timeouts=self._timeouts, isolations=isolations
+        )
+        self.address = _address_of(self.attachment, self.greeting)
 
 
 def no_answer(data: Path) -> Unavailable:
@@ -183,3 +189,52 @@ def no_answer(data: Path) -> Unavailable:
         f"another process has {data} locked, and no engine answers for it",
         hint=f"Find the process that has {lock_path(data)} open, and end it.",
     )
+
+
+def _start_engine(
+    path: Path | None,
+    *,
+    lock: DataLock | None,
+    environ: Mapping[str, str],
+    timeouts: EngineTimeouts,
+    isolations: Sequence[str],
+) -> tuple[Attachment, Greeting, Path]:
+    """Start an engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
+
+    Raises `NotConfigured` if the engine isn't installed or the file belongs to another user, `Unavailable` with the
+    engine's output where it ends or doesn't answer in time.
+    """
+    binary = find_engine(environ)
+    directory = private_directory(environ, for_data=path is None)
+    data = path or directory / "engine.db"
+    previous = lock.previous if lock else None
+    try:
+        if path:
+            make_files_private(path)
+        command = (directory, data, binary, ",".join(isolations), _port(previous), timeouts.ready_seconds)
+        attachment, greeting = Attachment.start(
+            (*command, timeouts.stop_seconds),
+            directory,
+            environ=environ,
+            keeps_open=lock.fileno() if lock else None,
+            timeouts=timeouts,
+        )
+    except BaseException:
+        delete_directory(directory)
+        raise
+    if lock:
+        lock.publish(_address_of(attachment, greeting))
+    if previous:
+        delete_directory(previous.directory)  # left by a supervisor that was killed
+    return attachment, greeting, data
+
+
+def _port(previous: Address | None) -> int:
+    """The port of the exposed engine before: the next one uses it again, so that tools find it."""
+    if previous is None or not previous.exposed_url:
+        return 0
+    return int(previous.exposed_url.rpartition(":")[2])
+
+
+def _address_of(attachment: Attachment, greeting: Greeting) -> Address:
+    return Address(attachment.supervisor_pid, attachment.directory, greeting.url)
