@@ -12,9 +12,9 @@ from rich.progress import Progress
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.export import time_of
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
-from singletable.cli.table_export import time_of
 from singletable.connection import local_engine
 from singletable.database import Database
 from singletable.errors import NotConfigured

@@ -11,8 +11,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.mask_key import mask_key
-from singletable.cli.session import Session, must_say_yes, options_anywhere
+from singletable.cli.session import Session, mask_key, must_say_yes, options_anywhere
 from singletable.database import Database, connect
 from singletable.flow import Rate
 from singletable.foundation import Table

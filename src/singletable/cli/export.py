@@ -1,7 +1,9 @@
-"""`export`: write the items of the tables to files, a dataset an entity class."""
+"""`export`: write the items of the tables to files, a dataset an entity class: by a scan, or of DynamoDB's exports."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -10,11 +12,12 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.mask_key import mask_key
-from singletable.cli.session import options_anywhere, rate_of, session_of
-from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
+from singletable.cli.session import Session, mask_key, options_anywhere, rate_of, session_of
+from singletable.database import Database, connect
+from singletable.foundation import Table
 
 _FORMATS = ("parquet", "jsonl", "csv", "csv-escaped", "arrow")
+_PLACE = "s3://BUCKET/PREFIX"
 
 
 @click.command()
@@ -24,7 +27,19 @@ _FORMATS = ("parquet", "jsonl", "csv", "csv-escaped", "arrow")
 @click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
 @click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
-@table_export_options
+@click.option("--at", metavar="TIME", help="With --through: as the table was then.")
+@click.option(
+    "--through",
+    metavar=_PLACE,
+    help="Let DynamoDB export the table there, wait for it, and read that. No read units; billed by the table's GB.",
+)
+@click.option(
+    "--from-export",
+    "from_exports",
+    multiple=True,
+    metavar=f"{_PLACE}/AWSDynamoDB/ID",
+    help="Read this export of DynamoDB's, instead of the table; may be repeated, for incremental ones after it.",
+)
 @options_anywhere("read-rate", "share-rate", "segments", "personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
@@ -43,8 +58,8 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     """
     from singletable.exchange import Exported, Exports
 
-    check_options(options)
-    with database_for(session_of(ctx), options) as db:
+    _check_options(options)
+    with _database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
         rate = rate_of(options, tables[0])
         with output.MeteredBlock(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
@@ -55,7 +70,7 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
             exports = Exports(db, *tables)
             given: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew", "personal")}
             given["mask_key"] = None if options["personal"] else mask_key()
-            if places := places_of(db, tables, options, status.update):
+            if places := _places_of(db, tables, options, status.update):
                 done = exports.export_from(places, options["to"], progress=show, **given)
             else:
                 given |= {name: options[name] for name in ("consistent", "segments")}
@@ -87,3 +102,49 @@ def _tell(done: Any, place: str) -> None:
         click.echo(f"{values} beyond the type of a column: null there, exact in _rest, of {', '.join(names)}.")
     if done.unknown:
         click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")
+
+
+# --- DynamoDB's own exports to S3 instead of a scan -------------------------------------------------------------------
+def _check_options(options: dict[str, Any]) -> None:
+    """A usage error for options that exclude each other."""
+    if options["from_exports"] and options["through"]:
+        raise click.UsageError("--from-export reads an export that is there, and --through makes one: say one of them.")
+    if options["at"] and not options["through"]:
+        raise click.UsageError("--at needs --through: only DynamoDB can export a table as it was.")
+    scanning = [name for name in ("consistent", "read_rate", "segments", "share_rate") if options[name]]
+    if scanning and (options["from_exports"] or options["through"]):
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in scanning)
+        raise click.UsageError(f"{named}: no table is read with --from-export and --through.")
+
+
+def _database_for(session: Session, options: dict[str, Any]) -> Database:
+    """The database; where only files are read, none needs to be there."""
+    if options["from_exports"] and session.file is not None and not session.file.exists():
+        return connect("local")
+    return session.connect_to_read()
+
+
+def _places_of(
+    db: Database, tables: Sequence[Table], options: dict[str, Any], tell: Callable[[str], object]
+) -> list[str]:
+    """The exports to read, including one that is made for it; empty if the table is read."""
+    if not options["through"]:
+        return list(options["from_exports"])
+    from singletable.exchange import TableExports
+
+    if len(tables) > 1:
+        names = ", ".join(table.name for table in tables)
+        raise click.UsageError(f"--through exports one table: name one of {names} as MODULE:NAME.")
+    exports = TableExports(db, tables[0])
+    begun = exports.start(options["through"], at=time_of(options["at"]))
+    tell(f"DynamoDB exports to {begun.location}")
+    made = exports.wait(begun, progress=lambda state: tell(f"{begun.location}: {state.lower().replace('_', ' ')}"))
+    return [made.location]
+
+
+def time_of(text: str | None) -> datetime | None:
+    """The instant of --at."""
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        raise click.UsageError(f"--at {text}: it is not a time, as 2026-11-20T09:30:00Z is") from None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 DB_VARIABLE = "SINGLETABLE_DB"
+MASK_VARIABLE = "SINGLETABLE_MASK_KEY"
 DEFAULT_FILE = "data/singletable.db"
 DEFAULT_DB = f"local:{DEFAULT_FILE}"
 
@@ -73,6 +74,12 @@ def session_of(ctx: click.Context) -> Session:
     """The run of the program that a command belongs to."""
     session: Session = ctx.ensure_object(Session)
     return session
+
+
+def mask_key() -> bytes | None:
+    """The key of the variable; None if it is not set: then a key is made, and forgotten at the end."""
+    key = os.environ.get(MASK_VARIABLE)
+    return key.encode() if key else None
 
 
 def rate_of(options: Mapping[str, Any], table: Table | None = None) -> Rate | None:

@@ -37,12 +37,12 @@ from singletable.studio.addresses import PERSONAL, SHOWN, Addresses
 from singletable.studio.gates import Gate, TokenSigner, cookies_of
 from singletable.studio.guard import USER, StudioGuard
 from singletable.studio.html import environment, render
-from singletable.studio.json import encoded
 from singletable.studio.navigation import chrome_of
 from singletable.studio.page import Action, Feed, Page, PageAnswer
 from singletable.studio.pages import actions, feeds, pages
 from singletable.studio.site import Site
 from singletable.studio.spent import forget_spent, keep_spent, spent_before
+from singletable.studio.text import encoded
 from singletable.studio.view import FailurePage, PageCost, View
 from singletable.studio.visit import Visit
 

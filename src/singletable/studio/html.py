@@ -11,9 +11,8 @@ from typing import Any, cast
 from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from singletable.studio.json import encoded
 from singletable.studio.tables import with_columns
-from singletable.studio.text import finalized
+from singletable.studio.text import encoded, finalized
 
 
 @cache

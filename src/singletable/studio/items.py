@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from singletable.errors import SingletableError
+from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.foundation import (
     COVERED,
     Captured,
@@ -20,15 +20,18 @@ from singletable.foundation import (
     model_of,
     personal_names,
     place_in,
+    ready,
     references_of,
     type_in,
 )
-from singletable.operations import Item
+from singletable.operations import RAW, GetItem, Item
 from singletable.studio.rows import plain
 from singletable.studio.site import colour_of, model_of_type, name_of_type
 from singletable.studio.visit import Visit
 from singletable.values import from_attribute_value, item_size
 
+MOST_COMPARED = 150
+"""Attributes that the condition of a write can compare."""
 MOST_ATTRIBUTES = 24
 """Attributes of an item that a list shows; the item's own page has all."""
 
@@ -236,3 +239,40 @@ def _targets(table: Table, model: Model[Any], name: str) -> Iterator[tuple[Model
 @cache
 def _references(table: Table) -> Sequence[Reference]:
     return references_of(table)
+
+
+# --- one item, as its address names it --------------------------------------------------------------------------------
+async def read_item(visit: Visit, table: Table) -> Item:
+    """The item that the address names, read consistently. NotFound, also for one of a class that the user may not
+    read."""
+    partition, sort = visit.key
+    if not sort:
+        raise InvalidRequest("the address names no sort key", hint="As in ?pk=user%23ada&sk=user.")
+    names = table.definition.key
+    await ready(visit.db.port, table)
+    key = {names[0]: {"S": partition}, names[1]: {"S": sort}}
+    item = await visit.db.port.send(GetItem(table.name, key, RAW, consistent=True))
+    if item is None or not visit.may_read_type(table, type_in(table, item)):
+        raise NotFound("no item lies under this key", table=table.name, hint="It may have been deleted since.")
+    return item
+
+
+def why_fixed(model: Model[Any] | None, item: Item, verb: str = "update") -> str:
+    """Why an item can't be written here; empty where it can."""
+    if model is None:
+        return "no class of this program has its type"
+    if verb in model.refuses:
+        return model.refuses[verb]
+    if model.is_system:
+        return "the library keeps it"
+    if len(item) > MOST_COMPARED:
+        return f"it has {len(item):,} attributes, and the condition of a write compares up to {MOST_COMPARED}"
+    try:
+        return "it is being deleted" if model.load(item) is None else ""
+    except SingletableError as error:
+        return error.what
+
+
+def below(visit: Visit, table: Table, word: str) -> str:
+    """The address of what is done with an item, without its key."""
+    return visit.links.covered().of(f"/item/{table.name}/{word}")

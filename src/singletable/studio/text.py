@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f"
     "\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f\U0010fffe\U0010ffff\ud800-\udfff]"
 )
+_encoder = msgspec.json.Encoder(decimal_format="number")
 _PICTURES = 0x2400
 """The first of Unicode's pictures of the control characters."""
 
@@ -43,3 +45,8 @@ def python_escaped(code: str) -> str:
 def _as_escape(found: re.Match[str]) -> str:
     halves = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{halves[at] << 8 | halves[at + 1]:04x}" for at in range(0, len(halves), 2))
+
+
+def encoded(view: Any) -> bytes:
+    """A view as JSON."""
+    return escaped(_encoder.encode(view).decode()).encode()

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.studio.html import environment, render
-from singletable.studio.json import encoded
 from singletable.studio.model.diagram import colours_of, diagram_of
 from singletable.studio.model.views import ModelView
+from singletable.studio.text import encoded
 
 INDEX: Final = "index.html"
 _JSON: Final = "model.json"

@@ -27,8 +27,16 @@ from singletable.foundation import (
 from singletable.operations import Item
 from singletable.studio.edits import shown_type
 from singletable.studio.item_changes import StreamedChanges, changes_of
-from singletable.studio.items import ItemKeyCell, attributes_of, is_covered, is_told, shown_item
-from singletable.studio.one_item import below, read_item, why_fixed
+from singletable.studio.items import (
+    ItemKeyCell,
+    attributes_of,
+    below,
+    is_covered,
+    is_told,
+    read_item,
+    shown_item,
+    why_fixed,
+)
 from singletable.studio.page import Page, Section
 from singletable.studio.pages import item_link
 from singletable.studio.site import model_of_type

@@ -26,8 +26,7 @@ from singletable.studio.edits import (
     updates_of,
     wanted,
 )
-from singletable.studio.items import ItemKeyCell, shown_item
-from singletable.studio.one_item import below, read_item, why_fixed
+from singletable.studio.items import ItemKeyCell, below, read_item, shown_item, why_fixed
 from singletable.studio.page import Action, Page, PageAnswer, Section
 from singletable.studio.rows import plain, values_of
 from singletable.studio.site import model_of_type
