@@ -154,7 +154,6 @@ def test_a_wrong_value_is_refused_by_its_attribute(
 
 LOSSY: list[tuple[str, str, dict[str, Any]]] = [
     ("whole", "whole", {"N": "1.5"}),
-    ("approx", "approx", {"N": "0.1000000000000000055511151231257827"}),
     ("at", "at", {"S": "2026-01-01T00:00:00"}),
     ("at", "at", {"S": "2026-01-01T00:00:00.0000001Z"}),
     ("at", "at", {"S": "4711"}),
@@ -200,11 +199,17 @@ def test_what_must_be_there_and_is_not_is_corrupt(missing: str, data: st.DataObj
 
 @pytest.mark.parametrize(
     ("attribute", "text", "value"),
-    [("whole", "1E3", 1000), ("whole", "7.00", 7), ("approx", "0.10", 0.1), ("exact", "1.50", Decimal("1.5"))],
+    [
+        ("whole", "1E3", 1000),
+        ("whole", "7.00", 7),
+        ("approx", "0.10", 0.1),
+        ("approx", "0.10000000000000000555111512312578270212", 0.1),  # another program's: the nearest float
+        ("exact", "1.50", Decimal("1.5")),
+    ],
 )
 @settings(max_examples=1)
 @given(data=st.data())
-def test_another_text_of_the_same_number_reads_the_same(
+def test_another_text_of_the_number_reads_the_same(
     attribute: str, text: str, value: object, data: st.DataObject
 ) -> None:
     entity = data.draw(shape)

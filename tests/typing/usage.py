@@ -179,7 +179,6 @@ updates: list[Update] = [
     attr(User.age).add(1),
     attr(User.visits).add(1),
     attr(User.score).add(Decimal("0.5")),
-    attr(User.weight).add(0.5),
     attr(User.phone).set(None),
     attr(User.phone).remove(),
     attr(User.kind).set("b"),

@@ -36,6 +36,7 @@ from singletable.values import (
     ValuePlan,
     from_attribute_value,
     normalized,
+    read_float,
     to_attribute_value,
 )
 
@@ -179,7 +180,7 @@ _SCALARS: Final[PerKind[tuple[pa.DataType, Callable[[Scalar], tuple[_Reader, _Re
     flag=(pa.bool_(), lambda plan: (_same, bool)),
     integer=(pa.int64(), lambda plan: (_whole, str)),
     decimal=(DECIMAL_TYPE, lambda plan: (_decimal, _decimal_text)),
-    float=(pa.float64(), lambda plan: (plan.parse, plan.check)),
+    float=(pa.float64(), lambda plan: (read_float, plan.check)),
     bytes=(pa.binary(), lambda plan: (_bytes, _bytes_text)),
     instant=(INSTANT_TYPE, lambda plan: (_as_written(plan), lambda cell: plan.check(_utc(cell)))),
     day=(pa.date32(), lambda plan: (_as_written(plan), plan.check)),

@@ -278,10 +278,11 @@ class Attribute(Generic[T_contra]):
     def add(self: Attribute[int], number: int) -> Update: ...
     @overload
     def add(self: Attribute[Decimal], number: Decimal) -> Update: ...
-    @overload
-    def add(self: Attribute[float], number: float) -> Update: ...
     def add(self: Any, number: Any) -> Update:
-        """Add a number; an absent attribute counts as what is read then, or 0. Not repeatable: see `exactly_once`."""
+        """Add a number; an absent attribute counts as what is read then, or 0. Not repeatable: see `exactly_once`.
+
+        Not to a float, whose sums would not be exact.
+        """
         return Update("ADD", self.handle, number)
 
     def append(self: Attribute[list[V]], *values: V) -> Update:

@@ -24,7 +24,7 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, ListPlan, Source, ValuePlan
+from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, Kind, ListPlan, Scalar, Source, ValuePlan
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
@@ -262,12 +262,8 @@ class Expressions:
 
     def _sum(self, update: Update, path: Path, left: str) -> tuple[str, str]:
         """The sum of the stored number, or of what its absence is read as, and another."""
-        if getattr(path.plan, "tag", "") != "N" and not _may_be_number(path.plan):
-            raise InvalidRequest(
-                "add() is for a number",
-                attribute=str(update.path),
-                hint="Use append() for a list, include() for a set, set() for another value.",
-            )
+        if not _may_be_added_to(path.plan.without_none):
+            raise _not_added(path.plan.without_none, str(update.path))
         absent = path.absent() or 0
         if path.is_top and not absent:
             return "ADD", f"{left} {self._operand(update.value, path.plan, update.path)}"
@@ -275,10 +271,11 @@ class Expressions:
         return "SET", f"{left} = {there} + {self._operand(update.value, path.plan, update.path)}"
 
     def _append(self, update: Update, path: Path, left: str) -> str:
-        if not isinstance(path.plan.without_none, ListPlan):
+        plan = path.plan.without_none
+        if not isinstance(plan, ListPlan):
             raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
-        absent = self._operand(path.absent() or [], path.plan, update.path)
-        more = self._operand(update.value, path.plan, update.path)
+        absent = self._operand(path.absent() or plan.kind(), plan, update.path)
+        more = self._operand(plan.kind(update.value), plan, update.path)
         return f"{left} = list_append(if_not_exists({left}, {absent}), {more})"
 
     def _members(self, update: Update, path: Path, left: str) -> str:
@@ -346,8 +343,24 @@ def _is_absence(plan: ValuePlan, value: Any) -> bool:
     return value is None or (plan.is_set and isinstance(value, (set, frozenset)) and not value)
 
 
-def _may_be_number(plan: ValuePlan) -> bool:
-    return isinstance(plan, FreePlan) or getattr(plan.without_none, "tag", "") == "N"
+def _may_be_added_to(plan: ValuePlan) -> bool:
+    """Whether each sum is a value of the type: of an Enum's, a time's and a float's not each one is."""
+    is_exact = isinstance(plan, Scalar) and plan.kind in (Kind.INTEGER, Kind.DECIMAL) and not plan.choices
+    return is_exact or isinstance(plan, FreePlan)
+
+
+def _not_added(plan: ValuePlan, attribute: str) -> InvalidRequest:
+    if isinstance(plan, Scalar) and plan.kind is Kind.FLOAT:
+        return InvalidRequest(
+            "add() is not exact for a float: DynamoDB adds decimal numbers, and no float may hold their sum",
+            attribute=attribute,
+            hint="Declare it as a Decimal, or read it and set() the sum, where the attribute is as it was read.",
+        )
+    return InvalidRequest(
+        "add() is for an int and a Decimal",
+        attribute=attribute,
+        hint="Use append() for a list, include() for a set, set() for another value.",
+    )
 
 
 def _removes(update: Update, path: Path) -> bool:

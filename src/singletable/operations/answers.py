@@ -24,6 +24,7 @@ from singletable.errors import (
     TooLarge,
 )
 from singletable.flow import OPERATIONS, Consumed, Response, lacking
+from singletable.operations.unencodable import attribute_of
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
 from singletable.wire import Fault, read_fault
 
@@ -43,7 +44,11 @@ def encode(body: Any) -> bytes:
     try:
         return _encode(body)
     except UnicodeEncodeError:
-        raise InvalidValue("a text holds a lone surrogate, which has no form in UTF-8") from None
+        raise InvalidValue(
+            "a str holds a lone surrogate, which has no form in UTF-8",
+            attribute=attribute_of(body),
+            hint='Read texts with errors="strict", or replace what text.encode("utf-8", "replace") shows as "?".',
+        ) from None
 
 
 class ItemReader(Protocol[T_co]):

@@ -91,6 +91,8 @@ class UpdateWrite(Write):
 
     def advice(self, refusal: str) -> str:
         named = " or ".join(str(u.path) for u in self.updates if u.verb not in ("SET", "REMOVE"))
+        if named and ("significant digits" in refusal or "overflow" in refusal.lower()):
+            return f"{named} would have more digits than the 38 that DynamoDB keeps, or be out of its range."
         if not named or "operand" not in refusal.lower():
             return ""
         return f"{named} is stored with another type, such as the NULL that stands for None: set() it first."

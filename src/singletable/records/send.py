@@ -12,6 +12,7 @@ from singletable.errors import (
     AlreadyExists,
     Applied,
     InvalidRequest,
+    InvalidValue,
     NotFound,
     SingletableError,
     TooLarge,
@@ -158,7 +159,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             write.done()
             error.key = write.key
             raise
-        except (InvalidRequest, TooLarge) as error:
+        except (InvalidRequest, InvalidValue, TooLarge) as error:
             error.key, error.hint = write.key, error.hint or write.advice(error.what)
             raise
         else:

@@ -6,16 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set as Abst
 from datetime import datetime, timezone
 from enum import Enum
 from math import floor
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from singletable.errors import InvalidValue
+from singletable.values.exact import named, plain, wanted
 
+T = TypeVar("T")
 _CANONICAL_INSTANT = 27
 """The length of 2026-11-20T09:30:00.000000Z."""
-
-
-def _wanted(kind: str, value: object) -> InvalidValue:
-    return InvalidValue(f"{kind} is expected, not {'None' if value is None else type(value).__name__}")
 
 
 def name_owner(error: InvalidValue, owner: type[Any]) -> None:
@@ -26,35 +24,59 @@ def name_owner(error: InvalidValue, owner: type[Any]) -> None:
 
 def text(value: object) -> str:
     if not isinstance(value, str):
-        raise _wanted("a str", value)
-    return str.__str__(value)
+        raise wanted("a str", value)
+    return value if value.__class__ is str else plain(str, str.__str__, value)
 
 
 def flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise _wanted("a bool", value)
+        raise wanted("a bool", value)
     return value
 
 
 def binary(value: object) -> bytes:
+    if type(value) is bytes:
+        return value
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise _wanted("bytes", value)
-    return bytes(cast("bytes", value))
+        raise wanted("bytes", value)
+    return plain(bytes, lambda some: bytes(memoryview(some)), cast("object", value))
 
 
 def instant_text(value: object) -> str:
     """UTC with six decimals and Z: the text sorts as the time does."""
     if not isinstance(value, datetime):
-        raise _wanted("a datetime", value)
-    if value.tzinfo is None:
-        raise InvalidValue(
-            "a datetime without a time zone is not a point in time", hint="Use datetime.now(timezone.utc)."
-        )
+        raise wanted("a datetime", value)
+    moment = value if value.__class__ is datetime else plain(datetime, _same_datetime, value)
+    if moment.tzinfo is None:
+        raise _without_zone()
+    utc = moment if moment.tzinfo is timezone.utc else _in_utc(moment)
+    return utc.isoformat("T", "microseconds")[:26] + "Z"
+
+
+def _same_datetime(value: datetime) -> datetime:
+    day, clock = (value.year, value.month, value.day), (value.hour, value.minute, value.second, value.microsecond)
+    return datetime(*day, *clock, value.tzinfo, fold=value.fold)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """The same point in time. An hour that is there twice says by its `fold` which; one that is left out is refused."""
     try:
-        utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
+        utc = moment.astimezone(timezone.utc)
     except OverflowError:
         raise InvalidValue("a datetime outside the years 1 to 9999 of UTC") from None
-    return utc.isoformat("T", "microseconds")[:26] + "Z"
+    if moment != utc:  # Python says so in both hours
+        if moment.utcoffset() is None:
+            raise _without_zone()
+        if utc.astimezone(moment.tzinfo).replace(tzinfo=None) != moment.replace(tzinfo=None):
+            raise InvalidValue(
+                "a datetime in the hour that its zone leaves out, when clocks go forward, is not a point in time",
+                hint="Add to times in UTC: value.astimezone(timezone.utc) + timedelta(...).",
+            )
+    return utc
+
+
+def _without_zone() -> InvalidValue:
+    return InvalidValue("a datetime without a time zone is not a point in time", hint="Use datetime.now(timezone.utc).")
 
 
 def read_instant(stored: str) -> datetime:
@@ -82,14 +104,21 @@ def read_expiry(stored: object) -> datetime:
 
 
 def text_of(
-    kind: type[Any], wanted: str, write: Callable[[Any], str], but_not: type[Any] | tuple[()] = ()
+    kind: type[T],
+    what: str,
+    write: Callable[[T], str],
+    read: Callable[[str], T],
+    but_not: type[Any] | tuple[()] = (),
 ) -> Callable[[object], str]:
-    """The check of a type whose values have a text: `write` makes it. `but_not` is a subclass that is another type."""
+    """The check of a type whose values have a text: `write` makes it, `read` is the way back. `but_not` is a subclass
+    that is another type."""
 
     def check(value: object) -> str:
+        if value.__class__ is kind:
+            return write(value)  # pyright: ignore[reportArgumentType] it is of the class
         if not isinstance(value, kind) or isinstance(value, but_not):
-            raise _wanted(wanted, value)
-        return write(value)
+            raise wanted(what, value)
+        return write(plain(kind, lambda some: read(write(some)), value))
 
     return check
 
@@ -97,7 +126,7 @@ def text_of(
 def member(kind: type[Enum], texts: Mapping[Enum, str]) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if not isinstance(value, kind):
-            raise _wanted(f"a {kind.__name__}", value)
+            raise wanted(f"a {kind.__name__}", value)
         return texts[value]
 
     return check
@@ -113,31 +142,42 @@ def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Calla
 
 
 def sequence(value: object) -> Sequence[Any]:
-    if not isinstance(value, (list, tuple)):
-        raise _wanted("a list", value)
+    if not isinstance(value, list):
+        raise wanted("a list", value)
+    return cast("Sequence[Any]", value)
+
+
+def tuple_value(value: object) -> Sequence[Any]:
+    if not isinstance(value, tuple):
+        raise wanted("a tuple", value)
     return cast("Sequence[Any]", value)
 
 
 def mapping(value: Any) -> Mapping[Any, Any]:
     found: Mapping[Any, Any] = value
     if not isinstance(value, Mapping):
-        raise _wanted("a dict", value)
+        raise wanted("a dict", value)
     return found
 
 
 def set_value(value: Any) -> AbstractSet[Any]:
     found: AbstractSet[Any] = value
     if not isinstance(value, AbstractSet):
-        raise _wanted("a set", value)
+        raise wanted("a set", value)
     if not found:  # an attribute that is an empty set is absent, and never comes here
         raise InvalidValue("DynamoDB has no empty set inside another value", hint="Leave it out, or use a list.")
     return found
 
 
-def instance_of(kind: type[Any]) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if not isinstance(value, kind):
-            raise _wanted(f"a {kind.__name__}", value)
-        return value
+def refusal_of_others(kind: type[Any]) -> Callable[[Any], Any]:
+    """What raises InvalidValue for a value that is not of this class. A subclass has attributes that would be lost."""
 
-    return check
+    def refuse(value: Any) -> Any:
+        if isinstance(value, kind):
+            raise InvalidValue(
+                f"a {kind.__name__} is expected, not its subclass {named(value)}, which would be read as another class",
+                hint=f"Make a {kind.__name__} of it.",
+            )
+        raise wanted(f"a {kind.__name__}", value)
+
+    return refuse

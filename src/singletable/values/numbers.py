@@ -11,6 +11,7 @@ from decimal import Context, Decimal
 from math import isfinite
 
 from singletable.errors import InvalidValue
+from singletable.values.exact import plain, wanted
 
 MAX_DIGITS = 38
 PLAIN_INT = 10**MAX_DIGITS
@@ -27,10 +28,11 @@ _SURE_FLOAT = 15
 def integer_text(value: object) -> str:
     """The text of an int; for a value the fast path did not take."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidValue(f"an int is expected, not {_named(value)}")
-    if abs(value) >= PLAIN_INT:
-        _check_range(Decimal(value), "int")
-    return str(int(value))
+        raise wanted("an int", value)
+    number = value if value.__class__ is int else plain(int, int.__int__, value)
+    if abs(number) >= PLAIN_INT:
+        _check_range(Decimal(number), "int")
+    return str(number)
 
 
 def decimal_text(value: object) -> str:
@@ -38,20 +40,22 @@ def decimal_text(value: object) -> str:
     if value.__class__ is Decimal and _PLAIN_DECIMAL(said := str(value)):
         return said
     if not isinstance(value, Decimal):
-        raise InvalidValue(f"a Decimal is expected, not {_named(value)}")
-    _check_range(value, "Decimal")
-    return str(value)
+        raise wanted("a Decimal", value)
+    number = value if value.__class__ is Decimal else plain(Decimal, Decimal, value)
+    _check_range(number, "Decimal")
+    return str(number)
 
 
 def float_text(value: object) -> str:
     """The shortest text of a float; an int is taken where it is the same number."""
     if isinstance(value, bool) or not isinstance(value, (float, int)):
-        raise InvalidValue(f"a float is expected, not {_named(value)}")
+        raise wanted("a float", value)
     if isinstance(value, int):
-        return integer_text(value) if int(float(value)) == value else _refuse_rounding()
-    if not isfinite(value):
+        return _whole_float_text(value)
+    number = value if value.__class__ is float else plain(float, float.__float__, value)
+    if not isfinite(number):
         raise InvalidValue("a float that is not finite has no place in DynamoDB", hint="Use None for no value.")
-    text = repr(value)
+    text = repr(number)
     _check_range(Decimal(text), "float")
     return text
 
@@ -66,7 +70,8 @@ def read_integer(text: str) -> int:
 
 
 def read_float(text: str) -> float:
-    """A float from a number's text; ValueError if digits would be lost."""
+    """The float that a number's text says exactly; ValueError if digits would be lost. An attribute is read as the
+    nearest one."""
     value = float(text)
     if len(text) > _SURE_FLOAT and Decimal(repr(value)) != Decimal(text):
         raise ValueError("the stored number has more digits than a float holds; declare a Decimal")
@@ -88,14 +93,13 @@ def _check_range(value: Decimal, kind: str) -> None:
         raise InvalidValue(f"a {kind} outside DynamoDB's range of 1E-130 to 1E+126", hint="Keep it as a str.")
 
 
-def _refuse_rounding() -> str:
-    raise InvalidValue(
-        "an int that no float holds exactly, for a float attribute", hint="Declare it as int or Decimal."
-    )
-
-
-def _named(value: object) -> str:
-    return "None" if value is None else type(value).__name__
+def _whole_float_text(value: int) -> str:
+    text = integer_text(value)
+    if int(float(value)) != value:
+        raise InvalidValue(
+            "an int that no float holds exactly, for a float attribute", hint="Declare it as int or Decimal."
+        )
+    return text
 
 
 def normalized(value: Decimal) -> Decimal:

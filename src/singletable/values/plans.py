@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.values.checks import literal_value, mapping, member, sequence, set_value
+from singletable.values.checks import literal_value, mapping, member, sequence, set_value, tuple_value
 from singletable.values.kinds import Kind
 from singletable.values.numbers import PLAIN_INT
 from singletable.values.untyped import AttributeValue, from_attribute_value, map_name, to_attribute_value
@@ -133,7 +133,6 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     """An expression over `{v}`: true where the value needs no `check`."""
     fast_write: str = "{v}"
     reader: Callable[[Any], Any] | None = None
-    fast_read: str = "{call}({v})"
     choices: tuple[Any, ...] = ()
     """The stored values of an Enum or a Literal; of other types none."""
     shape: str = ""
@@ -152,7 +151,7 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     def read_inner(self, source: Source, expression: str) -> str:
         if self.reader is None:
             return expression
-        return self.fast_read.format(call=source.bind(self.reader, "read"), v=expression, t=source.fresh("t"))
+        return f"{source.bind(self.reader, 'read')}({expression})"
 
     def write_inner(self, source: Source, name: str) -> str:
         check = f"{source.bind(self.check, 'check')}({name})"
@@ -232,7 +231,7 @@ class SetPlan(ValuePlan, frozen=True, eq=False):
     def write(self, source: Source, name: str) -> str:
         e = source.fresh("e")
         checked = f"{source.bind(set_value, 'set_value')}({name})"
-        return f'{{"{self.tag}": sorted({self.element.write_inner(source, e)} for {e} in {checked})}}'
+        return f'{{"{self.tag}": sorted({{{self.element.write_inner(source, e)} for {e} in {checked}}})}}'
 
     def load(self, value: AttributeValue) -> Any:
         return self.kind(self.element.parse(e) for e in _only(value, self.tag))
@@ -261,7 +260,7 @@ class ListPlan(ValuePlan, frozen=True, eq=False):
 
     def write(self, source: Source, name: str) -> str:
         e = source.fresh("e")
-        checked = f"{source.bind(sequence, 'sequence')}({name})"
+        checked = f"{source.bind(tuple_value if self.kind is tuple else sequence, 'sequence')}({name})"
         return f'{{"L": [{self.element.write(source, e)} for {e} in {checked}]}}'
 
     def load(self, value: AttributeValue) -> Any:

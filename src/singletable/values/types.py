@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from singletable.errors import DeclarationError
-from singletable.values.checks import instance_of
+from singletable.values.checks import refusal_of_others
 from singletable.values.codecs import Codec
 from singletable.values.kinds import Kind
 from singletable.values.plans import (
@@ -178,9 +178,9 @@ class NestedPlan(ValuePlan, frozen=True, eq=False):
         return f"{source.bind(self.codec.build, 'build')}({name}.M)"
 
     def write(self, source: Source, name: str) -> str:
-        check = source.bind(instance_of(self.kind), "instance")
+        kind, refuse = source.bind(self.kind, "kind"), source.bind(refusal_of_others(self.kind), "refuse")
         dump = source.bind(self._dump if self._recursive else self.codec.dump_within, "dump")
-        return f'{{"M": {dump}({check}({name}))}}'
+        return f'{{"M": {dump}({name} if {name}.__class__ is {kind} else {refuse}({name}))}}'
 
     def _dump(self, value: Any) -> dict[str, AttributeValue]:
         """The stored form of an object inside one of its own class, which may nest without end."""

@@ -1,9 +1,10 @@
 """Free-form values: any Python value that DynamoDB can hold, without a declared type.
 
-    str S · int, Decimal, float N · bytes B · bool BOOL · None NULL · list, tuple L · dict M
+    str S · int, Decimal, float N · bytes B · bool BOOL · None NULL · list L · dict M
     set of str SS · set of numbers NS · set of bytes BS
 
-Reading back, a number is an int where it is whole and a Decimal otherwise; a set is a set.
+Reading back, a number is an int where it is whole and a Decimal otherwise, of a float's shortest text too; a set is a
+set. A tuple is refused, as it would be read as a list.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 from singletable.errors import InvalidValue
+from singletable.values.checks import binary, text
+from singletable.values.exact import named
 from singletable.values.numbers import decimal_text, float_text, integer_text
 
 T = TypeVar("T")
@@ -39,7 +42,9 @@ def to_attribute_value(value: Any, depth: int = 0) -> AttributeValue:
         return nested(value, depth + 1)
     writer = _of_parent(_WRITERS, value)
     if writer is None:
-        raise InvalidValue(f"DynamoDB has no type for a {type(value).__name__}")
+        raise InvalidValue(
+            f"DynamoDB has no type for a {named(value)}", hint="Declare the attribute's type, or give a text of it."
+        )
     return writer(value)
 
 
@@ -85,9 +90,9 @@ def _set(values: AbstractSet[Any]) -> AttributeValue:
     if not values:
         raise InvalidValue("DynamoDB has no empty set inside another value", hint="Leave it out, or use a list.")
     if all(isinstance(v, str) for v in values):
-        return {"SS": sorted(values)}
+        return {"SS": sorted(map(text, values))}
     if all(isinstance(v, bytes) for v in values):
-        return {"BS": sorted(b64encode(v).decode() for v in values)}
+        return {"BS": sorted(b64encode(binary(v)).decode() for v in values)}
     numbers = {Decimal(text): text for text in map(_number, values)}  # 0.1 and Decimal("0.1") are one in DynamoDB
     return {"NS": sorted(numbers.values())}
 
@@ -111,17 +116,17 @@ def _of_parent(writers: Mapping[type[Any], T], value: object) -> T | None:
 
 
 _WRITERS: dict[type[Any], Callable[[Any], AttributeValue]] = {
-    str: lambda v: {"S": v},
+    str: lambda v: {"S": v if v.__class__ is str else text(v)},
     bool: lambda v: {"BOOL": v},
     int: lambda v: {"N": integer_text(v)},
     Decimal: lambda v: {"N": decimal_text(v)},
     float: lambda v: {"N": float_text(v)},
-    bytes: lambda v: {"B": b64encode(v).decode()},
+    bytes: lambda v: {"B": b64encode(binary(v)).decode()},
     type(None): lambda _: {"NULL": True},
     set: _set,
     frozenset: _set,
 }
-_NESTED: dict[type[Any], Callable[[Any, int], AttributeValue]] = {list: _list, tuple: _list, dict: _map}
+_NESTED: dict[type[Any], Callable[[Any, int], AttributeValue]] = {list: _list, dict: _map}
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "S": str,

@@ -51,7 +51,7 @@ from singletable.values.key_types import (
     enum_text,
 )
 from singletable.values.kinds import Kind
-from singletable.values.numbers import decimal_text, float_text, integer_text, read_float, read_integer
+from singletable.values.numbers import decimal_text, float_text, integer_text, read_integer
 from singletable.values.plans import Scalar, enum_plan
 
 TEXT = Scalar(Kind.TEXT, "S", str, str, text, "{v}.__class__ is str")
@@ -71,13 +71,13 @@ FLOAT = Scalar(
     Kind.FLOAT,
     "N",
     str,
-    read_float,
+    float,
     float_text,
     "{v}.__class__ is float and 1e-100 < abs({v}) < 1e100",
     fast_write="repr({v})",
-    reader=read_float,
-    fast_read="(float({t}) if len({t} := {v}) < 16 else {call}({t}))",
+    reader=float,
 )
+"""Of a number with more digits, which another program stored, the nearest float is read."""
 INSTANT = Scalar(
     Kind.INSTANT,
     "S",
@@ -163,12 +163,12 @@ _DAY = Scalar(
     "S",
     date,
     date.fromisoformat,
-    text_of(date, "a date", date.isoformat, but_not=datetime),
+    text_of(date, "a date", date.isoformat, date.fromisoformat, but_not=datetime),
     "",
     shape="dddd-dd-dd",
 )
 _UUID = Scalar(
-    Kind.UUID, "S", UUID, UUID, text_of(UUID, "a UUID", str), "", shape="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+    Kind.UUID, "S", UUID, UUID, text_of(UUID, "a UUID", str, UUID), "", shape="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 )
 
 _TIME_OF_DAY = re.compile("(?!24)[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?")  # 24:00 is of the next day
@@ -191,7 +191,7 @@ _TIME = Scalar(
     "S",
     str,
     _read_time,
-    text_of(time, "a time", _time_text),
+    text_of(time, "a time", _time_text, _read_time),
     "",
     reader=_read_time,
     shape="dd:dd:dd.dddddd",
