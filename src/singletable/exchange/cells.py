@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import pyarrow as pa
 
 from singletable.exchange.columns import value_type
-from singletable.exchange.foreign_text import exact_json
+from singletable.values import exact_json
 
 _NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
 """Decimals of a second that no time has room for."""

@@ -21,7 +21,6 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from singletable.exchange.foreign_text import exact_json
 from singletable.values import (
     INTEGER,
     AttributeValue,
@@ -34,6 +33,7 @@ from singletable.values import (
     Scalar,
     SetPlan,
     ValuePlan,
+    exact_json,
     from_attribute_value,
     normalized,
     read_float,

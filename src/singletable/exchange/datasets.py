@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
-from singletable.exchange.foreign_text import exact_json
 from singletable.exchange.left_out import LeftOut, left_out_cell
 from singletable.exchange.page_decoder import PageDecoder
 from singletable.foundation import (
@@ -41,7 +40,7 @@ from singletable.foundation import (
     tool_classes,
 )
 from singletable.operations import Item, encode, read_item
-from singletable.values import Codec, Field, Scalar
+from singletable.values import Codec, Field, Scalar, exact_json
 
 REST: Final = "_rest"
 UNKNOWN: Final = "_unknown"

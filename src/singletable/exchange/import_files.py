@@ -21,10 +21,11 @@ from singletable.exchange.arrow_rows import arrow_batches, opened_parquet, parqu
 from singletable.exchange.cells import BadCell, cell_of, cell_of_text
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
-from singletable.exchange.foreign_text import TOO_LONG, exact_json, json_bytes, lines_of
+from singletable.exchange.foreign_text import TOO_LONG, json_bytes, lines_of
 from singletable.exchange.formulas import without_escape
 from singletable.exchange.gate import MOST_NAMES
 from singletable.operations import Item
+from singletable.values import exact_json
 
 Unknown = Literal["refuse", "report", "keep"]
 ImportFormat = Literal["parquet", "jsonl", "csv", "csv-escaped", "arrow", "dynamodb"]

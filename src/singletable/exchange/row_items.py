@@ -8,11 +8,11 @@ from typing import Any, Final
 from singletable.errors import SingletableError
 from singletable.exchange.bad_rows import reason_of
 from singletable.exchange.datasets import Dataset
-from singletable.exchange.foreign_text import exact_json
 from singletable.exchange.import_files import FileRow
 from singletable.foundation import Model, Table, type_in
 from singletable.graph import Edge
 from singletable.operations import Item, encode, read_item
+from singletable.values import exact_json
 
 BLANK: Final = "(blank)"
 """The reason of a row without cells, which is not bad."""

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.expressions import Update, attr
+from singletable.expressions import Update, attr, encoded
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
-from singletable.values import PerKind, value_type_of
+from singletable.values import Field, PerKind, ValuePlan, json_of, value_of_json, value_type_of
 
 _FORMS = PerKind(
     text="text",
@@ -29,7 +29,7 @@ _FORMS = PerKind(
     day="line",
     uuid="line",
     formatted="line",
-    reference="json",
+    reference="fixed",
 )
 """How a value is edited: several lines, one line, one of a few choices, or JSON."""
 _encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
@@ -142,7 +142,7 @@ def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[Edit
         if why:
             yield EditField(name, shown_type(declared), "fixed", "", why_fixed=why)
             continue
-        yield _field(name, declared, getattr(entity, name))
+        yield _field(field, declared, getattr(entity, name))
 
 
 def changed(
@@ -154,6 +154,7 @@ def changed(
     """
     values: dict[str, Any] = {}
     fields: list[EditField] = []
+    plans = {field.name: field.plan for field in model.fields}
     for field in fields_of(model, entity, covered=covered):
         sent = form.get(VALUE + field.name)
         is_as_shown = sent is not None and _lines(sent) == _lines(field.text)
@@ -164,11 +165,11 @@ def changed(
         text = sent.replace("\r\n", "\n")
         field = msgspec.structs.replace(field, text=text, is_none=is_none)
         try:
-            value = None if is_none else parsed(model.types[field.name], field, text)
+            value = None if is_none else parsed(model.types[field.name], plans[field.name], field, text)
         except InvalidValue as error:
             field = msgspec.structs.replace(field, problem=f"{error.what}.")
         else:
-            if value != getattr(entity, field.name) or type(value) is not type(getattr(entity, field.name)):
+            if not _is_stored_alike(plans[field.name], value, getattr(entity, field.name)):
                 values[field.name] = value
         fields.append(field)
     return values, fields
@@ -208,9 +209,16 @@ def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool)
     return ""
 
 
-def _field(name: str, declared: Any, value: Any) -> EditField:
+def _is_stored_alike(plan: ValuePlan, one: Any, other: Any) -> bool:
+    """Whether an attribute has the same stored form: 1 and True are equal, and are not."""
+    if one is None or other is None:
+        return one is other
+    return encoded(plan, one) == encoded(plan, other)
+
+
+def _field(stored: Field, declared: Any, value: Any) -> EditField:
     inner, optional = _inner(declared)
-    field = EditField(name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
+    field = EditField(stored.name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
     value_type = value_type_of(inner)
     form = "json" if value_type is None else "choice" if value_type.choices else _FORMS.of(value_type.kind)
     if value_type is not None and form != "json" and not (form == "text" and _UNTYPABLE.search(value or "")):
@@ -218,15 +226,14 @@ def _field(name: str, declared: Any, value: Any) -> EditField:
         return msgspec.structs.replace(
             field, form=form, text=text, choices=value_type.choices, wanted=value_type.wanted if form == "line" else ""
         )
-    try:
-        encoded = msgspec.json.format(_encoder.encode(value), indent=2)
-    except (TypeError, ValueError):
-        return msgspec.structs.replace(field, form="fixed", why_fixed="it has no form as JSON")
+    if form == "fixed":
+        return msgspec.structs.replace(field, form=form, why_fixed="it has no form as JSON")
     wanted = "text as JSON, as it has control characters" if inner is str else "JSON"
-    return msgspec.structs.replace(field, text="" if value is None else encoded.decode(), wanted=wanted)
+    text = "" if value is None else json_of(stored.plan, encoded(stored.plan, value))
+    return msgspec.structs.replace(field, text=text, wanted=wanted)
 
 
-def parsed(declared: Any, field: EditField, text: str) -> Any:
+def parsed(declared: Any, plan: ValuePlan, field: EditField, text: str) -> Any:
     """A field's text as a value of its declared type. InvalidValue says what is wanted, and holds no value."""
     inner, _ = _inner(declared)
     if field.form == "text":
@@ -238,11 +245,9 @@ def parsed(declared: Any, field: EditField, text: str) -> Any:
     if field.form != "json" and (value_type := value_type_of(inner)) is not None:
         return value_type.typed(text.strip())
     try:
-        return msgspec.json.decode(text, type=inner)
-    except msgspec.ValidationError as error:
+        return value_of_json(plan, text)
+    except InvalidValue as error:
         raise InvalidValue(f"it is {field.wanted}: {error}") from None
-    except (msgspec.DecodeError, ValueError, TypeError):
-        raise InvalidValue(f"it is {field.wanted}, and this can't be read") from None
 
 
 def _inner(declared: Any) -> tuple[Any, bool]:

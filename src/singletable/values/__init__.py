@@ -26,6 +26,13 @@ from singletable.values.key_types import (
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
 from singletable.values.numbers import normalized as normalized, read_float as read_float
+from singletable.values.plain_json import (
+    exact_json as exact_json,
+    json_of as json_of,
+    plain_of as plain_of,
+    value_of_json as value_of_json,
+    value_of_plain as value_of_plain,
+)
 from singletable.values.plans import (
     Field as Field,
     FreePlan as FreePlan,

@@ -1,0 +1,257 @@
+"""Values as JSON that a person or an agent reads and writes: every stored value, and each way back exact.
+
+A declared type says what a text is. In `Any` nothing does: what JSON has no form for stands as in DynamoDB's JSON, and
+so does a map that could be taken for one of these.
+
+    int, Decimal 7, 12.50 · bytes "QWRh" · set ["a", "b"] · datetime, UUID and the like by the stored text
+    in Any: {"B": "QWRh"} · {"SS": ["a"]} · {"NS": [7]} · {"BS": ["QWRh"]} · {"M": {"B": "not bytes"}}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, cast
+
+import msgspec
+
+from singletable.errors import Corrupt, InvalidValue
+from singletable.values.exact import named
+from singletable.values.plans import (
+    FreePlan,
+    ListPlan,
+    MapPlan,
+    OptionalPlan,
+    Scalar,
+    SetPlan,
+    ValuePlan,
+)
+from singletable.values.types import NestedPlan
+from singletable.values.untyped import AttributeValue, map_name, read_number
+
+_SETS = {"SS": "S", "NS": "N", "BS": "B"}
+_MARKS = frozenset({"B", "M", *_SETS})
+"""A map with one key, which is one of these, says what it is."""
+_ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def exact_json(text: str | bytes) -> Any:
+    """The value of a JSON text, numbers with all their digits. ValueError, RecursionError for what is not JSON, and for
+    a name that stands twice in an object: one of the two values would be lost."""
+    said = text.decode() if isinstance(text, bytes) else text
+    if _SURROGATE.search(said):
+        try:
+            msgspec.json.decode(said)  # Python's own parser takes half a pair, which is not a character
+        except msgspec.MsgspecError as error:
+            raise ValueError(str(error)) from None
+    return json.loads(said, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_not_a_number)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("an object has the same name twice")
+    return values
+
+
+def _not_a_number(_: str) -> Any:
+    raise ValueError("NaN and Infinity are not numbers of JSON")
+
+
+def plain_of(plan: ValuePlan, value: AttributeValue) -> Any:
+    """A stored value as texts, numbers, truths, None, lists and dicts, as a JSON text says it."""
+    return _shown(plan, value)
+
+
+def json_of(plan: ValuePlan, value: AttributeValue) -> str:
+    """The JSON text of a stored value, indented."""
+    return msgspec.json.format(_ENCODER.encode(_shown(plan, value)), indent=2).decode()
+
+
+def value_of_json(plan: ValuePlan, text: str) -> Any:
+    """The value of a JSON text. InvalidValue says what is wanted, and where, and holds no value."""
+    try:
+        given = exact_json(text)
+    except (ValueError, RecursionError):
+        raise InvalidValue("this is not JSON, or has a name twice in an object") from None
+    return value_of_plain(plan, given)
+
+
+def value_of_plain(plan: ValuePlan, given: Any) -> Any:
+    """The value of what a JSON text says: texts, numbers, truths, None, lists and dicts."""
+    try:
+        return plan.load(_stored(plan, given))
+    except InvalidValue:
+        raise
+    except Corrupt as error:
+        raise InvalidValue(error.what.rpartition("can't be read: ")[2], attribute=error.attribute) from None
+    except (ValueError, LookupError, TypeError, ArithmeticError):
+        raise InvalidValue("a part of it is not a value of its type") from None
+
+
+# --- as JSON ---------------------------------------------------------------------------------------------------------
+def _shown(plan: ValuePlan, value: AttributeValue) -> Any:
+    for kind, show in _SHOWN.items():
+        if isinstance(plan, kind):
+            return show(plan, value)
+    raise TypeError(f"{type(plan).__name__} has no form as JSON")
+
+
+def _shown_scalar(tag: str, inner: Any) -> Any:
+    if tag == "N":
+        return read_number(str(inner))
+    return b64encode(inner).decode() if tag == "B" and isinstance(inner, bytes) else inner
+
+
+def _shown_nested(plan: NestedPlan, value: AttributeValue) -> Any:
+    inner = value["M"]
+    return {f.name: _shown(f.plan, inner[f.stored]) for f in plan.codec.fields if f.stored in inner}
+
+
+def _shown_free(value: AttributeValue) -> Any:
+    ((tag, inner),) = value.items()
+    if tag == "L":
+        return [_shown_free(each) for each in inner]
+    if tag == "M":
+        shown = {name: _shown_free(each) for name, each in inner.items()}
+        return {"M": shown} if len(shown) == 1 and _MARKS & shown.keys() else shown
+    if tag in _SETS:
+        return {tag: [_shown_scalar(_SETS[tag], each) for each in inner]}
+    if tag == "B":
+        return {"B": _shown_scalar("B", inner)}
+    return None if tag == "NULL" else _shown_scalar(tag, inner)
+
+
+_SHOWN: Mapping[type[ValuePlan], Callable[[Any, AttributeValue], Any]] = {
+    Scalar: lambda plan, value: _shown_scalar(plan.tag, value[plan.tag]),
+    SetPlan: lambda plan, value: [_shown_scalar(plan.element.tag, each) for each in value[plan.tag]],
+    ListPlan: lambda plan, value: [_shown(plan.element, each) for each in value["L"]],
+    MapPlan: lambda plan, value: {name: _shown(plan.element, each) for name, each in value["M"].items()},
+    OptionalPlan: lambda plan, value: None if "NULL" in value else _shown(plan.inner, value),
+    NestedPlan: _shown_nested,
+    FreePlan: lambda plan, value: _shown_free(value),
+}
+
+
+# --- and back --------------------------------------------------------------------------------------------------------
+def _stored(plan: ValuePlan, given: Any) -> AttributeValue:
+    for kind, store in _STORED.items():
+        if isinstance(plan, kind):
+            return store(plan, given)
+    raise TypeError(f"{type(plan).__name__} has no form as JSON")
+
+
+def _wanted(what: str, given: Any) -> InvalidValue:
+    return InvalidValue(f"{what} is expected, not {named(given)}")
+
+
+def _list(given: Any) -> list[Any]:
+    found: list[Any] = given
+    if not isinstance(given, list):
+        raise _wanted("a list", given)
+    return found
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise _wanted("an object", given)
+    return cast("dict[str, Any]", given)
+
+
+def _stored_scalar(tag: str, given: Any) -> Any:
+    if tag == "N":
+        if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
+            raise _wanted("a number", given)
+        return repr(given) if isinstance(given, float) else str(given)
+    if tag == "BOOL":
+        if not isinstance(given, bool):
+            raise _wanted("true or false", given)
+        return given
+    if not isinstance(given, str):
+        raise _wanted("bytes as base64" if tag == "B" else "a text", given)
+    return _base64(given) if tag == "B" else given
+
+
+def _base64(text: str) -> str:
+    try:
+        b64decode(text, validate=True)
+    except ValueError:
+        raise InvalidValue("bytes as base64 are expected") from None
+    return text
+
+
+def _stored_set(plan: SetPlan, given: Any) -> AttributeValue:
+    members = [_stored_scalar(plan.element.tag, each) for each in _list(given)]
+    if len({plan.element.parse(each) for each in members}) < len(members):
+        raise InvalidValue("a member of a set stands twice")
+    return {plan.tag: members}
+
+
+def _stored_nested(plan: NestedPlan, given: Any) -> AttributeValue:
+    parts = plan.codec.by_name
+    for name in _object(given).keys() - parts.keys():
+        raise InvalidValue(f"{plan.kind.__name__} has no attribute {name!r}; it has {', '.join(parts)}")
+    found: dict[str, AttributeValue] = {}
+    for name, each in given.items():
+        part = parts[name]
+        if each is None and part.optional:
+            continue
+        try:
+            found[part.stored] = _stored(part.plan, each)
+        except InvalidValue as error:
+            error.attribute = f"{name}.{error.attribute}" if error.attribute else name
+            raise
+    return {"M": found}
+
+
+def _stored_free(given: Any) -> AttributeValue:
+    if isinstance(given, list):
+        return {"L": [_stored_free(each) for each in _list(given)]}
+    if isinstance(given, dict):
+        return _stored_object(cast("dict[str, Any]", given))
+    if given is None:
+        return {"NULL": True}
+    tag = "S" if isinstance(given, str) else "BOOL" if isinstance(given, bool) else "N"
+    return {tag: _stored_scalar(tag, given)}
+
+
+def _stored_object(given: dict[str, Any]) -> AttributeValue:
+    """A map, or what the mark of its one key says."""
+    mark = next(iter(given), "")
+    if len(given) != 1 or mark not in _MARKS:
+        return _map(given)
+    inner = given[mark]
+    try:
+        if mark == "M":
+            return _map(_object(inner))
+        if mark == "B":
+            return {"B": _stored_scalar("B", inner)}
+        members = [_stored_scalar(_SETS[mark], each) for each in _list(inner)]
+        return {mark: members} if members else _raise("a set of Any has a member")
+    except InvalidValue as error:
+        raise InvalidValue(f'{error.what}: {{"{mark}": ...}} says so; a map is {{"M": {{"{mark}": ...}}}}') from None
+
+
+def _map(given: dict[str, Any]) -> AttributeValue:
+    return {"M": {map_name(name): _stored_free(each) for name, each in given.items()}}
+
+
+def _raise(what: str) -> AttributeValue:
+    raise InvalidValue(what)
+
+
+_STORED: Mapping[type[ValuePlan], Callable[[Any, Any], AttributeValue]] = {
+    Scalar: lambda plan, given: {plan.tag: _stored_scalar(plan.tag, given)},
+    SetPlan: _stored_set,
+    ListPlan: lambda plan, given: {"L": [_stored(plan.element, each) for each in _list(given)]},
+    MapPlan: lambda plan, given: {
+        "M": {map_name(n): _stored(plan.element, each) for n, each in _object(given).items()}
+    },
+    OptionalPlan: lambda plan, given: {"NULL": True} if given is None else _stored(plan.inner, given),
+    NestedPlan: _stored_nested,
+    FreePlan: lambda plan, given: _stored_free(given),
+}

@@ -1,0 +1,24 @@
+"""Whether two values are the same: equal, and of the same types all the way down. `==` takes True for 1."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+
+def is_alike(one: Any, other: Any, *, numbers: bool = False) -> bool:
+    """With `numbers`, an int and a Decimal are the same where they are equal, as in `Any`."""
+    if numbers and {type(one), type(other)} <= {int, Decimal}:
+        return bool(one == other)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        left, right = cast("dict[Any, Any]", one), cast("dict[Any, Any]", other)
+        return left.keys() == right.keys() and all(is_alike(left[n], right[n], numbers=numbers) for n in left)
+    if isinstance(one, (list, tuple)):
+        pairs = zip(cast("list[Any]", one), cast("list[Any]", other), strict=False)
+        return len(cast("list[Any]", one)) == len(other) and all(is_alike(*pair, numbers=numbers) for pair in pairs)
+    if is_dataclass(one) and not isinstance(one, type):
+        return all(is_alike(getattr(one, f.name), getattr(other, f.name), numbers=numbers) for f in fields(one))
+    return bool(one == other)
