@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Protocol
@@ -15,6 +17,7 @@ import pytest
 
 from singletable import ANY, AsyncDatabase, Collection, Entity, Key, Table, collect, field
 from singletable.foundation import COVERED
+from tests.support.alike import is_alike
 from tests.support.engines import fresh_async
 
 mcp_types = pytest.importorskip("mcp_types")
@@ -80,6 +83,29 @@ class Country(Entity, table=offices, type="country"):
     @staticmethod
     def by_code(code: str) -> Key:
         return f"country#{code}", "country"
+
+
+@dataclass
+class Reading:
+    at: datetime
+    exact: Decimal
+    more: Any = None
+
+
+class Sensor(Entity, table=shop, type="sensor"):
+    name: str
+    data: bytes = b""
+    price: Decimal = Decimal(0)
+    free: Any = None
+    readings: list[Reading] = field(default_factory=list[Reading])
+    tags: set[str] = field(default_factory=set[str])
+    blobs: list[bytes] = field(default_factory=list[bytes])
+
+    @shop.key
+    @staticmethod
+    def by_name(name: str) -> Key:
+        """One sensor."""
+        return f"sensor#{name}", "sensor"
 
 
 class Tell(Protocol):
@@ -303,6 +329,66 @@ async def test_only_what_was_named_is_written(db: AsyncDatabase) -> None:
         writing = {name for name, tool in tools.items() if tool.writes}
         assert writing == {"Order_update", "Country_create", "Country_update", "Country_delete"}
         assert "unknown tool" in await tell("Order_create", customer="a", number=1)
+
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
+
+
+async def test_what_an_agent_reads_it_can_write_back(db: AsyncDatabase) -> None:
+    """Bytes, and in `Any` bytes, sets and numbers of many digits, are the same values again."""
+    many = Decimal("1." + "9" * 30)
+    free: Any = {"bytes": b"\xff", "set": {"a"}, "number": many, "B": 1, "odd": {"B": "no bytes"}}
+    held = Sensor(
+        name="s",
+        data=b"\xff",
+        price=many,
+        free=free,
+        readings=[Reading(NOON, many, {b"x"})],
+        tags={"a", "b"},
+        blobs=[b"\xff"],
+    )
+    await db.create(held)
+    async with serving(db, shop, write=["Sensor"]) as (tell, tools):
+        read = (await tell("Sensor_by_name", name="s"))["item"]
+        assert read["data"] == "/w=="
+        assert read["free"]["bytes"] == {"B": "/w=="}
+        given = {name: value for name, value in read.items() if name not in ("name", "price")}
+        given["free"]["number"] = {"N": str(many)}  # the test's own reader of JSON has rounded it
+        given["readings"][0]["exact"] = str(many)
+        await tell("Sensor_update", name="s", set={name: value for name, value in given.items() if name != "type"})
+        assert is_alike(await db.get(Sensor.by_name("s")), held, numbers=True)
+        assert (await tell("Sensor_create", name="t", **given))["created"]
+        assert is_alike(await db.get(Sensor.by_name("t")), replace(held, name="t", price=Decimal(0)), numbers=True)
+        assert tools["Sensor_create"].schema["required"] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "given", "why"),
+    [
+        ("data", "no base64", "it is bytes as base64"),
+        ("price", 0.12345678901234567, 'more than 15 digits as a text, as in "0.1"'),
+        ("free", {"a": 0.12345678901234567}, "more than 15 digits"),
+        ("free", {"B": "no base64"}, r'a map is {"M": {"B": ...}}'),
+        ("readings", [{"at": "2026-01-31T12:00:00", "exact": 1}], "at: it|readings.at"),
+        ("readings", [{"exact": 1}], "readings.at: it is not there"),
+        ("readings", [{"at": "2026-01-31T12:00:00Z", "exact": 1, "other": 1}], "no attribute 'other'"),
+        ("tags", ["a", "a"], "stands twice"),
+        ("tags", "a", "tags"),
+        ("blobs", ["!"], "base64"),
+    ],
+)
+async def test_what_would_be_another_value_is_refused(db: AsyncDatabase, attribute: str, given: Any, why: str) -> None:
+    await db.create(Sensor(name="s"))
+    async with serving(db, shop, write=["Sensor"]) as (tell, _):
+        for tool, arguments in (
+            ("Sensor_update", {"name": "s", "set": {attribute: given}}),
+            ("Sensor_create", {"name": "t", attribute: given}),
+        ):
+            said = await tell(tool, **arguments)
+            assert isinstance(said, str), said
+            assert any(one in said for one in why.split("|")), said
+    assert await db.get(Sensor.by_name("s")) == Sensor(name="s")
+    assert await db.get(Sensor.by_name("t")) is None
 
 
 # --- what is bound ----------------------------------------------------------------------------------------------------

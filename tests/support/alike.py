@@ -14,8 +14,8 @@ def is_alike(one: Any, other: Any, *, numbers: bool = False) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        left, right = cast("dict[Any, Any]", one), cast("dict[Any, Any]", other)
-        return left.keys() == right.keys() and all(is_alike(left[n], right[n], numbers=numbers) for n in left)
+        held: dict[Any, Any] = one
+        return held.keys() == other.keys() and all(is_alike(held[n], other[n], numbers=numbers) for n in held)
     if isinstance(one, (list, tuple)):
         pairs = zip(cast("list[Any]", one), cast("list[Any]", other), strict=False)
         return len(cast("list[Any]", one)) == len(other) and all(is_alike(*pair, numbers=numbers) for pair in pairs)

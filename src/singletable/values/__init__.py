@@ -29,6 +29,7 @@ from singletable.values.numbers import normalized as normalized, read_float as r
 from singletable.values.plain_json import (
     exact_json as exact_json,
     json_of as json_of,
+    keeps_digits as keeps_digits,
     plain_of as plain_of,
     value_of_json as value_of_json,
     value_of_plain as value_of_plain,
@@ -62,6 +63,7 @@ from singletable.values.types import (
     NestedPlan as NestedPlan,
     bare as bare,
     check_within as check_within,
+    holds_any as holds_any,
     make_field as make_field,
     plan_for as plan_for,
     split_optional as split_optional,

@@ -5,6 +5,7 @@ so does a map that could be taken for one of these.
 
     int, Decimal 7, 12.50 · bytes "QWRh" · set ["a", "b"] · datetime, UUID and the like by the stored text
     in Any: {"B": "QWRh"} · {"SS": ["a"]} · {"NS": [7]} · {"BS": ["QWRh"]} · {"M": {"B": "not bytes"}}
+            {"N": "0.1"} too, for a reader that would round the digits of a number
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
 import msgspec
 
 from singletable.errors import Corrupt, InvalidValue
 from singletable.values.exact import named
+from singletable.values.kinds import Kind
 from singletable.values.plans import (
     FreePlan,
     ListPlan,
@@ -33,9 +35,10 @@ from singletable.values.types import NestedPlan
 from singletable.values.untyped import AttributeValue, map_name, read_number
 
 _SETS = {"SS": "S", "NS": "N", "BS": "B"}
-_MARKS = frozenset({"B", "M", *_SETS})
+_MARKS = frozenset({"B", "N", "M", *_SETS})
 """A map with one key, which is one of these, says what it is."""
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_SURE_DIGITS = 15
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -162,11 +165,24 @@ def _object(given: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", given)
 
 
-def _stored_scalar(tag: str, given: Any) -> Any:
+def keeps_digits(number: float) -> bool:
+    """Whether a reader of JSON that gives floats can't have rounded a number: 15 digits always come back."""
+    return len(Decimal(repr(number)).as_tuple().digits) <= _SURE_DIGITS
+
+
+def _number(kind: Kind, given: Any) -> str:
+    if isinstance(given, str) and kind is Kind.DECIMAL:
+        return str(Decimal(given))
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
+        raise _wanted("a number", given)
+    if isinstance(given, float) and kind is not Kind.FLOAT and not keeps_digits(given):
+        raise InvalidValue("a number of more than 15 digits may have been rounded: give it as a text of its digits")
+    return repr(given) if isinstance(given, float) else str(given)
+
+
+def _stored_scalar(tag: str, given: Any, kind: Kind = Kind.TEXT) -> Any:
     if tag == "N":
-        if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
-            raise _wanted("a number", given)
-        return repr(given) if isinstance(given, float) else str(given)
+        return _number(kind, given)
     if tag == "BOOL":
         if not isinstance(given, bool):
             raise _wanted("true or false", given)
@@ -185,7 +201,7 @@ def _base64(text: str) -> str:
 
 
 def _stored_set(plan: SetPlan, given: Any) -> AttributeValue:
-    members = [_stored_scalar(plan.element.tag, each) for each in _list(given)]
+    members = [_stored_scalar(plan.element.tag, each, plan.element.kind) for each in _list(given)]
     if len({plan.element.parse(each) for each in members}) < len(members):
         raise InvalidValue("a member of a set stands twice")
     return {plan.tag: members}
@@ -228,12 +244,13 @@ def _stored_object(given: dict[str, Any]) -> AttributeValue:
     try:
         if mark == "M":
             return _map(_object(inner))
-        if mark == "B":
-            return {"B": _stored_scalar("B", inner)}
+        if mark in "BN":
+            return {mark: _stored_scalar(mark, inner, Kind.DECIMAL)}
         members = [_stored_scalar(_SETS[mark], each) for each in _list(inner)]
         return {mark: members} if members else _raise("a set of Any has a member")
-    except InvalidValue as error:
-        raise InvalidValue(f'{error.what}: {{"{mark}": ...}} says so; a map is {{"M": {{"{mark}": ...}}}}') from None
+    except (InvalidValue, InvalidOperation) as error:
+        what = error.what if isinstance(error, InvalidValue) else "a number is expected"
+        raise InvalidValue(f'{what}: {{"{mark}": ...}} says so; a map is {{"M": {{"{mark}": ...}}}}') from None
 
 
 def _map(given: dict[str, Any]) -> AttributeValue:
@@ -245,7 +262,7 @@ def _raise(what: str) -> AttributeValue:
 
 
 _STORED: Mapping[type[ValuePlan], Callable[[Any, Any], AttributeValue]] = {
-    Scalar: lambda plan, given: {plan.tag: _stored_scalar(plan.tag, given)},
+    Scalar: lambda plan, given: {plan.tag: _stored_scalar(plan.tag, given, plan.kind)},
     SetPlan: _stored_set,
     ListPlan: lambda plan, given: {"L": [_stored(plan.element, each) for each in _list(given)]},
     MapPlan: lambda plan, given: {

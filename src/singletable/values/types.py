@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
@@ -134,11 +135,13 @@ def _fields_of(kind: type[Any]) -> tuple[Field, ...]:
     return tuple(_nested_field(f, hints[f.name], kind) for f in dataclasses.fields(kind))
 
 
-def check_within(plan: ValuePlan) -> None:
-    """DeclarationError for a type within a value that can't be stored. What is not defined yet waits for first use."""
+def plans_within(plan: ValuePlan) -> Iterator[ValuePlan]:
+    """A plan, and those of all that lies inside, each class once. DeclarationError for a type that can't be stored;
+    what is not defined yet waits for first use."""
     waiting, seen = [plan], set[type[Any]]()
     while waiting:
         plan = waiting.pop()
+        yield plan
         waiting += [
             p for p in (getattr(plan, "element", None), getattr(plan, "inner", None)) if isinstance(p, ValuePlan)
         ]
@@ -146,6 +149,16 @@ def check_within(plan: ValuePlan) -> None:
             seen.add(plan.kind)
             with suppress(NameError):
                 waiting += [field.plan for field in _fields_of(plan.kind)]
+
+
+def check_within(plan: ValuePlan) -> None:
+    """DeclarationError for a type within a value that can't be stored."""
+    deque(plans_within(plan), maxlen=0)
+
+
+def holds_any(plan: ValuePlan) -> bool:
+    """Whether it is `Any`, or has it inside."""
+    return any(isinstance(one, FreePlan) for one in plans_within(plan))
 
 
 class NestedPlan(ValuePlan, frozen=True, eq=False):

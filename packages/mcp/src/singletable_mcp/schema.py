@@ -14,7 +14,7 @@ import click
 from singletable.errors import InvalidValue
 from singletable.foundation import Slot
 from singletable.pattern_calls import Pattern, argument_of
-from singletable.values import Kind
+from singletable.values import Kind, keeps_digits
 
 _BETWEEN: Final = "between"
 
@@ -44,12 +44,15 @@ def without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def text_of(name: str, value: Any) -> str:
-    """The text that a value is read from: what is a whole number has no point. UsageError for an object or a list."""
+def text_of(name: str, value: Any, *, is_float: bool = False) -> str:
+    """The text that a value is read from: what is a whole number has no point. UsageError for an object or a list, and
+    for a number whose digits JSON's reader may have rounded."""
     if isinstance(value, (dict, list)) or value is None:
         raise click.UsageError(f"{name} takes one value: a text or a number.")
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and not is_float and not keeps_digits(value):
+        raise click.UsageError(f'{name}: give a number of more than 15 digits as a text, as in "0.1".')
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 

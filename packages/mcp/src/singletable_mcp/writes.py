@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from types import NoneType
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import click
-from pydantic import TypeAdapter, ValidationError
 
 from singletable.cli import output
 from singletable.database_async import AsyncDatabase
 from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
-from singletable_mcp.schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
+from singletable_mcp.attributes import Attribute, attributes_of
+from singletable_mcp.schema import arguments_in, schema_of, value_in, whole_number
 from singletable_mcp.tools import AgentTool, CallLimits, tool_name
 
 _SET, _EXPECTED = "set", "expected"
@@ -68,20 +66,22 @@ def _offered(tables: Sequence[Table], limits: CallLimits) -> tuple[dict[str, Age
 
 def _create(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     kind: Any = model.kind
-    attributes: TypeAdapter[Any] = TypeAdapter(kind)
-    types = {name: type for name, type in model.types.items() if name not in limits.bound}
+    attributes = {name: one for name, one in attributes_of(model).items() if name not in limits.bound}
+    required = [name for name, one in attributes.items() if one.is_required]
     slots = key.slots
     bound = {name: value_in(slots[name], text) if name in slots else text for name, text in limits.bound.items()}
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
-        if unknown := sorted(given.keys() - types.keys()):
-            raise click.UsageError(f"{kind.__name__} has no attribute {unknown[0]!r}; it has {', '.join(types)}.")
-        await db.create(_valid(attributes, _as_declared(types, given) | bound))
+        if unknown := sorted(given.keys() - attributes.keys()):
+            raise click.UsageError(f"{kind.__name__} has no attribute {unknown[0]!r}; it has {', '.join(attributes)}.")
+        values = _values(attributes, given)
+        if missing := [name for name in required if name not in values]:
+            raise click.UsageError(f"{missing[0]} is missing.")
+        await db.create(kind(**values, **bound))
         return {"created": True}
 
-    schema: dict[str, Any] = {**attributes.json_schema(), "additionalProperties": False}
-    schema["properties"] = {name: one for name, one in schema["properties"].items() if name not in limits.bound}
-    schema["required"] = [name for name in schema.get("required", ()) if name not in limits.bound]
+    properties = {name: one.schema for name, one in attributes.items()}
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     description = f"Creates one {kind.__name__}; an error where it is there already. 1 request, 1 write unit a KB."
     return AgentTool(tool_name(entity_name(kind), "create"), description, schema, call, writes=True)
 
@@ -89,8 +89,7 @@ def _create(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
 def _update(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     kind: Any = model.kind
     fixed = model.identity | model.roles.keys()
-    changing = {name: type for name, type in model.types.items() if name not in fixed}
-    adapters: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(type) for name, type in changing.items()}
+    changing = {name: one for name, one in attributes_of(model).items() if name not in fixed}
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
         values = given.get(_SET)
@@ -99,16 +98,13 @@ def _update(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
         asked = cast("dict[str, Any]", values)
         if unknown := sorted(asked.keys() - changing.keys()):
             raise click.UsageError(f"{kind.__name__}.{unknown[0]} can't be changed; {', '.join(changing)} can.")
-        changes = _as_declared(changing, asked)
-        updates = [
-            attr(cast("Any", Handle(kind, n))).set(_valid(adapters[n], value, n)) for n, value in changes.items()
-        ]
+        updates = [attr(cast("Any", Handle(kind, n))).set(value) for n, value in _values(changing, asked).items()]
         target, expected = _target(model, key, {n: value for n, value in given.items() if n != _SET}, limits)
         changed = await db.update(target, *updates, expected=expected)
         return {"item": output.plain(changed, personal=limits.personal)}
 
     schema = _one_key(model, key, limits)
-    properties = {name: adapter.json_schema() for name, adapter in adapters.items()}
+    properties = {name: one.schema for name, one in changing.items()}
     schema["properties"][_SET] = {"type": "object", "properties": properties, "additionalProperties": False}
     schema["required"] = [*schema["required"], _SET]
     description = f"Changes attributes of one {kind.__name__}, named by its key; an error where it is missing."
@@ -156,25 +152,7 @@ def _counted(model: Model[Any]) -> str:
     return next((name for name, role in model.roles.items() if role == "version"), "")
 
 
-def _as_declared(types: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(attributes: Mapping[str, Attribute], given: Mapping[str, Any]) -> dict[str, Any]:
     """Values of attributes by the rule of every argument: null is left out where it is not a value of the type."""
-    takes_none = {name for name, type in types.items() if type is Any or NoneType in get_args(type)}
-    kept = {name: value for name, value in given.items() if name in takes_none} | without_nulls(given)
-    return {name: value if value is None else _scalar(name, types[name], value) for name, value in kept.items()}
-
-
-def _scalar(name: str, type: Any, value: Any) -> Any:
-    """A text, number or truth by its text; another value unchanged."""
-    plain = next((each for each in (*get_args(type), type) if each in (str, int, float, Decimal, bool)), None)
-    if plain is None or isinstance(value, (dict, list)):
-        return cast("Any", value)
-    return truth(name, value) if plain is bool else text_of(name, value)
-
-
-def _valid(adapter: TypeAdapter[Any], given: Any, *where: str) -> Any:
-    """UsageError says where and why, without the value."""
-    try:
-        return adapter.validate_python(given)
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise click.UsageError(f"{'.'.join(map(str, (*where, *first['loc'])))}: {first['msg']}.") from None
+    kept = {name: value for name, value in given.items() if value is not None or attributes[name].takes_none}
+    return {name: attributes[name].value(value) for name, value in kept.items()}

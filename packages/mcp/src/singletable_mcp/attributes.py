@@ -1,0 +1,120 @@
+"""Attributes as arguments of tools that write: their JSON Schema, and their values.
+
+A value of one text, number or truth is read from its text, as every argument is. Others are JSON of their stored form,
+by `singletable.values`, as the tools that read show them: so what an agent reads it can write back unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from typing import Any, Final, Union, get_args, get_origin
+
+import click
+
+from singletable.errors import InvalidValue
+from singletable.foundation import Model
+from singletable.values import (
+    FreePlan,
+    ListPlan,
+    MapPlan,
+    NestedPlan,
+    OptionalPlan,
+    PerKind,
+    Scalar,
+    SetPlan,
+    ValuePlan,
+    ValueType,
+    value_of_plain,
+    value_type_of,
+)
+from singletable_mcp.schema import text_of, truth
+
+_NUMBER: Final = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+_KINDS: Final[PerKind[Mapping[str, Any]]] = PerKind(
+    text={"type": "string"},
+    flag={"type": "boolean"},
+    integer={"type": "integer"},
+    decimal=_NUMBER,
+    float={"type": "number"},
+    bytes={"type": "string", "contentEncoding": "base64"},
+    instant={"type": "string", "format": "date-time"},
+    day={"type": "string", "format": "date"},
+    uuid={"type": "string", "format": "uuid"},
+    formatted={"type": "string"},
+    reference={"type": "string"},
+)
+_FREE: Final = {
+    "description": 'Any JSON. Bytes are {"B": "base64"}, sets {"SS": ["text"]}, {"NS": [1]} and {"BS": ["base64"]}, '
+    'a number of many digits {"N": "0.1"}; an object with one of these names alone is {"M": {"B": 1}}.'
+}
+
+
+class Attribute:
+    """One attribute of a class."""
+
+    def __init__(self, model: Model[Any], name: str) -> None:
+        self.name = name
+        self.plan = next(field.plan for field in model.fields if field.name == name)
+        inner, self.takes_none = _without_none(model.types[name])
+        self.value_type = value_type_of(inner)
+        self.declared = model.kind.__dataclass_fields__[name]
+
+    @property
+    def is_required(self) -> bool:
+        """Whether an item can't be made without it."""
+        missing = dataclasses.MISSING
+        return self.declared.default is missing and self.declared.default_factory is missing
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What a value of it looks like."""
+        shown = dict(_schema_of(self.plan, self.value_type))
+        return {"anyOf": [shown, {"type": "null"}]} if self.takes_none and shown is not _FREE else shown
+
+    def value(self, given: Any) -> Any:
+        """The value of an argument. UsageError says what is wanted."""
+        if given is None and self.takes_none:
+            return None
+        try:
+            if self.value_type is None or isinstance(given, (dict, list)):
+                return value_of_plain(self.plan, given)
+            if self.value_type.choices == ("true", "false"):
+                return truth(self.name, given)
+            return self.value_type.typed(text_of(self.name, given, is_float=self.value_type.type is float))
+        except InvalidValue as error:
+            place = f"{self.name}.{error.attribute}" if error.attribute else self.name
+            raise click.UsageError(f"{place}: {error.what}.") from None
+
+
+def attributes_of(model: Model[Any]) -> dict[str, Attribute]:
+    """The attributes of a class, by name."""
+    return {name: Attribute(model, name) for name in model.types}
+
+
+def _without_none(declared: Any) -> tuple[Any, bool]:
+    if get_origin(declared) in (Union, types.UnionType):
+        rest = [one for one in get_args(declared) if one is not types.NoneType]
+        return (rest[0] if len(rest) == 1 else Any), len(rest) < len(get_args(declared))
+    return declared, declared is Any
+
+
+def _schema_of(plan: ValuePlan, value_type: ValueType | None = None, inside: tuple[type[Any], ...] = ()) -> Any:
+    if isinstance(plan, Scalar):
+        choices = value_type.choices if value_type is not None else plan.choices
+        shown = dict(_KINDS.of(plan.kind))
+        return shown if not choices or shown["type"] == "boolean" else shown | {"enum": list(choices)}
+    if isinstance(plan, OptionalPlan):
+        return {"anyOf": [_schema_of(plan.inner, None, inside), {"type": "null"}]}
+    if isinstance(plan, SetPlan):
+        return {"type": "array", "items": _schema_of(plan.element), "uniqueItems": True}
+    if isinstance(plan, ListPlan):
+        return {"type": "array", "items": _schema_of(plan.element, None, inside)}
+    if isinstance(plan, MapPlan):
+        return {"type": "object", "additionalProperties": _schema_of(plan.element, None, inside)}
+    if isinstance(plan, NestedPlan) and plan.kind not in inside:
+        properties = {f.name: _schema_of(f.plan, None, (*inside, plan.kind)) for f in plan.codec.fields}
+        required = [f.name for f in plan.codec.fields if not f.may_be_absent]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return _FREE if isinstance(plan, FreePlan) else {"type": "object"}
