@@ -63,7 +63,9 @@ def _in_utc(moment: datetime) -> datetime:
     try:
         utc = moment.astimezone(timezone.utc)
     except OverflowError:
-        raise InvalidValue("a datetime outside the years 1 to 9999 of UTC") from None
+        raise InvalidValue(
+            "a datetime outside the years 1 to 9999 of UTC", hint="Keep it as a str, or None for no limit."
+        ) from None
     if moment != utc:  # Python says so in both hours
         if moment.utcoffset() is None:
             raise _without_zone()
@@ -135,7 +137,7 @@ def member(kind: type[Enum], texts: Mapping[Enum, str]) -> Callable[[Any], str]:
 def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (str, int)) or value not in allowed:
-            raise InvalidValue("one of the values of the Literal is wanted")
+            raise InvalidValue("one of the values of the Literal is wanted", hint="Give one of them, or add it there.")
         return then(value)
 
     return check

@@ -39,6 +39,7 @@ _MARKS = frozenset({"B", "N", "M", *_SETS})
 """A map with one key, which is one of these, says what it is."""
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 _SURE_DIGITS = 15
+_AS_SHOWN = "Write it as the value that is there is shown."
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -80,7 +81,7 @@ def value_of_json(plan: ValuePlan, text: str) -> Any:
     try:
         given = exact_json(text)
     except (ValueError, RecursionError):
-        raise InvalidValue("this is not JSON, or has a name twice in an object") from None
+        raise InvalidValue("this is not JSON, or has a name twice in an object", hint=_AS_SHOWN) from None
     return value_of_plain(plan, given)
 
 
@@ -91,9 +92,10 @@ def value_of_plain(plan: ValuePlan, given: Any) -> Any:
     except InvalidValue:
         raise
     except Corrupt as error:
-        raise InvalidValue(error.what.rpartition("can't be read: ")[2], attribute=error.attribute) from None
+        what = error.what.rpartition("can't be read: ")[2]
+        raise InvalidValue(what, attribute=error.attribute, hint=_AS_SHOWN) from None
     except (ValueError, LookupError, TypeError, ArithmeticError):
-        raise InvalidValue("a part of it is not a value of its type") from None
+        raise InvalidValue("a part of it is not a value of its type", hint=_AS_SHOWN) from None
 
 
 # --- as JSON ---------------------------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def _stored(plan: ValuePlan, given: Any) -> AttributeValue:
 
 
 def _wanted(what: str, given: Any) -> InvalidValue:
-    return InvalidValue(f"{what} is expected, not {named(given)}")
+    return InvalidValue(f"{what} is expected, not {named(given)}", hint=_AS_SHOWN)
 
 
 def _list(given: Any) -> list[Any]:
@@ -196,14 +198,14 @@ def _base64(text: str) -> str:
     try:
         b64decode(text, validate=True)
     except ValueError:
-        raise InvalidValue("bytes as base64 are expected") from None
+        raise InvalidValue("bytes as base64 are expected", hint=_AS_SHOWN) from None
     return text
 
 
 def _stored_set(plan: SetPlan, given: Any) -> AttributeValue:
     members = [_stored_scalar(plan.element.tag, each, plan.element.kind) for each in _list(given)]
     if len({plan.element.parse(each) for each in members}) < len(members):
-        raise InvalidValue("a member of a set stands twice")
+        raise InvalidValue("a member of a set stands twice", hint="Leave one of them out.")
     return {plan.tag: members}
 
 
@@ -246,8 +248,9 @@ def _stored_object(given: dict[str, Any]) -> AttributeValue:
             return _map(_object(inner))
         if mark in "BN":
             return {mark: _stored_scalar(mark, inner, Kind.DECIMAL)}
-        members = [_stored_scalar(_SETS[mark], each) for each in _list(inner)]
-        return {mark: members} if members else _raise("a set of Any has a member")
+        if not _list(inner):
+            raise InvalidValue("a set of Any has a member", hint="Leave it out, or use a list.")
+        return {mark: [_stored_scalar(_SETS[mark], each) for each in inner]}
     except (InvalidValue, InvalidOperation) as error:
         what = error.what if isinstance(error, InvalidValue) else "a number is expected"
         raise InvalidValue(f'{what}: {{"{mark}": ...}} says so; a map is {{"M": {{"{mark}": ...}}}}') from None
@@ -255,10 +258,6 @@ def _stored_object(given: dict[str, Any]) -> AttributeValue:
 
 def _map(given: dict[str, Any]) -> AttributeValue:
     return {"M": {map_name(name): _stored_free(each) for name, each in given.items()}}
-
-
-def _raise(what: str) -> AttributeValue:
-    raise InvalidValue(what)
 
 
 _STORED: Mapping[type[ValuePlan], Callable[[Any, Any], AttributeValue]] = {

@@ -59,11 +59,11 @@ def too_deep() -> InvalidValue:
 def map_name(name: object) -> str:
     """The key of a map, checked: it is the name of what lies there."""
     if not isinstance(name, str):
-        raise InvalidValue("the keys of a map are str")
+        raise InvalidValue("the keys of a map are str", hint="Give the key's text, as str(key).")
     if not name:
-        raise InvalidValue("a key of a map has at least one character")
+        raise InvalidValue("a key of a map has at least one character", hint="Give it another name.")
     if len(name) * 4 > MAX_NAME_BYTES and len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
-        raise InvalidValue(f"a key of a map has at most {MAX_NAME_BYTES} bytes")
+        raise InvalidValue(f"a key of a map has at most {MAX_NAME_BYTES} bytes", hint="Keep it as a value.")
     return str.__str__(name)
 
 

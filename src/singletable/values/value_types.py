@@ -77,7 +77,7 @@ FLOAT = Scalar(
     fast_write="repr({v})",
     reader=float,
 )
-"""Of a number with more digits, which another program stored, the nearest float is read."""
+"""A number with more digits, which another program stored, is read as the nearest float."""
 INSTANT = Scalar(
     Kind.INSTANT,
     "S",
@@ -154,7 +154,9 @@ def _instant_shown(value: datetime) -> str:
 def _read_typed_instant(text: str) -> datetime:
     value = datetime.fromisoformat(text)
     if value.tzinfo is None:
-        raise InvalidValue("it is an instant, as in 2026-01-31T09:30:00Z, with Z or an offset")
+        raise InvalidValue(
+            "it is an instant, as in 2026-01-31T09:30:00Z, with Z or an offset", hint="Add Z for a time in UTC."
+        )
     return value
 
 
