@@ -30,7 +30,9 @@ def order(
 ) -> tuple[Table, Any]:
     """A table `shop` with the class `Order`. An attribute is its type, or its type and its default or field()."""
     shop = table or Table("shop", indexes=list(indexes))
-    pairs = {name: each if isinstance(each, tuple) else (each,) for name, each in attributes.items()}
+    pairs: dict[str, tuple[Any, ...]] = {
+        name: each if isinstance(each, tuple) else (each,) for name, each in attributes.items()
+    }
     body: dict[str, Any] = {
         "__module__": __name__,
         "__qualname__": "Order",

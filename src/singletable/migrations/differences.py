@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.migrations.form_changes import attribute_changes, said
+from singletable.migrations.form_changes import attribute_changes, facts_of, said
 from singletable.migrations.model_document import EntityForm, ModelDocument, is_alike
 from singletable.migrations.rules import RULES, Difference
 
@@ -42,14 +42,15 @@ class Site(Struct, frozen=True):
 
     def of_layer(self, rule: str, what: str) -> Difference:
         """A difference of what a layer stores, with the items that it is stored in."""
-        facts = (self.new.layers or {})[self.path[1]].get(self.path[2]) or {}
-        type_name, attribute = (*facts.get("items", ()), "", "")[:2]
+        facts = facts_of((self.new.layers or {})[self.path[1]].get(self.path[2]))
+        items: tuple[str, ...] = (*facts.get("items", ()), "", "")
+        type_name, attribute = items[:2]
         subject = ".".join(self.path[2:])
         return Difference(rule, subject, what, type_name, attribute, (self.path[2],) if attribute else ())
 
     def children(self) -> Iterator[Difference]:
         """The differences of what is below."""
-        was, now = self.was or {}, self.now or {}
+        was, now = facts_of(self.was), facts_of(self.now)
         for name in sorted(was.keys() | now.keys()):
             if was.get(name) != now.get(name):
                 below = replace(self, path=(*self.path, name), was=was.get(name), now=now.get(name))
@@ -198,7 +199,7 @@ def _new_uniques(site: Site, added: set[str]) -> Iterator[Difference]:
 
 def _beside(site: Site) -> Iterator[Difference]:
     """The forms of parts in other items, which an older library's record lacks. `outside` has the parts."""
-    for name in sorted((site.was or {}).keys() & (site.now or {}).keys()):
+    for name in sorted(facts_of(site.was).keys() & facts_of(site.now).keys()):
         was, now = site.was[name], site.now[name]
         if was.keys() != now.keys() or not all(is_alike(was[part], now[part]) for part in was):
             yield site.of_class("mirrors.changed", f"{name}: {said(was)}, now {said(now)}")
@@ -230,7 +231,7 @@ def _attributes(site: Site) -> Iterator[Difference]:
 
 def _in_class(site: Site, stored: str, was: Any, now: Any) -> Iterator[Difference]:
     type_name = site.path[1]
-    subject = f"{site.names.get(type_name, type_name)}.{((now or was) or {}).get('name', stored)}"
+    subject = f"{site.names.get(type_name, type_name)}.{facts_of(now or was).get('name', stored)}"
     for rule, what, texts in attribute_changes(was, now):
         yield Difference(rule, subject, what, type_name, stored, texts)
 
@@ -259,9 +260,9 @@ def _json_object(site: Site) -> Iterator[Difference]:
     if site.was is None:
         yield site.of_layer("layer.added", "it is new")
         return
-    was, now = ({**(each or {}), "properties": {}, "$defs": {}} for each in (site.was, site.now))
-    old, new = (_parts_of_schema(each or {}) for each in (site.was, site.now))
-    is_more = site.now is not None and was == now and old.items() <= new.items()
+    rest: list[dict[str, Any]] = [{**facts_of(each), "properties": {}, "$defs": {}} for each in (site.was, site.now)]
+    old, new = (_parts_of_schema(facts_of(each)) for each in (site.was, site.now))
+    is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
     yield site.of_layer(
         "layer.added" if is_more else "layer.changed", f"it was {said(site.was)}, and is {said(site.now)}"
     )

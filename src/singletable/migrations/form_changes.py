@@ -7,7 +7,7 @@ type's form each part is compared: the members of an enum, the attributes of an 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -69,26 +69,35 @@ def form_changes(was: Any, now: Any) -> Iterator[Change]:
     """The rules that another form of values falls under."""
     if was == now:
         return
-    if isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys():
-        if "values" in was and was["of"] == now["of"]:
-            yield from _members(was["values"], now["values"])
-        elif "object" in was:
-            for name in sorted(was["object"].keys() | now["object"].keys()):
-                inner = attribute_changes(was["object"].get(name), now["object"].get(name))
-                yield from ((_READ_WHOLE.get(rule, rule), f"{name} in it: {what}", ()) for rule, what, _ in inner)
-        elif len(was) == 1:
-            ((name, inner),) = was.items()
-            changes = form_changes(inner, now[name])
-            yield from ((_READ_WHOLE.get(rule, rule), what, ()) for rule, what, _ in changes)
-        else:
-            yield "type.changed", f"it was {said(was)}, and is {said(now)}", ()
+    old, new = facts_of(was), facts_of(now)
+    if "values" in old and "values" in new and old["of"] == new["of"]:
+        yield from _members(old["values"], new["values"])
+    elif "object" in old and "object" in new:
+        yield from _read_whole(_attributes(old["object"], new["object"]))
+    elif len(old) == 1 and old.keys() == new.keys():
+        yield from _read_whole(form_changes(*old.values(), *new.values()))
     else:
-        is_wider = now in ("any", was.get("of") if isinstance(was, dict) else None) or now == {"or null": was}
+        is_wider = now == "any" or now == {"or null": was} or (now is not None and now == old.get("of"))
         yield "type.wider" if is_wider else "type.changed", f"it was {said(was)}, and is {said(now)}", ()
 
 
-_READ_WHOLE = dict.fromkeys(("attribute.required", "attribute.removed", "default.changed"), "type.changed")
-"""Inside of a value nothing says how to count these: the value is read whole."""
+def _attributes(was: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:
+    for name in sorted(was.keys() | now.keys()):
+        for rule, what, texts in attribute_changes(was.get(name), now.get(name)):
+            yield rule, f"{name} in it: {what}", texts
+
+
+def _read_whole(changes: Iterator[Change]) -> Iterator[Change]:
+    """The same inside of a value: nothing there says how to count some of them, so the value is read whole."""
+    for rule, what, _ in changes:
+        yield _WHOLE.get(rule, rule), what, ()
+
+
+_WHOLE: dict[str, str] = {
+    "attribute.required": "type.changed",
+    "attribute.removed": "type.changed",
+    "default.changed": "type.changed",
+}
 
 
 def _members(was: dict[str, str], now: dict[str, str]) -> Iterator[Change]:
@@ -116,3 +125,8 @@ def said(fact: Any) -> str:
 
 def _said_absent(fact: Any) -> str:
     return "None" if fact is True else said(fact)
+
+
+def facts_of(value: Any) -> dict[str, Any]:
+    """The facts of a form that has some; none of another."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -7,7 +7,7 @@ make decoders of one new struct concurrently can crash the process (msgspec 0.22
 from __future__ import annotations
 
 import threading  # noqa: TID251
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -28,10 +28,11 @@ def json_form(kind: Any) -> Any:
 
 def _facts(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_facts(each) for each in schema]
+        return [_facts(each) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    facts = {name: fact for name, fact in schema.items() if name not in ("title", "description")}
+    pairs = cast("dict[str, Any]", schema).items()
+    facts = {name: fact for name, fact in pairs if name not in ("title", "description")}
     return {name: _fact(name, fact) for name, fact in facts.items()}
 
 
