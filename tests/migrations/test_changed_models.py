@@ -57,6 +57,10 @@ ATTRIBUTES: dict[str, Any] = {
 }
 
 
+def by_bill(number: int) -> Key:
+    return f"bill#{number}", "bill"
+
+
 def in_state(state: Any, number: int = ANY) -> Key:
     """The orders of a state."""
     return f"state#{state}", f"{number}"
@@ -235,7 +239,7 @@ def test_a_class_that_goes(db: Database) -> None:
     table, _ = order({"number": int}, type="bill")
     with pytest.raises(PlanRefused):
         Migrations(db, table).plan()
-    both, kind = order({"number": int}, type="bill", key=lambda number: (f"bill#{number}", "bill"))
+    both, kind = order({"number": int}, type="bill", key=by_bill)
     order(ATTRIBUTES, patterns={"gsi1": in_state}, table=both)
     Migrations(db, both).apply()
     db.create(kind(number=1))

@@ -26,12 +26,12 @@ def json_form(kind: Any) -> Any:
         return _facts(msgspec.json.schema(kind))
 
 
-def _facts(schema: Any) -> Any:
+def _facts(schema: object) -> Any:
     if isinstance(schema, list):
-        return [_facts(each) for each in cast("list[Any]", schema)]
+        return [_facts(each) for each in cast("list[object]", schema)]
     if not isinstance(schema, dict):
         return schema
-    pairs = cast("dict[str, Any]", schema).items()
+    pairs = cast("dict[str, object]", schema).items()
     facts = {name: fact for name, fact in pairs if name not in ("title", "description")}
     return {name: _fact(name, fact) for name, fact in facts.items()}
 
