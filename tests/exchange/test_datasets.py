@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from singletable import Entity, Key, Table
+from singletable import Entity, Key, Table, field
 from singletable.errors import Corrupt
 from singletable.exchange import Dataset, datasets_of
 from singletable.exchange.datasets import REST
@@ -121,6 +122,37 @@ def test_an_absent_attribute_that_reads_as_another_value_goes_the_slow_way() -> 
     rows, slow = rows_of(ORDERS, [item])
     assert slow == 1
     assert rows == slow_rows(ORDERS, [item])
+
+
+sets = Table("sets")
+
+
+class Sets(Entity, table=sets, type="sets"):
+    """Sets whose elements have no fast way, but the last."""
+
+    id: str
+    days: frozenset[date] = frozenset()
+    blobs: set[bytes] = field(default_factory=set[bytes])
+    prices: set[Decimal] = field(default_factory=set[Decimal])
+    texts: set[str] = field(default_factory=set[str])
+
+    @sets.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"sets#{id}", "sets"
+
+
+def test_an_absent_set_is_an_empty_list_on_both_ways() -> None:
+    (dataset,) = [each for each in datasets_of(sets) if each.entity == "Sets"]
+    items = [
+        read_item(encode(model_of(Sets).item(Sets(id=id, blobs=blobs)))) for id, blobs in (("1", set()), ("2", {b"x"}))
+    ]
+    rows, slow = rows_of(dataset, items)
+    assert (slow, rows) == (0, slow_rows(dataset, items))
+    assert [[row["days"], row["blobs"], row["prices"], row["texts"]] for row in rows] == [
+        [[], [], [], []],
+        [[], [b"x"], [], []],
+    ]
 
 
 def test_what_columns_do_not_give_back_is_in_rest() -> None:

@@ -77,7 +77,7 @@ def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: In
         )
     if part is not None:
         return FastColumn(f, name, part.wire, part.tag, _as_they_are, _with_absent(f, part.array))
-    return FastColumn(f, name, dict[str, Any], "", _as_they_are, _with_absent(f, _loaded(column)))
+    return FastColumn(f, name, dict[str, Any], "", _as_they_are, _with_absent(f, _loaded(column, is_set=f.plan.is_set)))
 
 
 def _as_they_are(values: Values, bad: Bad) -> Values:
@@ -194,8 +194,9 @@ def lists(column: Column) -> Array:
     return array
 
 
-def _loaded(column: Column) -> Array:
-    """A value of parts, read one by one; where JSON is inside, it is compared with what it gives back."""
+def _loaded(column: Column, *, is_set: bool) -> Array:
+    """A value of parts, read one by one; where JSON is inside, it is compared with what it gives back. An absent set is
+    empty."""
     load, dump = column.load, column.dump
     checked = column.may_lose
 
@@ -206,7 +207,10 @@ def _loaded(column: Column) -> Array:
         return loaded
 
     def array(values: Values, bad: Bad) -> pa.Array[Any]:
-        return _one_by_one(values, bad, column.type, cell)
+        cells = _each(values, bad, cell)
+        if is_set:
+            cells = [[] if value is None else read for value, read in zip(values, cells, strict=True)]
+        return pa.array(cells, column.type)
 
     return array
 
