@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from singletable import ANY, Entity, Key, Table, field
 
@@ -48,3 +49,18 @@ def bills(shares: Sequence[Decimal] = (), wei: Sequence[int] = ()) -> list[Bill]
         Bill(id=f"{n:03}", share=([*shares] + [Decimal(0)] * count)[n], wei=([*wei] + [0] * count)[n])
         for n in range(count)
     ]
+
+
+class Cheque(Entity, table=books, type="cheque", version=2):
+    id: str
+    amount: Decimal
+
+    @books.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"cheque#{id}", "cheque"
+
+
+@Cheque.upcast(1)
+def _amount(item: dict[str, Any]) -> dict[str, Any]:
+    return {**{name: value for name, value in item.items() if name != "sum"}, "amount": item["sum"]}

@@ -18,9 +18,10 @@ from singletable import Database, Entity, InvalidRequest
 from singletable.exchange import Exports
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.manifest import MANIFEST
-from singletable.operations import PutItem
+from singletable.foundation import model_of
+from singletable.operations import PutItem, encode, read_item
 from singletable.reports import Limits, SqlSession, open_export, open_live
-from tests.reports.books import TENTHS, WEI, Bill, Payer, Tax, bills, books
+from tests.reports.books import TENTHS, WEI, Bill, Cheque, Payer, Tax, bills, books
 from tests.support.engines import fresh
 
 
@@ -123,6 +124,23 @@ def books_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_a_stored_name_may_be_any(db: Database, tmp_path: Path) -> None:
     with open_export(exported(db, tmp_path, [Bill(id="1", odd=Decimal("1E-25"))]), books) as session:
         assert only(session, "SELECT odd FROM bill") == (Decimal("1E-25"),)
+
+
+def test_a_stored_null_is_not_left_out(db: Database, tmp_path: Path) -> None:
+    (bill,) = bills([Decimal("1E+37")])
+    item = read_item(encode(model_of(Bill).item(bill)))
+    db.run(_put(db, {**item, "a/b~'c.N": {"NULL": True}, "wei": {"NULL": True}}))
+    assert Exports(db, books).export(tmp_path).left_out == 1
+
+
+def test_a_number_under_an_older_name_is_counted(db: Database, tmp_path: Path) -> None:
+    """`_rest` has it as the older class stored it."""
+    item = read_item(encode(model_of(Cheque).item(Cheque(id="1", amount=Decimal("1E-30")))))
+    db.run(_put(db, {**{n: v for n, v in item.items() if n != "amount"}, "_v": {"N": "1"}, "sum": {"N": "1E-30"}}))
+    Exports(db, books).export(tmp_path)
+    with open_export(tmp_path, books) as session:
+        answer = session.query("SELECT sum(amount) FROM cheque")
+        assert (list(answer.rows()), answer.left_out) == ([(None,)], {"cheque.amount": 1})
 
 
 def test_a_relation_joins_and_shows_what_is_stored(db: Database, tmp_path: Path) -> None:
