@@ -19,9 +19,8 @@ from projects.model import Project, Shape, move_shape, projects
 from singletable import ANY, Database, attr
 from singletable.documents import Documents, Mutation, ObjectBlobs
 from singletable.documents.canonical_json import canonical, digest_of
-from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.conditions import epoch_check, put_if_absent
 from singletable.documents.contents import Content
-from singletable.documents.retention import epoch_check
 from singletable.documents.rows import AppliedMutation
 from singletable.foundation import TryWrite
 from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems

@@ -6,7 +6,7 @@ Grouped by what a layer does with it:
   `system_key`, `system_index`)
 * look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`, `maintain_stream`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
-* read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
+* read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_pages`, `read_all`; `partition_query`)
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
   `refresh_keys`), and to the key that its class has now (`move_of`)
 * take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
@@ -79,7 +79,11 @@ from singletable.records.item_writes import DeleteWrite as DeleteWrite, UpdateWr
 from singletable.records.moves import Move as Move, MoveOutcome as MoveOutcome, TryMove as TryMove, move_of as move_of
 from singletable.records.page import Page as Page, Position as Position
 from singletable.records.placement import placement_of as placement_of
-from singletable.records.query_request import PreparedQuery as PreparedQuery, prepare_query as prepare_query
+from singletable.records.query_request import (
+    PreparedQuery as PreparedQuery,
+    partition_query as partition_query,
+    prepare_query as prepare_query,
+)
 from singletable.records.read import (
     DEFAULT_LIMIT as DEFAULT_LIMIT,
     get as get,
@@ -88,6 +92,7 @@ from singletable.records.read import (
     page as page,
     read_all as read_all,
     read_page as read_page,
+    read_pages as read_pages,
 )
 from singletable.records.readers import place_in as place_in, placed_reader_of as placed_reader_of
 from singletable.records.resumable_run import ResumableRun as ResumableRun, RunStore as RunStore
@@ -115,7 +120,6 @@ from singletable.records.unreadable import (
 )
 from singletable.records.upgrade import (
     as_read as as_read,
-    is_same as is_same,
     is_same_item as is_same_item,
     refresh_keys as refresh_keys,
     upgrade as upgrade,

@@ -16,8 +16,7 @@ from singletable.erasure import Erasure
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
 from singletable.streams import Changes, ChangeWorker, Inserted
-from singletable.sync.belongings import SyncBelongings
-from singletable.sync.client_groups import declare_items, group_keys
+from singletable.sync.client_groups import SyncBelongings, declare_items, group_keys
 from singletable.tasks import Tasks, TaskWorker
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each

@@ -19,7 +19,7 @@ from singletable.errors import Unavailable
 from singletable.exchange import Exports, TableCopy, export, read_manifest, store_at, table_copy
 from singletable.exchange.manifest import MANIFEST
 from singletable.exchange.unfinished import UNFINISHED
-from singletable.streams.record_tail import RecordTail
+from singletable.streams.tail import RecordTail
 from singletable_local import copy_data
 from tests.migrations.watching import Killed
 from tests.support.engines import fresh

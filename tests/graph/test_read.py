@@ -10,7 +10,7 @@ import pytest
 
 from singletable import ANY, Condition, InvalidRequest, at_least, attr
 from singletable.graph import CAP, Edge, GraphTable, Node, neighbours_of
-from singletable.graph.ends import End
+from singletable.graph.queries import End
 from tests.graph.models import A_DAY, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.graph.shells import bound
 from tests.support.shells import Shell

@@ -16,7 +16,7 @@ from typing import Any
 from singletable import ANY, AsyncDatabase, Entity, Key, OutcomeUnknown, Table, TransactionCancelled, attr
 from singletable.errors import Conflict, Unavailable
 from singletable.tasks import Backoff, Tasks
-from singletable.tasks.context import claimed_now
+from singletable.tasks.execution import claimed_now
 from singletable.tasks.flows import dead_letters, retry
 from singletable.tasks.items import TaskState
 from singletable.tasks.worker import WorkerSlots

@@ -12,10 +12,9 @@ from typing import Any
 
 from singletable import Database, Table, connect
 from singletable.flow import Rate
-from singletable.flow.port import Operation, Port
+from singletable.flow.port import Operation, Port, WrappedPort
 from singletable.flow.rate import at_rate
 from singletable.flow.request import Request
-from singletable.flow.wrapped_port import WrappedPort
 from singletable.foundation import model_for
 from singletable.graph import Graph
 from singletable.migrations import Filled

@@ -16,7 +16,7 @@ import pytest
 from singletable import Database, connect
 from singletable.errors import NotConfigured, Unavailable
 from singletable.streams import Changes, ChangeWorker, Gap, GapWarning
-from singletable.wire.monotonic import elapsed
+from singletable.wire.port_options import elapsed
 from singletable_local import Engine, maintain_streams
 from singletable_local.polling import wait_until
 from singletable_local.private_files import private_directory

@@ -9,8 +9,7 @@ import pytest
 from singletable import Database
 from singletable.errors import Unavailable
 from singletable.flow import Request
-from singletable.streams.record_tail import TailedGap
-from singletable.streams.tail import Tail, TailedChange
+from singletable.streams.tail import Tail, TailedChange, TailedGap
 from tests.streams.models import noted
 from tests.streams.script import DAY, Script
 from tests.streams.simulation import SimulatedPort, Trouble, World

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from singletable.errors import InvalidRequest
 from singletable.sync import Limits
-from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.protocol import OtherVersion, Push, read_push
+from singletable.sync.strict_json import elements, members, values_in
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=12) | st.sampled_from(
     ["NaN", "\ud800", '"', "\\", "Infinity", "\\ud800", "]}", ",", "\x7f", "\u2028", "𝒳"]

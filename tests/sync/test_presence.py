@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 from singletable import Meter
 from singletable.documents import BlobStore
 from singletable.sync import Limits
-from singletable.sync.limits import Limits as AllLimits
-from singletable.sync.presence import PresencePost, PresenceRooms, TooManyPresent
+from singletable.sync.limits import Limits as AllLimits, TooMany
+from singletable.sync.presence import PresencePost, PresenceRooms
 from tests.support.raw import all_items
 from tests.sync.calling import Answer, Stream
 from tests.sync.world import World
@@ -258,7 +258,7 @@ def test_every_stream_ends_with_what_is_there(steps: list[tuple[str, str, int]])
             is_new = posted.get(client, (0, 0.0))[1] <= now[0]
             is_full = sum(until > now[0] for _, until in posted.values()) >= 2
             if is_new and is_full:
-                with pytest.raises(TooManyPresent):
+                with pytest.raises(TooMany):
                     rooms.post("p", client, PresencePost(client, b"%d" % number))
             else:
                 rooms.post("p", client, PresencePost(client, b"%d" % number))

@@ -14,7 +14,7 @@ from singletable.documents import BlobStore, Document, Documents, Draft, Items, 
 from singletable.errors import Corrupt, DeclarationError
 from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Access, Worker
-from singletable.sync.notifications import follow
+from singletable.sync.worker import follow
 from tests.support.engines import fresh
 from tests.support.workers import change_worker
 from tests.sync.board import Project

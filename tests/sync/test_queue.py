@@ -13,11 +13,11 @@ import pytest
 from singletable import AsyncDatabase
 from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutation
 from singletable.errors import Unavailable
-from singletable.flow.services import SQS
+from singletable.flow.request import SQS
 from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, send
 from singletable.sync import Pointer, Sync, Worker
-from singletable.sync.notifications import follow_message
+from singletable.sync.worker import follow_message
 from tests.documents.test_two_versions import WAITS, new_program, old_program
 from tests.faults.clock import Clock
 from tests.support.emulators import aws_emulator as aws_emulator

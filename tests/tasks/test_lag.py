@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import Meter, TransactionCancelled
-from singletable.flow.instants import instant
+from singletable.flow.port import instant
 from singletable.operations import Query
 from singletable.records.send import send_alone
 from singletable.tasks import ClaimLost

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from singletable import AsyncDatabase, Database, Table
-from singletable.flow.instants import instant
+from singletable.flow.port import instant
 from singletable.foundation import send_alone
 from singletable.tasks import Backoff, Tasks
-from singletable.tasks.context import ClaimTime
-from singletable.tasks.execution import Execution
+from singletable.tasks.execution import ClaimTime, Execution
 from singletable.tasks.items import OrderedTask
 from singletable.tasks.ordered_claim import claim_first, read_lane
 from singletable.tasks.outcomes import apply, extend_writes

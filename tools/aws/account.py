@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB, DYNAMODB_STREAMS, SQS
-from singletable.flow.services import Service
+from singletable.flow.request import Service
 from singletable.wire import Credentials
 from singletable.wire.hosts import host_of
 from singletable.wire.unix_sockets import open_unix

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from singletable.flow import DYNAMODB, DYNAMODB_STREAMS
-from singletable.flow.services import Service
+from singletable.flow.request import Service
 from tools.aws.account import Account, HttpAnswer
 
 _OWN = b"arn:aws:dynamodb:dynoxide:"

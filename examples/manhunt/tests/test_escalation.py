@@ -12,7 +12,7 @@ from manhunt.errors import Refused
 from manhunt.model import Kind, Search, SearchAttempt, Status, tasks
 from manhunt.searches import NO_ANSWER, NO_METHOD
 from singletable import attr, present
-from singletable.wire.monotonic import elapsed
+from singletable.wire.port_options import elapsed
 from singletable_local import maintain_streams
 
 

@@ -14,14 +14,18 @@
     documents.head("p1").shapes["s1"]
 
 Begin with `document` (a declaration) and `rows` (its items in the table), then `commit` (how mutations become a
-version: the one commit point), `retention` (why every reachable blob exists) and `read`.
+version: the one commit point), `conditions` (why every reachable blob exists) and `read`.
 """
 
 from singletable.documents import flows as flows
 from singletable.documents.blobs import BlobStore as BlobStore, LocalBlobs as LocalBlobs, ObjectBlobs as ObjectBlobs
-from singletable.documents.bounds import Bounds as Bounds
+from singletable.documents.changes import (
+    Changer as Changer,
+    CollectionDiff as CollectionDiff,
+    Diff as Diff,
+    ItemChange as ItemChange,
+)
 from singletable.documents.context import Context as Context
-from singletable.documents.diff import CollectionDiff as CollectionDiff, Diff as Diff
 from singletable.documents.document import (
     Document as Document,
     Draft as Draft,
@@ -30,9 +34,9 @@ from singletable.documents.document import (
 )
 from singletable.documents.families import Relative as Relative
 from singletable.documents.garbage import Collected as Collected
-from singletable.documents.item_history import Changer as Changer, ItemChange as ItemChange
 from singletable.documents.merge import Conflict as Conflict, Merge as Merge
 from singletable.documents.mutations import (
+    Bounds as Bounds,
     Mutation as Mutation,
     Outcome as Outcome,
     Ref as Ref,

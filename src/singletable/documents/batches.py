@@ -13,11 +13,9 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.bounded_calls import FunctionWatch, Overrun, Runner, TimeLimitExceeded
-from singletable.documents.bounds import UNBOUNDED, Bounds
 from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, WorkingVersion, run_on_draft
-from singletable.documents.merge_state import MERGE, merge_draft
-from singletable.documents.mutations import Mutation, Submission
-from singletable.documents.restore import RESTORE, restore_draft
+from singletable.documents.mutations import UNBOUNDED, Bounds, Mutation, Submission
+from singletable.documents.own_mutations import MERGE, RESTORE, merge_draft, restore_draft
 from singletable.documents.rows import InboxRow
 from singletable.errors import (
     Corrupt,

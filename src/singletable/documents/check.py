@@ -13,18 +13,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
+from singletable.documents.arguments import contents_of_mutations
 from singletable.documents.blobs import NoBlobs
-from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
+from singletable.documents.contents import Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.families import pages, root_of
-from singletable.documents.head_state import awaits_mutator
-from singletable.documents.read import collection_key, parts_of
+from singletable.documents.families import all_rows, pages, root_of
+from singletable.documents.inbox import awaits_mutator
+from singletable.documents.read import are_whole, collection_key, contents_at, contents_in, parts_of
 from singletable.documents.rows import (
     Branch,
     ClientRecord,
@@ -36,7 +37,6 @@ from singletable.documents.rows import (
     MutationRecord,
     Version,
 )
-from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt, SingletableError
 from singletable.flow import Port
 from singletable.foundation import (
@@ -44,7 +44,6 @@ from singletable.foundation import (
     Finding,
     ItemCheck,
     LayerChecks,
-    Query,
     finding_in,
     get_many,
     model_of,
@@ -114,16 +113,16 @@ async def check(port: Port, context: Context[Any], document_id: str) -> list[Fin
 
 async def _findings(port: Port, context: Context[Any], document_id: str) -> list[Finding]:
     rows = context.model.rows
-    versions: list[Version] = await _all(port, rows.version.by_number(document_id, ANY))
-    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
+    versions: list[Version] = await all_rows(port, rows.version.by_number(document_id, ANY))
+    epochs: list[GcEpoch] = await all_rows(port, rows.epoch.by_document(document_id))
     if epochs and epochs[0].deleted:
         return [finding_in(v, "document.deleting", "its deletion has not ended: call delete() again") for v in versions]
-    records: list[MutationRecord] = await _all(port, rows.mutation.by_id(document_id, ANY))
-    clients: list[ClientRecord] = await _all(port, rows.client.by_client(document_id, ANY))
-    inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(document_id, ANY))
+    records: list[MutationRecord] = await all_rows(port, rows.mutation.by_id(document_id, ANY))
+    clients: list[ClientRecord] = await all_rows(port, rows.client.by_client(document_id, ANY))
+    inbox: list[InboxRow] = await all_rows(port, rows.inbox.by_id(document_id, ANY))
     root = root_of(versions[0]) if versions else document_id
-    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(root, ANY))
-    parts = {name: await _all(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
+    condemned: list[Condemned] = await all_rows(port, rows.condemned.by_content(root, ANY))
+    parts = {name: await all_rows(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
     findings = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
     findings += await _listed(port, context, document_id, versions)
     for name, own in parts.items():
@@ -132,8 +131,10 @@ async def _findings(port: Port, context: Context[Any], document_id: str) -> list
     findings += [*_waiting(context, inbox, clients, port.now())]
     if versions and not isinstance(context.store, NoBlobs):
         contents = context.contents_of(versions[0])
-        reached = await _reached(port, context, contents, parts, [*records, *inbox])
-        reached |= await _inherited(port, context, versions[0])
+        inherited = [key for name in versions[0].sources or {} if (key := collection_key(versions[0], name))]
+        reached = await contents_of_mutations(port, contents, [*records, *inbox])
+        reached |= await contents_at(port, context, inherited)
+        reached |= {content for name, own in parts.items() for content in contents_in(context, name, own)}
         findings += await _contents(port, contents, reached)
         findings += _condemned(condemned, reached)
     return findings
@@ -143,18 +144,18 @@ async def _family(port: Port, context: Context[Any], document_id: str, versions:
     """Check the document's origin and its branches, and that each names the other."""
     rows = context.model.rows
     findings: list[Finding] = []
-    branches: list[Branch] = await _all(port, rows.branch.by_branch(document_id, ANY))
+    branches: list[Branch] = await all_rows(port, rows.branch.by_branch(document_id, ANY))
     for branch in branches:
-        if not branch.deleted and not await _all(port, rows.epoch.by_document(branch.branch)):
+        if not branch.deleted and not await all_rows(port, rows.epoch.by_document(branch.branch)):
             findings.append(finding_in(branch, "branch.missing", "the document that it names is not there"))
     first = versions[0] if versions else None
     if first is None or first.pool is None:
         return findings
-    if not await _all(port, rows.branch.by_branch(first.pool.document_id, document_id)):
+    if not await all_rows(port, rows.branch.by_branch(first.pool.document_id, document_id)):
         findings.append(finding_in(first, "branch.unknown", "the document whose contents it shares does not name it"))
     keys = [key for name in context.model.collections if (key := collection_key(first, name)) is not None]
     for key, parts in zip(keys, await parts_of(port, context, keys), strict=True):
-        if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
+        if not are_whole(parts):
             what = f"version {key.number} of {key.name}, which it began with, is not there in all its parts"
             findings.append(finding_in(first, "branch.source", what))
     return findings
@@ -167,10 +168,6 @@ def _loaded(kind: type[R], items: Sequence[Item]) -> Iterator[R]:
         with suppress(SingletableError):
             if (row := model.load(item)) is not None:
                 yield row
-
-
-async def _all(port: Port, query: Query[R]) -> list[R]:
-    return [row async for page in pages(port, query) for row in page]
 
 
 def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterator[Finding]:
@@ -194,7 +191,7 @@ def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterato
 
 async def _listed(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
     """Whether its parent lists the document."""
-    if not versions or await _all(port, context.model.rows.listing.by_parent(versions[0].parent, document_id)):
+    if not versions or await all_rows(port, context.model.rows.listing.by_parent(versions[0].parent, document_id)):
         return []
     return [finding_in(versions[0], "listing.missing", "its parent does not list the document")]
 
@@ -205,8 +202,7 @@ def _collection(name: str, versions: Sequence[Version], parts: Sequence[Collecti
         by_number.setdefault(part.number, []).append(part)
     named = {version.collections[name]: version for version in reversed(versions) if name in version.collections}
     for number, version in named.items():
-        own = by_number.get(number, [])
-        if not own or [part.spill for part in own] != list(range(own[0].spills)):
+        if not are_whole(by_number.get(number, [])):
             yield finding_in(version, "collection.parts", f"version {number} of {name} is not there in all its parts")
     for number, own in by_number.items():
         if number not in named:
@@ -273,35 +269,6 @@ def _waiting(
 def _waits(row: InboxRow, now: float, seconds: float) -> bool:
     """Whether it has waited for longer; one of an older library, which kept no time, has."""
     return row.at is None or now - row.at.timestamp() > seconds
-
-
-async def _reached(
-    port: Port,
-    context: Context[Any],
-    contents: Contents,
-    parts: Mapping[str, Sequence[CollectionVersion]],
-    rows: Sequence[MutationRecord | InboxRow],
-) -> set[Content]:
-    folders = {name: model.folder for name, model in context.model.collections.items()}
-    reached = {
-        Content(folders[name], digest) for name, own in parts.items() for part in own for digest in part.items.values()
-    }
-    blobs = {Content(ARGUMENTS, row.arguments_blob) for row in rows if row.arguments_blob is not None}
-    texts = [row.arguments for row in rows if row.arguments is not None]
-    wanted = [Content(ARGUMENTS, r.arguments_blob) for r in rows if r.arguments_blob is not None and r.refers]
-    calls: list[Callable[[], bytes]] = [partial(contents.read, content) for content in wanted]
-    texts += [data.decode() for data in (await port.call_all(calls) if calls else [])]
-    return reached | blobs | {ref for text in texts for ref in refs_in(text)}
-
-
-async def _inherited(port: Port, context: Context[Any], first: Version) -> set[Content]:
-    """The contents of a branch's first version."""
-    keys = [key for name in first.sources or {} if (key := collection_key(first, name)) is not None]
-    contents: set[Content] = set()
-    for key, own in zip(keys, await parts_of(port, context, keys), strict=True):
-        folder = context.model.collections[key.name].folder
-        contents |= {Content(folder, digest) for part in own for digest in part.items.values()}
-    return contents
 
 
 async def _contents(port: Port, contents: Contents, reached: set[Content]) -> list[Finding]:

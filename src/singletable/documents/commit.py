@@ -13,22 +13,25 @@ Any number of processors may work on one document: they only slow each other dow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from singletable.documents.arguments import refs_in
 from singletable.documents.batches import Batch, EndedMutation
-from singletable.documents.conditional_put import clear
+from singletable.documents.conditions import COMMITTED, clear, ensure_contents
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
-from singletable.documents.head_state import HeadState, read_head_state
-from singletable.documents.inbox_log import warn_once
+from singletable.documents.inbox import HeadState, read_head_state
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
-from singletable.documents.retention import COMMITTED, ensure_contents
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
-from singletable.documents.submission import refs_in, submit
+from singletable.documents.submission import submit, submit_next
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from singletable.flow import Port, Race
@@ -38,7 +41,11 @@ from singletable.operations import ReasonedCancellation, TransactWriteItems
 _TRIES = 60
 """More than others: every processor and every inline push of a document writes the same next version."""
 _LOST_HINT = "Put the blob back from a backup of the store. The submitted mutations stay in the inbox until then."
+_REMEMBERED = 1000
+"""Warnings that a port does not repeat."""
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
+
+log = logging.getLogger("singletable.documents")
 
 
 async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
@@ -81,6 +88,17 @@ async def apply(
     if rest:  # another processor applied it, or an id before it is missing
         known |= {(o.client, o.id): o for o in await outcomes(port, context, document_id, rest) if o is not None}
     return [known.get(place, o) for place, o in zip(places, first, strict=True)]
+
+
+async def apply_next(
+    port: Port, context: Context[Any], document_id: str, client: str, mutation: Mutation, principal: str | None
+) -> Outcome:
+    """Submit a mutation of the library's own as the client's next one, and process; returns its outcome."""
+    submission = await submit_next(port, context, document_id, client, mutation, principal, own=True)
+    place = client, submission.id
+    done = {(o.client, o.id): o for o in await process(port, context, document_id)}
+    stored = [done[place]] if place in done else await outcomes(port, context, document_id, [place])
+    return stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
 
 
 async def next_version(
@@ -180,7 +198,9 @@ async def _texts(
 ) -> tuple[dict[bytes, bytes], dict[str, Corrupt]]:
     """The arguments that are stored in blobs, read concurrently, and the clients whose arguments can't be read."""
     wanted = sorted({row.arguments_blob for row in rows if row.arguments_blob is not None})
-    calls = [_reading(contents, Content(ARGUMENTS, each)) for each in wanted]
+    calls: list[Callable[[], bytes | Corrupt]] = [
+        partial(_read_or_fault, contents, Content(ARGUMENTS, digest)) for digest in wanted
+    ]
     read: Sequence[bytes | Corrupt] = await port.call_all(calls) if calls else []
     texts: dict[bytes, bytes] = {}
     faults: dict[bytes | None, Corrupt] = {}
@@ -197,14 +217,11 @@ def _submission(row: InboxRow, texts: Mapping[bytes, bytes]) -> Submission:
     return Submission(Mutation(row.name, arguments), row.client, row.id, row.principal)
 
 
-def _reading(contents: Contents, content: Content) -> Callable[[], bytes | Corrupt]:
-    def read() -> bytes | Corrupt:
-        try:
-            return contents.read(content)
-        except Corrupt as fault:
-            return fault
-
-    return read
+def _read_or_fault(contents: Contents, content: Content) -> bytes | Corrupt:
+    try:
+        return contents.read(content)
+    except Corrupt as fault:
+        return fault
 
 
 async def _stored_references(
@@ -223,12 +240,8 @@ async def _stored_references(
     wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
     if not wanted:
         return reached
-    there = await port.call_all([_existence_check(contents, content) for content in wanted])
+    there = await port.call_all([partial(contents.has, content) for content in wanted])
     return reached | {content for content, is_there in zip(wanted, there, strict=True) if is_there}
-
-
-def _existence_check(contents: Contents, content: Content) -> Any:
-    return lambda: contents.has(content)
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------
@@ -261,3 +274,20 @@ def _check_refusal(context: Context[Any], lost: ReasonedCancellation) -> None:
             table=context.model.table.name,
             operation="process",
         ) from lost
+
+
+# --- warnings ---------------------------------------------------------------------------------------------------------
+_Places = OrderedDict[Hashable, None]
+_warned: WeakKeyDictionary[Port, _Places] = WeakKeyDictionary()
+"""The places warned of, by port: a new port at a freed one's address has warned of nothing."""
+
+
+def warn_once(port: Port, place: Hashable, what: str) -> None:
+    """Log a warning, unless it was logged recently."""
+    places = _warned.setdefault(port, _Places())
+    if place in places:
+        return
+    log.warning("%s", what)
+    places[place] = None
+    if len(places) > _REMEMBERED:
+        places.popitem(last=False)

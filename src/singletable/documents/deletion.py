@@ -8,24 +8,48 @@
     reveal    nothing: the epoch stays, so that the id is not used again
 
 Its blobs that other members of the family don't reach go with their next garbage collection.
+
+An erasure deletes the documents of a parent that it erases, each whole:
+
+    class Project(Document, table=app, belongs_to=Organisation.id): ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from singletable.documents.conditional_put import put_if_absent, put_row_if
+from singletable.documents.blobs import NoBlobs
+from singletable.documents.conditions import COMMITTED, put_if_absent, put_row_if, same_epoch
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
 from singletable.documents.read import any_epoch_row, newest, not_found
-from singletable.documents.retention import COMMITTED, same_epoch
-from singletable.documents.rows import Branch, GcEpoch, Version, to_the_millisecond
-from singletable.flow import Port, Race
-from singletable.foundation import ANY, Query, delete_if, delete_rows, get, prepare_query, ready
-from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
+from singletable.documents.rows import Branch, DocumentRow, GcEpoch, Version, to_the_millisecond
+from singletable.errors import NotFound, SingletableError
+from singletable.expressions import first_name, owner_of
+from singletable.flow import Port, Race, pages_of
+from singletable.foundation import (
+    ANY,
+    Belonging,
+    LayerBelongings,
+    Model,
+    OnUnreadable,
+    Query,
+    Subject,
+    delete_if,
+    delete_rows,
+    entity_name,
+    get,
+    model_for,
+    partition_query,
+    prepare_query,
+    ready,
+    target_of,
+)
+from singletable.operations import Item, ReasonedCancellation, TransactAction, TransactWriteItems
+from singletable.tables import projected_in, write_units
 
 _TRIES = 50
 """More than others: a commit of a processor has fewer round trips, and so is first more often."""
@@ -158,3 +182,88 @@ async def _delete_blobs(port: Port, context: Context[Any], root: GcEpoch) -> Non
     (names,) = await port.call_all([lambda: list(contents.list())])
     for i in range(0, len(names), _CONTENTS_AT_ONCE):
         await port.call_all([partial(contents.delete, each) for each in names[i : i + _CONTENTS_AT_ONCE]])
+
+
+# --- erasure ----------------------------------------------------------------------------------------------------------
+class DocumentBelongings(LayerBelongings):
+    """The documents of one class."""
+
+    def __init__(self, context: Context[Any]) -> None:
+        self.context, self.model = context, context.model
+        self.indexes = projected_in(self.model.table.definition)
+        if isinstance(context.store, NoBlobs):
+            self.left_out = (f"documents of {context.kind.__name__}: it has no blob store here",)
+
+    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
+        """The documents of parents: a query of each parent's list, and one of each document's partition."""
+        handle_of = self.model.belongs_to
+        if handle_of is None or self.left_out:
+            return []
+        handle = target_of(self.context.kind.__name__, "belongs_to", handle_of)
+        belongings: list[Belonging] = []
+        for subject in subjects:
+            parent = subject.values.get(first_name(handle))
+            if parent is not None and issubclass(subject.kind, owner_of(handle)):
+                query: Query[Any] = self.model.rows.listing.by_parent(str(parent), ANY)
+                async for page in pages(port, query, unreadable=unreadable):
+                    belongings += [
+                        each for row in page if (each := await self._document(port, row.document_id)) is not None
+                    ]
+        return belongings
+
+    async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
+        """The document of one of its rows."""
+        if not issubclass(model.kind, DocumentRow) or self.left_out:
+            return None
+        if not model.kind.__qualname__.startswith(f"{self.context.kind.__qualname__}."):
+            return None
+        try:
+            row = model.load(item)
+        except SingletableError:
+            return None
+        return None if row is None else await self._document(port, row.document_id)
+
+    def is_left(self, model: Model[Any], item: Item) -> bool:
+        """The epoch of a deleted document, which keeps its id from being used again."""
+        if self.left_out or not issubclass(model.kind, GcEpoch):
+            return False
+        return item.get(model.by_name["deleted"].stored) == {"BOOL": True}
+
+    async def again(self, port: Port, text: str) -> Belonging | None:
+        word, _, document_id = text.partition("#")
+        return await self._document(port, document_id) if word == self.model.words.document else None
+
+    async def _document(self, port: Port, document_id: str) -> Belonging | None:
+        """The document to erase; None if it is missing, or its deletion has ended."""
+        await ready(port, self.model.table)
+        epoch = await any_epoch_row(port, self.context, document_id)
+        if epoch is None or (epoch.deleted and await is_deleted(port, self.context, document_id)):
+            return None
+        count, units = await self._takes(port, epoch)
+        family = await family_of(port, self.context, root_of(epoch))
+        others = [each for each in (family.living if family is not None else ()) if each != document_id]
+        shared = "; contents that its branches share stay" if others else ""
+        return Belonging(
+            entity_name(self.context.kind),
+            model_for(epoch).place_of(epoch),
+            partial(_delete, self.context, document_id),
+            write_units=units,
+            what=f"with {count} items and its contents{shared}",
+            again=f"{self.model.words.document}#{document_id}",
+        )
+
+    async def _takes(self, port: Port, epoch: GcEpoch) -> tuple[int, float]:
+        """The number of its items, and the units of their deletion: a little more is written to hide it first."""
+        partition, count, units = model_for(epoch).place_of(epoch)[0], 0, 0.0
+        async for page in pages_of(port, lambda after: partition_query(self.model.table, partition, after)):
+            count += len(page.items)
+            units += sum(write_units(self.indexes, item, None) for item in page.items)
+        return count, units
+
+
+async def _delete(context: Context[Any], document_id: str, port: Port) -> bool:
+    try:
+        await delete(port, context, document_id)
+    except NotFound:
+        return False
+    return True

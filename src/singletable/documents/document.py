@@ -19,14 +19,13 @@ from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Ty
 from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.documents.blobs import BlobStore
-from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import JsonCodec
-from singletable.documents.mutations import Mutator, Ref, make_mutator
+from singletable.documents.mutations import Bounds, Mutator, Ref, make_mutator
 from singletable.documents.rows import CollectionWords, InboxRow, RowClasses, Version, Words, make_rows
 from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.foundation import Table, model_of, names_around
-from singletable.values import Codec, Field, json_form, make_field
+from singletable.foundation import Table, names_around
+from singletable.values import Codec, Field, make_field
 
 T = TypeVar("T")
 D = TypeVar("D", bound="Document")
@@ -112,15 +111,6 @@ class CollectionModel(Generic[T]):
         return register(self._where, self.version, self._upcasters, version)
 
     @property
-    def form(self) -> Mapping[str, Any]:
-        """All that decides which bytes are stored of its contents, and under which words, as JSON."""
-        return {
-            "words": dataclasses.asdict(self.words),
-            "version": self.version,
-            "content": json_form(self._evaluate()),
-        }
-
-    @property
     def _where(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
 
@@ -167,17 +157,6 @@ class DocumentModel:
     def scalars(self) -> Codec[Any]:
         """Computed at first use, when classes that the module defines later exist."""
         return Codec(Scalars, self._make_scalars())
-
-    @property
-    def form(self) -> Mapping[str, Any]:
-        """All that decides which bytes are stored, besides the classes of its rows, as JSON."""
-        return {
-            "words": dataclasses.asdict(self.words),
-            "scalars": {field.stored: field.form for field in self.scalars.fields},
-            "collections": {name: collection.form for name, collection in self.collections.items()},
-            "mutations": {name: mutator.form for name, mutator in self.mutators.items()},
-            "items": (model_of(self.rows.version).type,),
-        }
 
 
 class Scalars:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from singletable.documents.bounded_calls import FunctionWatch, Overrun
-from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import Content, Contents, check_size, content_of
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Items
-from singletable.documents.mutations import Ref, Submission
+from singletable.documents.mutations import Bounds, Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
 from singletable.flow import call_in_threads

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from singletable.documents.context import Context
 from singletable.documents.read import CollectionKey, any_epoch_row, newest
 from singletable.documents.rows import Branch, GcEpoch, Place, Version
-from singletable.flow import Port
+from singletable.flow import Port, pages_of
 from singletable.foundation import ANY, OnUnreadable, Query, prepare_query, readable
-from singletable.operations import Key
 
 R = TypeVar("R")
 
@@ -74,8 +73,7 @@ async def family_of(port: Port, context: Context[Any], root: str) -> Family | No
     epoch = await any_epoch_row(port, context, root)
     if epoch is None:
         return None
-    rows: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
-    return Family(epoch, [row async for page in pages(port, rows) for row in page])
+    return Family(epoch, await all_rows(port, context.model.rows.branch.by_branch(root, ANY)))
 
 
 async def relatives(port: Port, context: Context[Any], document_id: str) -> list[Relative]:
@@ -88,15 +86,15 @@ async def relatives(port: Port, context: Context[Any], document_id: str) -> list
     return first + [Relative(row.branch, row.origin) for row in family.branches if not row.deleted]
 
 
+async def all_rows(port: Port, query: Query[R]) -> list[R]:
+    """Everything of a query, consistently."""
+    return [row async for page in pages(port, query) for row in page]
+
+
 async def pages(
     port: Port, query: Query[R], limit: int | None = None, unreadable: OnUnreadable = None
 ) -> AsyncIterator[Sequence[R]]:
     """Everything of a query, consistently, a page at a time: of up to `limit` rows, and 1 MB."""
     prepared = prepare_query(query.consistent(), port.now(), unreadable)
-    position: Key | None = None
-    while True:
-        page = await port.send(prepared.operation(position, limit))
+    async for page in pages_of(port, lambda after: prepared.operation(after, limit)):
         yield readable(page.items, unreadable, prepared.shown)
-        position = page.after
-        if position is None:
-            return

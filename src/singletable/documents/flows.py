@@ -1,14 +1,13 @@
 """The flows of documents by their verbs. The two shells run them, and sync uses them."""
 
-from singletable.documents.branches import branch as branch
+from singletable.documents.arguments import refs_in as refs_in
+from singletable.documents.changes import diff as diff, item_history as item_history
 from singletable.documents.check import check as check
 from singletable.documents.commit import apply as apply, next_version as next_version, process as process
-from singletable.documents.creation import create as create
+from singletable.documents.creation import branch as branch, create as create
 from singletable.documents.deletion import delete as delete
-from singletable.documents.diff import diff as diff
 from singletable.documents.families import relatives as relatives
 from singletable.documents.garbage import collect_garbage as collect_garbage
-from singletable.documents.item_history import item_history as item_history
 from singletable.documents.merge import merge as merge
 from singletable.documents.read import (
     at as at,
@@ -30,7 +29,6 @@ from singletable.documents.read import (
 )
 from singletable.documents.replay import replay as replay, restore as restore
 from singletable.documents.submission import (
-    refs_in as refs_in,
     store as store,
     submit as submit,
     submit_in_order as submit_in_order,

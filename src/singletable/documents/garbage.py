@@ -21,24 +21,26 @@ run's. A row that a dead run left at `deleting` stays, since a run that only sle
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.conditional_put import clear, put_row_if
+from singletable.documents.arguments import contents_of_mutations
+from singletable.documents.conditions import clear, put_row_if
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.families import Family, family_of, pages, root_of, sources_of
-from singletable.documents.head_state import behind_gaps
+from singletable.documents.families import Family, all_rows, family_of, pages, root_of, sources_of
+from singletable.documents.inbox import behind_gaps
 from singletable.documents.read import (
     any_epoch_row,
     client_rows,
+    contents_at,
+    contents_in,
     epoch_row,
     newest,
     not_found,
-    parts_of,
     record_rows,
     versions_since,
 )
@@ -51,7 +53,6 @@ from singletable.documents.rows import (
     MutationRecord,
     Version,
 )
-from singletable.documents.submission import refs_in
 from singletable.errors import Denied, NotFound, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, Race
@@ -144,9 +145,7 @@ class GarbageRun:
         # The first contents of branches lie in other documents, which may be deleted.
         branches = [row for row in family.branches if not row.deleted and row.branch not in since]
         elsewhere = [key for key in sources_of(branches) if key.document_id not in looked or key.document_id in since]
-        for key, parts in zip(elsewhere, await parts_of(self.port, self.context, elsewhere), strict=True):
-            folder = self.context.model.collections[key.name].folder
-            reached.contents |= {Content(folder, digest) for part in parts for digest in part.items.values()}
+        reached.contents |= await contents_at(self.port, self.context, elsewhere)
 
     async def family(self) -> Family:
         family = await family_of(self.port, self.context, self.root)
@@ -159,32 +158,22 @@ class GarbageRun:
         # The inbox first: a row that leaves it after this read has become a record, which is read next.
         inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
         async for waiting in pages(self.port, inbox):
-            reached.contents |= await self._of_mutations(waiting)
+            reached.contents |= await contents_of_mutations(self.port, self.contents, waiting)
         reached.versions[document_id] = head = await newest(self.port, self.context, document_id)
         if since is None:
             everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
             async for records in pages(self.port, everything):
-                reached.contents |= await self._of_mutations(records)
+                reached.contents |= await contents_of_mutations(self.port, self.contents, records)
         else:
             versions = await versions_since(self.port, self.context, document_id, since.number, head.number)
             places = [(each.client, each.id) for version in versions for each in version.mutations]
             found = await record_rows(self.port, self.context, document_id, places)
-            reached.contents |= await self._of_mutations(found)
+            reached.contents |= await contents_of_mutations(self.port, self.contents, found)
         for name, row in rows.collections.items():
             number: Any = ANY if since is None else after(since.collections.get(name, 0))
             parts: Query[CollectionVersion] = row.by_number(document_id, number)
-            folder = self.context.model.collections[name].folder
             async for page in pages(self.port, parts):
-                reached.contents |= {Content(folder, digest) for part in page for digest in part.items.values()}
-
-    async def _of_mutations(self, rows: Sequence[InboxRow] | Sequence[MutationRecord]) -> set[Content]:
-        """The blobs of arguments, and the contents that arguments refer to."""
-        blobs = {Content(ARGUMENTS, row.arguments_blob) for row in rows if row.arguments_blob is not None}
-        wanted = [row.arguments_blob for row in rows if row.arguments_blob is not None and row.refers]
-        calls: list[Callable[[], bytes]] = [partial(self.contents.read, Content(ARGUMENTS, d)) for d in wanted]
-        texts = [data.decode() for data in (await self.port.call_all(calls) if calls else [])]
-        texts += [row.arguments for row in rows if row.arguments is not None]
-        return blobs | {ref for text in texts for ref in refs_in(text)}
+                reached.contents |= contents_in(self.context, name, page)
 
     async def drop(self, family: Family) -> int:
         """Delete mutations that waited too long for a missing id; returns their number."""
@@ -192,7 +181,7 @@ class GarbageRun:
 
     async def _drop(self, document_id: str) -> int:
         inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
-        rows = [row async for page in pages(self.port, inbox) for row in page]
+        rows = await all_rows(self.port, inbox)
         clients = await client_rows(self.port, self.context, document_id, [row.client for row in rows])
         since = self.port.now() - self.context.model.bounds.gap_seconds
         late = [r for r in behind_gaps(rows, clients) if r.at is None or r.at.timestamp() < since]
@@ -203,8 +192,7 @@ class GarbageRun:
 
     async def rows(self) -> list[Condemned]:
         """The rows of condemned contents, of any run."""
-        condemned: Query[Condemned] = self.context.model.rows.condemned.by_content(self.root, ANY)
-        return [row async for page in pages(self.port, condemned) for row in page]
+        return await all_rows(self.port, self.context.model.rows.condemned.by_content(self.root, ANY))
 
     # --- condemning ---------------------------------------------------------------------------------------------------
     async def condemn(self, doomed: set[Content], rows: Sequence[Condemned]) -> set[Content | None]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.check import document_checks
 from singletable.documents.context import Context, context_of
+from singletable.documents.deletion import DocumentBelongings
 from singletable.documents.document import document_model, documents_of
 from singletable.foundation import Table
 from singletable.layers import TableLayer, ToolSettings
@@ -22,5 +22,4 @@ def _contexts(table: Table, settings: ToolSettings) -> Iterator[Context[Any]]:
 LAYER = TableLayer(
     checks=lambda table, settings: map(document_checks, _contexts(table, settings)),
     belongings=lambda table, settings: map(DocumentBelongings, _contexts(table, settings)),
-    form=lambda table: {model.words.document: model.form for model in map(document_model, documents_of(table))},
 )

@@ -16,11 +16,14 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal
 
-from singletable.documents.commit import process
-from singletable.documents.contents import ARGUMENTS, Content
+from singletable.documents.arguments import texts_of
+from singletable.documents.commit import apply_next
+from singletable.documents.contents import Content
 from singletable.documents.context import Context
+from singletable.documents.document import Scalars
 from singletable.documents.families import pages
-from singletable.documents.merge_state import (
+from singletable.documents.mutations import MAX_TEXT_BYTES, Outcome, Ref
+from singletable.documents.own_mutations import (
     CHANGED,
     MERGE,
     ItemMerge,
@@ -29,12 +32,10 @@ from singletable.documents.merge_state import (
     merge_mutation,
     read_merge,
 )
-from singletable.documents.mutations import MAX_TEXT_BYTES, Outcome, Ref
-from singletable.documents.read import hashes_of_all, newest, outcomes, version_row
+from singletable.documents.read import hashes_of_all, newest, version_row
 from singletable.documents.replay import copy
 from singletable.documents.rows import MutationRecord, Place, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
-from singletable.documents.submission import submit_next
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query
@@ -150,17 +151,9 @@ async def _last_merge(port: Port, context: Context[Any], source: str, into: Vers
     async for page in pages(port, records.newest_first(), _PAGE):
         for record in page:
             if record.name == MERGE and record.error is None:
-                state = read_merge(await _arguments(port, context, into, record))
-                return Place(source, state.version)
+                (text,) = await texts_of(port, context.contents_of(into), [record])
+                return Place(source, read_merge(text).version)
     return None
-
-
-async def _arguments(port: Port, context: Context[Any], into: Version, record: MutationRecord) -> str:
-    if record.arguments is not None:
-        return record.arguments
-    contents, content = context.contents_of(into), Content(ARGUMENTS, record.arguments_blob or b"")
-    (data,) = await port.call_all([lambda: contents.read(content)])
-    return data.decode()
 
 
 async def _parting(port: Port, context: Context[Any], ours: Version, theirs: Version) -> Place | None:
@@ -218,7 +211,7 @@ async def _decide(
                 to = None if other is None else Ref[Any](f"{folder}/{other.hex()}")
                 items.setdefault(name, {})[id] = ItemMerge(None if mine is None else mine.hex(), to)
                 taken.append((name, id))
-    own, wanted = (context.model.scalars.dump(_MergeInputs(side)) for side in values[1:])
+    own, wanted = (context.model.scalars.dump(Scalars(**side)) for side in values[1:])
     scalars: dict[str, ScalarMerge] = {}
     for name, mine, other, conflict in _differences("", values, prefer, choose):
         conflicts += [conflict] if conflict is not None else []
@@ -228,11 +221,6 @@ async def _decide(
     state = MergeState(theirs.document_id, theirs.number, scalars, items)
     left = tuple(c for c in conflicts if prefer is None and (c.collection, c.id) not in choose)
     return _Decided(state, tuple(taken), tuple(conflicts), left)
-
-
-class _MergeInputs:
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
 
 
 def _differences(
@@ -275,9 +263,5 @@ async def _submit(
         for folder, _, digest in [change.to.blob.partition("/")]
     }
     await copy(port, context.contents_of(theirs), context.contents_of(ours), wanted)
-    submission = await submit_next(port, context, onto, client, mutation, principal, own=True)
-    place = submission.client, submission.id
-    done = {(o.client, o.id): o for o in await process(port, context, onto)}
-    stored = [done[place]] if place in done else await outcomes(port, context, onto, [place])
-    outcome = stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
+    outcome = await apply_next(port, context, onto, client, mutation, principal)
     return None if outcome.error is not None and CHANGED in outcome.error else outcome

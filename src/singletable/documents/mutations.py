@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
@@ -21,7 +21,41 @@ from msgspec import Struct
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.flow import refuse_awaitable
-from singletable.values import json_decoder, json_form
+from singletable.values import json_decoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The limits of each mutation of a document. Memory that a function allocates for itself can't be limited."""
+
+    seconds: float = 10.0
+    """The time that the function may run. Reading contents and calling `authorise` doesn't count."""
+    argument_bytes: int = 4 << 20
+    """The size of its arguments, as JSON."""
+    result_bytes: int = 64 << 20
+    """The size of the contents that it assigns, as JSON. An item that is assigned twice counts twice."""
+    changes: int = 50_000
+    """The number of items that it assigns, refers to or deletes. An item that is changed twice counts twice."""
+
+    unknown_seconds: float = 3600.0
+    """The time that a mutation with an unknown name waits for a program that knows it. Then it is rejected."""
+    ahead: int = 1000
+    """The most that a client's id may be ahead of its last one that was applied or rejected."""
+    waiting: int = 400
+    """The mutations that may be in the inbox when one arrives that can't be applied yet: after a missing id, or with an
+    unknown name."""
+    gap_seconds: float = 86_400.0
+    """The time that mutations wait for a missing id before them. Then `collect_garbage` removes them from the inbox."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise DeclarationError(f"Bounds({field.name}={getattr(self, field.name)}); it is above 0")
+
+
+UNBOUNDED = Bounds(seconds=3600.0, argument_bytes=1 << 62, result_bytes=1 << 62, changes=1 << 62)
+"""The bounds of the library's own mutations, which can be as large as a document."""
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -147,11 +181,6 @@ class Mutator(Generic[P, D]):
                 hint="Send one object with a member for each parameter that has no default, of its type.",
             ) from None
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
-
-    @property
-    def form(self) -> Any:
-        """All that decides which arguments are stored, and which are taken, as JSON."""
-        return json_form(self._struct)
 
     @cached_property
     def _struct(self) -> Any:

@@ -7,13 +7,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from singletable.documents.contents import Content
 from singletable.documents.context import Context
 from singletable.documents.document import Document, Items
 from singletable.documents.mutations import Outcome
 from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
-from singletable.flow import Port
+from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import (
     ANY,
     KeyOf,
@@ -30,7 +31,6 @@ from singletable.foundation import (
     readable,
     ready,
 )
-from singletable.operations import Key
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -105,9 +105,11 @@ async def version_row(port: Port, context: Context[Any], document_id: str, numbe
     return found
 
 
-def _check_number(number: int) -> None:
-    if number < 0:
-        raise InvalidRequest(f"versions are numbered from 0, not {number}", operation="at")
+async def version_or_newest(port: Port, context: Context[Any], document_id: str, number: int | None) -> Version:
+    """One version's item, the newest one's without a number. One request. Raises NotFound."""
+    return await (
+        newest(port, context, document_id) if number is None else version_row(port, context, document_id, number)
+    )
 
 
 def not_found(context: Context[Any], document_id: str, what: str = "document") -> NotFound:
@@ -121,8 +123,8 @@ def not_found(context: Context[Any], document_id: str, what: str = "document") -
 async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
     """Some versions' items, in the order of the numbers. One round trip. NotFound, also for a deleted document."""
     await ready(port, context.model.table)
-    for number in numbers:
-        _check_number(number)
+    if min(numbers, default=0) < 0:
+        raise InvalidRequest(f"versions are numbered from 0, not {min(numbers)}", operation="at")
     rows = context.model.rows
     keys = [rows.version.by_number(document_id, number) for number in dict.fromkeys(numbers)]
     epoch, *rows_of_versions = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True) or [
@@ -183,19 +185,31 @@ async def parts_of(port: Port, context: Context[Any], wanted: Sequence[Collectio
     queries = [rows[key.name].by_number(key.document_id, key.number, ANY) for key in wanted]
     prepared = [prepare_query(query.consistent(), port.now()) for query in queries]
     parts: list[list[CollectionVersion]] = [[] for _ in prepared]
-    after: dict[int, Key | None] = dict.fromkeys(range(len(prepared)))
-    while after:
-        answers = await port.send_all([prepared[i].operation(position, None) for i, position in after.items()])
-        for i, answer in zip(list(after), answers, strict=True):
-            parts[i] += answer.items
-            after[i] = answer.after
-        after = {i: position for i, position in after.items() if position is not None}
+    async for n, answer in pages_side_by_side(port, {n: each.operation for n, each in enumerate(prepared)}):
+        parts[n] += answer.items
     return parts
+
+
+def are_whole(parts: Sequence[CollectionVersion]) -> bool:
+    """Whether these are all parts of a collection version."""
+    return bool(parts) and [part.spill for part in parts] == list(range(parts[0].spills))
+
+
+def contents_in(context: Context[Any], name: str, parts: Sequence[CollectionVersion]) -> set[Content]:
+    """The contents that versions of a collection name."""
+    folder = context.model.collections[name].folder
+    return {Content(folder, digest) for part in parts for digest in part.items.values()}
+
+
+async def contents_at(port: Port, context: Context[Any], keys: Sequence[CollectionKey]) -> set[Content]:
+    """The contents of some collection versions."""
+    by_key = zip(keys, await parts_of(port, context, keys), strict=True)
+    return {content for key, parts in by_key for content in contents_in(context, key.name, parts)}
 
 
 def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[str, bytes]:
     """The hashes of a collection version. Raises Corrupt if a part is missing."""
-    if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
+    if not are_whole(parts):
         raise Corrupt(
             f"version {number} of {name} has {len(parts)} of its parts",
             attribute=name,
@@ -223,7 +237,8 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
         raise not_found(context, document_id)
     if not first_parts.items:
         version = await newest(port, context, document_id)
-        return await _items(port, context, version, name)
+        hashes = await hashes_of(port, context, version, [name])
+        return StoredItems(model, context.contents_of(version), hashes[name], context.is_direct)
     last: CollectionVersion = first_parts.items[0]
     key = CollectionKey(document_id, name, last.number)
     parts = [last] if last.spills == 1 else (await parts_of(port, context, [key]))[0]
@@ -231,31 +246,20 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
     return StoredItems(model, contents, merged(parts, name, last.number), context.is_direct)
 
 
-async def _items(port: Port, context: Context[Any], version: Version, name: str) -> Items[Any]:
-    hashes = await hashes_of(port, context, version, [name])
-    contents = context.contents_of(version)
-    return StoredItems(context.model.collections[name], contents, hashes[name], context.is_direct)
-
-
 async def load(
     port: Port, items: Items[T], ids: Sequence[str] | None = None, unreadable: OnUnreadable = None
 ) -> dict[str, T]:
     """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError; without
     `unreadable`, Corrupt."""
-    stored = _stored(items)
-    wanted = list(stored) if ids is None else list(ids)
+    if not isinstance(items, StoredItems):
+        raise InvalidRequest("load() takes a collection of a version that was read", operation="load")
+    wanted = list(items) if ids is None else list(ids)
     for id in wanted:
-        stored.hash_of(id)
-    calls: list[Callable[[], Any]] = [partial(_read, stored, id, unreadable is not None) for id in wanted]
+        items.hash_of(id)
+    calls: list[Callable[[], Any]] = [partial(_read, items, id, unreadable is not None) for id in wanted]
     values = await port.call_all(calls) if calls else []
     readable(values, unreadable, "load")
     return {id: value for id, value in zip(wanted, values, strict=True) if not isinstance(value, Unreadable)}
-
-
-def _stored(items: Items[T]) -> StoredItems[T]:
-    if not isinstance(items, StoredItems):
-        raise InvalidRequest("load() takes a collection of a version that was read", operation="load")
-    return items
 
 
 def _read(items: StoredItems[T], id: str, tells: bool) -> T | Unreadable:
@@ -394,14 +398,8 @@ async def versions_since(
     port: Port, context: Context[Any], document_id: str, version: int, until: int
 ) -> list[Version]:
     """The versions after one, up to another, in order. One request for each MB."""
-    return await _range(port, context, document_id, version + 1, until)
-
-
-async def _range(port: Port, context: Context[Any], document_id: str, first: int, last: int) -> list[Version]:
-    numbers = range(first, last + 1)
-    if not numbers:
-        return []
-    return await _versions(port, context, document_id, numbers)
+    numbers = range(version + 1, until + 1)
+    return await _versions(port, context, document_id, numbers) if numbers else []
 
 
 def mutations_after(versions: Sequence[Version]) -> Mapping[str, int]:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from singletable.documents.commit import apply, process
-from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.arguments import refs_in, texts_of
+from singletable.documents.changes import Diff, diff_of
+from singletable.documents.commit import apply, apply_next
+from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
-from singletable.documents.diff import Diff, diff_of
 from singletable.documents.mutations import Mutation, Outcome, Submission
+from singletable.documents.own_mutations import digest_of_version, restoration
 from singletable.documents.read import (
     hashes_of_all,
     last_ids,
     newest,
     outcome_of,
-    outcomes,
     record_rows,
     version_rows,
     versions_since,
 )
-from singletable.documents.restore import digest_of_version, restoration
 from singletable.documents.rows import MutationRecord, Version
-from singletable.documents.submission import refs_in, submit_next
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow import Port
 
@@ -82,11 +81,7 @@ async def restore(
     hashes = await hashes_of_all(port, context, [(row, names) for row in sources])
     replaced = "" if over is None else digest_of_version(context.model, sources[-1], hashes[-1])
     mutation = restoration(context.model, sources[0], hashes[0], replaced)
-    submission = await submit_next(port, context, document_id, client, mutation, principal, own=True)
-    place = submission.client, submission.id
-    own = {(o.client, o.id): o for o in await process(port, context, document_id)}
-    stored = [own[place]] if place in own else await outcomes(port, context, document_id, [place])
-    return stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
+    return await apply_next(port, context, document_id, client, mutation, principal)
 
 
 async def replay(
@@ -106,7 +101,7 @@ async def replay(
     if onto == document_id:
         raise InvalidRequest("a replay goes onto another document", operation="replay", hint="branch() it first.")
     last = (await newest(port, context, document_id)).number if until is None else until
-    source = await _contents(port, context, document_id)
+    source = context.contents_of(await newest(port, context, document_id))
     begun = await newest(port, context, onto)
     target = context.contents_of(begun)
     name = client or f"replay-{document_id}-{since}"
@@ -115,7 +110,8 @@ async def replay(
     results: list[Outcome] = []
     for i in range(0, len(records), AT_ONCE):
         part = records[i : i + AT_ONCE]
-        mutations = await _mutations(port, source, part)
+        texts = await texts_of(port, source, part)
+        mutations = [Mutation(record.name, text) for record, text in zip(part, texts, strict=True)]
         rest = mutations if i + len(part) > done else []
         refs = {ref for each in rest for ref in refs_in(each.arguments)}
         numbered = [each.by(name, i + k, principal=part[k - 1].principal) for k, each in enumerate(mutations, 1)]
@@ -149,10 +145,6 @@ async def _report(
     return Replay(onto, begun.number, ended.number, pairs, skipped, await diff_of(port, context, begun, ended))
 
 
-async def _contents(port: Port, context: Context[Any], document_id: str) -> Contents:
-    return context.contents_of(await newest(port, context, document_id))
-
-
 async def _records(
     port: Port, context: Context[Any], document_id: str, since: int, last: int
 ) -> tuple[list[MutationRecord], int]:
@@ -166,18 +158,6 @@ async def _records(
         skipped += len(applied) - len(wanted)
         records += await record_rows(port, context, document_id, wanted)
     return records, skipped
-
-
-async def _mutations(port: Port, source: Contents, records: Sequence[MutationRecord]) -> list[Mutation]:
-    """The mutations of some records. Arguments that are stored in blobs are read concurrently."""
-    blobs = [Content(ARGUMENTS, r.arguments_blob) for r in records if r.arguments_blob is not None]
-    calls: list[Callable[[], bytes]] = [partial(source.read, content) for content in blobs]
-    texts = iter(await port.call_all(calls) if calls else [])
-    return [Mutation(record.name, _arguments(record, texts)) for record in records]
-
-
-def _arguments(record: MutationRecord, texts: Iterator[bytes]) -> str:
-    return record.arguments if record.arguments is not None else next(texts).decode()
 
 
 async def copy(port: Port, source: Contents, target: Contents, contents: set[Content]) -> None:

@@ -7,21 +7,19 @@ as a condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar
 
-import msgspec
-
-from singletable.documents.canonical_json import digest_of, is_array, is_object
-from singletable.documents.conditional_put import put_if_absent
-from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size, content_of
+from singletable.documents.arguments import refs_in
+from singletable.documents.canonical_json import digest_of
+from singletable.documents.conditions import ensure_contents, epoch_check, put_if_absent, race_with_garbage
+from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
-from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
+from singletable.documents.inbox import check_ahead, check_room, first_missing, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
 from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
-from singletable.documents.retention import ensure_contents, epoch_check, race_with_garbage
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest
 from singletable.flow import Consumed, Port, Race, instant
@@ -285,28 +283,3 @@ async def store(
         needed[named[-1]] = data
     await ensure_contents(port, context, epoch, context.contents_of(epoch), needed)
     return [Ref(f"{content.folder}/{content.sha256}") for content in named]
-
-
-def refs_in(arguments: str) -> set[Content]:
-    """The contents that arguments refer to."""
-    if '"$blob"' not in arguments:
-        return set()
-    return {content for blob in _refs(msgspec.json.decode(arguments)) if (content := _named(blob)) is not None}
-
-
-def _named(blob: str) -> Content | None:
-    folder, _, sha256 = blob.partition("/")
-    return content_of(folder, sha256)
-
-
-def _refs(value: Any) -> Iterator[str]:
-    """Without recursion, so that the allowed depth of arguments doesn't depend on the caller's stack."""
-    rest = [value]
-    while rest:
-        each = rest.pop()
-        if is_object(each):
-            if list(each) == ["$blob"] and isinstance(each["$blob"], str):
-                yield each["$blob"]
-            rest += each.values()
-        elif is_array(each):
-            rest += each

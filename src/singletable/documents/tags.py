@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.conditions import epoch_check, put_if_absent, race_with_garbage
 from singletable.documents.context import Context
 from singletable.documents.mutations import MAX_TEXT_BYTES
-from singletable.documents.read import epoch_row, newest, version_row
-from singletable.documents.retention import epoch_check, race_with_garbage
+from singletable.documents.read import epoch_row, version_or_newest
 from singletable.documents.rows import Tag
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow import Port, instant
@@ -20,9 +19,7 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
     """Name a version, the newest by default. Three requests, which write four units. NotFound, AlreadyExists."""
     if not 0 < len(name.encode(errors="replace")) <= MAX_TEXT_BYTES:
         raise InvalidValue(f"a tag has 1 to {MAX_TEXT_BYTES} bytes", attribute="name", operation="tag")
-    version_now = await (
-        newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
-    )
+    version_now = await version_or_newest(port, context, document_id, version)
     at = instant(int(port.now()))
     row = context.model.rows.tag(document_id=document_id, name=name, number=version_now.number, time=at)
     race = race_with_garbage(port, context, "tag")

@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from singletable.documents.batches import SPILL_BYTES, EndedMutation
-from singletable.documents.conditional_put import put_if_absent, put_row_if
+from singletable.documents.conditions import epoch_check, put_if_absent, put_row_if
 from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
-from singletable.documents.head_state import HeadState
-from singletable.documents.retention import epoch_check
+from singletable.documents.inbox import HeadState
 from singletable.documents.rows import AppliedMutation, Version, to_the_millisecond
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import TransactAction

@@ -39,10 +39,9 @@ from singletable.foundation import (
     items_at,
     model_for,
     model_of,
-    open_query,
     partition_items,
     place_in,
-    read_page,
+    read_pages,
     ready,
     references_of,
     scan_pages,
@@ -175,15 +174,10 @@ class SubjectSearch:
             return list((await items_at(self.port, self.table, [(query.partition, query.low)])).values())
         places: list[tuple[str, str]] = []
         told: list[Unreadable] = []
-        prepared, after = await open_query(self.port, query, told.append), None
-        while True:
-            page = await read_page(self.port, prepared, after)
-            entities: list[Any] = list(page.items)
+        async for entities in read_pages(self.port, query, told.append):
             places += [model_for(entity).place_of(entity) for entity in entities]
-            after = page.after
-            if after is None:
-                places += [(each.key.partition, each.key.low) for each in told]
-                return list((await items_at(self.port, self.table, places)).values())
+        places += [(each.key.partition, each.key.low) for each in told]
+        return list((await items_at(self.port, self.table, places)).values())
 
     def _is_at(self, item: Item, subject: Subject | None) -> bool:
         partition, sort = self.table.definition.key

@@ -20,12 +20,12 @@ The rules:
 3. Call an application's functions by `call_all`: it runs plain functions off the event loop, and awaits async ones.
 4. Ask `port.traits` for what differs between engines, never the endpoint.
 
-Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer),
-`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). Kernels hold what many flows do:
-`contention` (read, decide, write, and again where another writer was first), `leases` (one process at a time works on
-something) and `worker` (slots and a heartbeat). `meter` counts what was sent, `rate` bounds it, `patience` waits while
-a table is throttled; `request` and `services` are values; `wrapped_port`, `ready_tables` and `fork_safe_lock` serve the
-ports. No module here knows a transport: those are in `wire`.
+Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer) and
+`calls` (an application's functions, run concurrently). Kernels hold what many flows do: `contention` (read, decide,
+write, and again where another writer was first), `leases` (one process at a time works on something), `worker` (slots,
+a heartbeat, and when it ends) and `pages` (answers that go on). `meter` counts what was sent, `rate` bounds it,
+`patience` waits while a table is throttled; `request` has values; `fork_safe_lock` serves the ports. No module here
+knows a transport: those are in `wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -55,18 +55,21 @@ from singletable.flow.port import (
     Consumed as Consumed,
     Operation as Operation,
     Port as Port,
+    ReadyTables as ReadyTables,
+    ThreadSafeReadyTables as ThreadSafeReadyTables,
     Traits as Traits,
+    WrappedPort as WrappedPort,
+    instant as instant,
 )
 from singletable.flow.rate import Rate as Rate, at_rate as at_rate, unrated as unrated
-from singletable.flow.ready_tables import ReadyTables as ReadyTables, ThreadSafeReadyTables as ThreadSafeReadyTables
-from singletable.flow.request import Request as Request, Response as Response
-from singletable.flow.services import (
+from singletable.flow.request import (
     DYNAMODB as DYNAMODB,
     DYNAMODB_STREAMS as DYNAMODB_STREAMS,
     SQS as SQS,
+    Request as Request,
+    Response as Response,
     Service as Service,
 )
-from singletable.flow.wrapped_port import WrappedPort as WrappedPort
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
@@ -80,12 +83,6 @@ if TYPE_CHECKING:
         DurableDirectories as DurableDirectories,
         sync_directory as sync_directory,
     )
-    from singletable.flow.instants import instant as instant
-    from singletable.flow.lambda_handler import (
-        AsyncLambdaHandler as AsyncLambdaHandler,
-        LambdaAnswer as LambdaAnswer,
-        LambdaHandler as LambdaHandler,
-    )
     from singletable.flow.leases import (
         LEASE_TRANSITIONS as LEASE_TRANSITIONS,
         LeaseEvent as LeaseEvent,
@@ -94,18 +91,21 @@ if TYPE_CHECKING:
         Tenure as Tenure,
         acquire as acquire,
     )
+    from singletable.flow.pages import pages_of as pages_of, pages_side_by_side as pages_side_by_side
     from singletable.flow.patience import patiently as patiently, send_patiently as send_patiently, until as until
     from singletable.flow.shells import (
+        AsyncLambdaHandler as AsyncLambdaHandler,
         Awaiting as Awaiting,
         Blocking as Blocking,
+        LambdaAnswer as LambdaAnswer,
+        LambdaHandler as LambdaHandler,
         check_awaiting as check_awaiting,
         check_blocking as check_blocking,
         is_of_shell as is_of_shell,
         refuse_async as refuse_async,
     )
-    from singletable.flow.stop import Stop as Stop, stopping as stopping
     from singletable.flow.transitions import Transitions as Transitions
-    from singletable.flow.worker import Heartbeat as Heartbeat, Kernel as Kernel
+    from singletable.flow.worker import Heartbeat as Heartbeat, Kernel as Kernel, Stop as Stop, stopping as stopping
 
 # For layers and workers; a program that only reads and writes doesn't need these.
 __getattr__ = late_names(
@@ -113,12 +113,13 @@ __getattr__ = late_names(
     calls="call_in_loop call_in_threads refuse_awaitable",
     contention="Race",
     durable_files="DurableDirectories sync_directory",
-    instants="instant",
-    lambda_handler="AsyncLambdaHandler LambdaAnswer LambdaHandler",
     leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",
+    pages="pages_of pages_side_by_side",
     patience="patiently send_patiently until",
-    shells="Awaiting Blocking check_awaiting check_blocking is_of_shell refuse_async",
-    stop="Stop stopping",
+    shells=(
+        "AsyncLambdaHandler Awaiting Blocking LambdaAnswer LambdaHandler"
+        " check_awaiting check_blocking is_of_shell refuse_async"
+    ),
     transitions="Transitions",
-    worker="Heartbeat Kernel",
+    worker="Heartbeat Kernel Stop stopping",
 )

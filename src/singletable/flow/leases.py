@@ -3,20 +3,6 @@
 A lease is stored, as an item or as a file. Its owner changes it while it works: it raises `beats`. Who takes it raises
 `fence`.
 
-    state     event            next   who, and when
-    MISSING   MAKE             HELD   the first owner
-    MISSING   MAKE_FREE        FREE   a process that offers work to others
-    MISSING   MAKE_OVER        OVER   the same, where there is nothing to do
-    FREE      TAKE             HELD   any process
-    HELD      TAKE             HELD   another process, once nothing of the lease changed for its length
-    HELD      BEAT             HELD   its owner, several times in its length, also with how far it has come
-    HELD      REQUEST_RELEASE  HELD   a process that has less to do
-    HELD      RELEASE          FREE   its owner, when it stops or was asked
-    HELD      FINISH           OVER   its owner, when all is done
-    OVER      BEAT             OVER   a beat that was on its way when all was done
-    OVER      DELETE           GONE   any process, once nobody asks for the lease any more
-    HELD      DELETE           GONE   a process that took the lease of what is gone
-
 * No clocks are compared. An observer notes by its own monotonic clock since when a lease is as it is (`Observations`).
   An owner counts from the beginning of its last write of the lease that succeeded (`Tenure`), which is before any
   observer saw that write. So where clocks run at one speed, an owner knows that it is late before another takes over.
@@ -61,20 +47,22 @@ class LeaseEvent(Enum):
 
 LEASE_TRANSITIONS: Final = Transitions(
     "a lease",
-    {
-        (LeaseState.MISSING, LeaseEvent.MAKE): LeaseState.HELD,
-        (LeaseState.MISSING, LeaseEvent.MAKE_FREE): LeaseState.FREE,
-        (LeaseState.MISSING, LeaseEvent.MAKE_OVER): LeaseState.OVER,
-        (LeaseState.FREE, LeaseEvent.TAKE): LeaseState.HELD,
-        (LeaseState.HELD, LeaseEvent.TAKE): LeaseState.HELD,
-        (LeaseState.HELD, LeaseEvent.BEAT): LeaseState.HELD,
-        (LeaseState.HELD, LeaseEvent.REQUEST_RELEASE): LeaseState.HELD,
-        (LeaseState.HELD, LeaseEvent.RELEASE): LeaseState.FREE,
-        (LeaseState.HELD, LeaseEvent.FINISH): LeaseState.OVER,
-        (LeaseState.OVER, LeaseEvent.BEAT): LeaseState.OVER,
-        (LeaseState.OVER, LeaseEvent.DELETE): LeaseState.GONE,
-        (LeaseState.HELD, LeaseEvent.DELETE): LeaseState.GONE,
-    },
+    LeaseState,
+    LeaseEvent,
+    """
+    MISSING   MAKE             HELD   the first owner
+    MISSING   MAKE_FREE        FREE   a process that offers work to others
+    MISSING   MAKE_OVER        OVER   the same, where there is nothing to do
+    FREE      TAKE             HELD   any process
+    HELD      TAKE             HELD   another process, once nothing of the lease changed for its length
+    HELD      BEAT             HELD   its owner, several times in its length, also with how far it has come
+    HELD      REQUEST_RELEASE  HELD   a process that has less to do
+    HELD      RELEASE          FREE   its owner, when it stops or was asked
+    HELD      FINISH           OVER   its owner, when all is done
+    OVER      BEAT             OVER   a beat that was on its way when all was done
+    OVER      DELETE           GONE   any process, once nobody asks for the lease any more
+    HELD      DELETE           GONE   a process that took the lease of what is gone
+    """,
 )
 
 

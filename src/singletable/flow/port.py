@@ -6,18 +6,48 @@ port's verbs. Each shell has its own port, so a flow is written once and runs in
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
 from singletable.flow.capabilities import Capability, lacking
-from singletable.flow.ready_tables import ReadyTables
-from singletable.flow.request import Request, Response
-from singletable.flow.services import Service
+from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.flow.request import Request, Response, Service
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def instant(seconds: float) -> datetime:
+    """Return a time in UTC from seconds since 1970, the form of `port.now()`. It is rounded to the nearest microsecond,
+    so that `instant(at.timestamp())` is `at`: adding the seconds to the year 1970 may be off by one."""
+    return datetime.fromtimestamp(seconds, timezone.utc)
+
+
+class ReadyTables(set[str]):
+    """The names of the tables that a port has created or found."""
+
+    async def prepare(self, name: str, create: Callable[[], Awaitable[None]]) -> None:
+        """Await `create` unless the table is ready, then add its name. Where it raises, the next caller tries again."""
+        if name not in self:
+            await create()
+            self.add(name)
+
+
+class ThreadSafeReadyTables(ReadyTables):
+    """One thread prepares a table; the others wait for it."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__(names)
+        self._locks: dict[str, ForkSafeLock] = {}
+
+    async def prepare(self, name: str, create: Callable[[], Awaitable[None]]) -> None:
+        # A flow of the blocking shell never suspends here, so the thread that took the lock releases it.
+        with self._locks.setdefault(name, ForkSafeLock()).lock:
+            await super().prepare(name, create)
+
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -147,3 +177,28 @@ class Port(Protocol):
     def token(self) -> str:
         """A fresh random text of 22 URL-safe characters (128 bits): write ids, client tokens."""
         ...
+
+
+class WrappedPort:
+    """All of a port but what it sends, from the port below. A subclass has `send` and `send_all`."""
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self.now, self.monotonic, self.random, self.token = port.now, port.monotonic, port.random, port.token
+
+    @property
+    def traits(self) -> Traits:
+        return self._port.traits
+
+    @property
+    def ready(self) -> ReadyTables:
+        return self._port.ready
+
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        return await self._port.call_all(calls)
+
+    def to(self, service: Service, url: str = "") -> Port:
+        return self._port.to(service, url)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._port.sleep(seconds)

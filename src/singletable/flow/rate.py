@@ -18,9 +18,8 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest, Throttled
 from singletable.flow.fork_safe_lock import ForkSafeLock
-from singletable.flow.port import FAN_OUT, Consumed, Operation, Port
+from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, WrappedPort
 from singletable.flow.request import Request, Response
-from singletable.flow.wrapped_port import WrappedPort
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from singletable.errors import InvalidRequest
@@ -68,3 +68,19 @@ def _named(given: object) -> str:
     name = given.__name__ if isinstance(given, type) else type(given).__name__
     article = "an" if name[:1] in "AEIOUaeiou" else "a"
     return f"the class {name}" if isinstance(given, type) else f"{article} {name}"
+
+
+LambdaAnswer = dict[str, list[dict[str, str]]]
+"""The ids of what failed."""
+
+
+class LambdaHandler(Protocol):
+    """A handler that returns its answer."""
+
+    def __call__(self, event: Mapping[str, Any], context: Any = None) -> LambdaAnswer: ...
+
+
+class AsyncLambdaHandler(Protocol):
+    """A handler whose answer is awaited."""
+
+    def __call__(self, event: Mapping[str, Any], context: Any = None) -> Coroutine[Any, Any, LambdaAnswer]: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -15,11 +14,15 @@ class NotAllowed(AssertionError):
 
 
 class Transitions(Generic[S, E]):
-    """The table of one machine. `name` is what the machine is the state of, for messages."""
+    """The table of one machine: lines of a state, an event, the next state, and what that means in words.
 
-    def __init__(self, name: str, table: Mapping[tuple[S, E], S]) -> None:
+    `name` is what the machine is the state of, for messages.
+    """
+
+    def __init__(self, name: str, states: type[S], events: type[E], table: str) -> None:
+        rows = [line.split(maxsplit=3)[:3] for line in table.strip().splitlines()]
         self.name = name
-        self.table = table
+        self.table = {(states[state], events[event]): states[after] for state, event, after in rows}
 
     def after(self, state: S, event: E) -> S:
         """The next state. Raises NotAllowed for a pair that the table does not have."""

@@ -4,19 +4,8 @@ A worker of tasks, of a queue or of a stream is a set of slots. A slot is a flow
 handle, write the result. The heartbeat renews the leases of what the slots hold, each when a third of its length is
 over. Clocks, sleep and concurrency come from the port, so the same kernel runs in threads and in an event loop.
 
-    state      event           next       what it means
-    WORKING    STOP            STOPPING   `stop()` returned True: each slot finishes its step and returns
-    WORKING    FAIL            FAILED     a slot or the heartbeat raised: the other slots return after their step
-    WORKING    LAST_SLOT_OUT   ENDED      every slot found that there is nothing left to do (a drain)
-    STOPPING   STOP            STOPPING   several slots see the stop
-    STOPPING   FAIL            FAILED
-    STOPPING   LAST_SLOT_OUT   ENDED
-    FAILED     STOP            FAILED
-    FAILED     FAIL            FAILED     the first error is the one that is raised
-    FAILED     LAST_SLOT_OUT   FAILED
-    ENDED      FAIL            FAILED     the heartbeat's last renewal raised
-
-The heartbeat goes on in every state until the last slot is out, because a stopping slot still holds its leases.
+It stops at a signal, or when its caller's function returns true, and finishes what it has begun. `TRANSITIONS` has its
+states. The heartbeat goes on in every state until the last slot is out, because a stopping slot still holds its leases.
 
 Errors. A step that raises one of `errors.PASSING` is logged and repeated after a pause; a renewal that does is logged
 and repeated with the next beat. Any other error ends the worker, and `run` raises it once all slots have returned.
@@ -25,17 +14,69 @@ and repeated with the next beat. Any other error ends the worker, and `run` rais
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import signal
+from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
+from types import FrameType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from singletable.errors import PASSING
+from singletable.errors import PASSING, InvalidRequest
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Port
-from singletable.flow.stop import Stop
 from singletable.flow.transitions import Transitions
+
+Stop = Callable[[], bool]
+"""Called again and again: whether to stop. `event.is_set` is one."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def _never() -> bool:
+    return False
+
+
+@contextmanager
+def stopping(stop: Stop | None = None, signals: bool | Sequence[signal.Signals] = True) -> Generator[Stop, None, None]:
+    """A function that says whether to stop. In the block the first signal only makes it true; the second acts as usual.
+
+    Only a program's main thread receives signals. In another thread, and with `signals=False`, `stop` alone decides.
+    Raises InvalidRequest in another thread without `stop`: the worker could never stop.
+    """
+    asked = stop or _never
+    received: list[int] = []
+    before: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], object] | int | None] = {}
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)
+
+    wanted = SIGNALS if signals is True else tuple(signals or ())
+    try:
+        before |= {each: signal.getsignal(each) for each in wanted}  # first: a signal may arrive at once
+        for each in wanted:
+            signal.signal(each, receive)
+    except ValueError:  # not the main thread
+        before.clear()
+        if stop is None:
+            raise _cannot_stop() from None
+    try:
+        yield lambda: bool(received) or asked()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)
+
+
+def _cannot_stop() -> InvalidRequest:
+    return InvalidRequest(
+        "nothing could stop this worker: only the main thread receives signals",
+        operation="run",
+        hint="Give it stop=, a function that returns true when it should stop, such as event.is_set.",
+    )
+
 
 PAUSE_SECONDS = 0.2
 """Before a step that raised a passing error is repeated."""
@@ -57,18 +98,20 @@ class WorkerEvent(Enum):
 
 TRANSITIONS: Final = Transitions(
     "a worker",
-    {
-        (WorkerState.WORKING, WorkerEvent.STOP): WorkerState.STOPPING,
-        (WorkerState.WORKING, WorkerEvent.FAIL): WorkerState.FAILED,
-        (WorkerState.WORKING, WorkerEvent.LAST_SLOT_OUT): WorkerState.ENDED,
-        (WorkerState.STOPPING, WorkerEvent.STOP): WorkerState.STOPPING,
-        (WorkerState.STOPPING, WorkerEvent.FAIL): WorkerState.FAILED,
-        (WorkerState.STOPPING, WorkerEvent.LAST_SLOT_OUT): WorkerState.ENDED,
-        (WorkerState.FAILED, WorkerEvent.STOP): WorkerState.FAILED,
-        (WorkerState.FAILED, WorkerEvent.FAIL): WorkerState.FAILED,
-        (WorkerState.FAILED, WorkerEvent.LAST_SLOT_OUT): WorkerState.FAILED,
-        (WorkerState.ENDED, WorkerEvent.FAIL): WorkerState.FAILED,
-    },
+    WorkerState,
+    WorkerEvent,
+    """
+    WORKING    STOP            STOPPING   `stop()` returned True: each slot finishes its step and returns
+    WORKING    FAIL            FAILED     a slot or the heartbeat raised: the other slots return after their step
+    WORKING    LAST_SLOT_OUT   ENDED      every slot found that there is nothing left to do (a drain)
+    STOPPING   STOP            STOPPING   several slots see the stop
+    STOPPING   FAIL            FAILED
+    STOPPING   LAST_SLOT_OUT   ENDED
+    FAILED     STOP            FAILED
+    FAILED     FAIL            FAILED     the first error is the one that is raised
+    FAILED     LAST_SLOT_OUT   FAILED
+    ENDED      FAIL            FAILED     the heartbeat's last renewal raised
+    """,
 )
 
 

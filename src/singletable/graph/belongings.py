@@ -26,12 +26,10 @@ from singletable.foundation import (
     entity_name,
     items_at,
     model_for,
-    open_query,
-    read_page,
+    read_pages,
     subject_of,
 )
-from singletable.graph.deletion import delete_node, incoming_types
-from singletable.graph.edge_removal import partition_pages, remove_edges
+from singletable.graph.deletion import delete_node, incoming_types, partition_pages, remove_edges
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.link import unlink
 from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, node_key, stored_key
@@ -91,13 +89,8 @@ class GraphBelongings(LayerBelongings):
         async for items in partition_pages(port, self.table, node.partition):
             edges += [edge for item in items if is_edge(edge := entity_at(self.table, item))]
         for kind in incoming_types(node.model):
-            prepared, after = await open_query(port, incoming(kind, node), unreadable), None
-            while True:
-                page = await read_page(port, prepared, after)
-                edges += page.items
-                after = page.after
-                if after is None:
-                    break
+            async for page in read_pages(port, incoming(kind, node), unreadable):
+                edges += page
         return edges
 
     def _edge(self, edge: Edge[Any, Any], together: Together) -> Belonging:

@@ -41,9 +41,8 @@ from singletable.foundation import (
 )
 from singletable.graph.edge_items import counter_of
 from singletable.graph.edges import edge_types
-from singletable.graph.full_scan import Place, ends_of, pages, place_of
+from singletable.graph.full_scan import Edges, Place, count_in, edges_of, ends_of, members_in, pages, place_of
 from singletable.graph.members import texts_of
-from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.graph.repairs import repair_of_edge, repair_of_set
 from singletable.operations import Item

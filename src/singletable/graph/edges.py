@@ -37,11 +37,10 @@ from singletable.foundation import (
     capture_sort,
     model_of,
 )
-from singletable.graph.ends import End, Ends
 from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
-from singletable.graph.queries import EdgeQuery, Linked, edges_from
+from singletable.graph.queries import EdgeQuery, End, Ends, Linked, edges_from
 from singletable.values import FLAG, INTEGER, Field, Kind, Scalar
 
 P = ParamSpec("P")
@@ -129,12 +128,6 @@ class Edge(Ends[S, T], Generic[S, T]):
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:
         return (_outgoing(cls),)
-
-    @classmethod
-    def __beside__(cls) -> Mapping[str, Mapping[str, str]]:
-        if cls.__mirrors__ is None:
-            return {}
-        return {"edge set": {name: mirror.form for name, mirror in mirrors_of(cls).items()}}
 
     def __whole__(self) -> Iterable[Query[Any]]:
         return self.source, self.target

@@ -1,22 +1,68 @@
-"""Queries of a graph, as values: edges of a node or of an index, the nodes at their ends, their neighbours."""
+"""Queries of a graph, as values: the ends of edges, edges of a node or of an index, the nodes at their ends."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
-from singletable.expressions import Condition
-from singletable.foundation import TOP, Query, model_of
-from singletable.graph.ends import Ends
+from singletable.expressions import Condition, Handle
+from singletable.foundation import TOP, Entity, KeyOf, Query, model_of
 from singletable.graph.member_conditions import Test, test_of
-from singletable.graph.nodes import Node
+from singletable.graph.nodes import Node, end_type, kinds_of, node_key
+
+N = TypeVar("N", bound=Node)
+S = TypeVar("S", bound=Node)
+T = TypeVar("T", bound=Node)
+
+
+class End(Generic[N]):
+    """An edge's end. It is set with a node or a node's key, and reads as the key."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, edge: object, owner: type[Any]) -> KeyOf[N]:
+        if edge is None:
+            return cast("KeyOf[N]", Handle(owner, self.name))
+        return cast("KeyOf[N]", edge.__dict__[self.name])
+
+    def __set__(self, edge: object, value: N | KeyOf[N]) -> None:
+        edge.__dict__[self.name] = node_key(value)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """In JSON an end is its node's key text: GOAL-g1. A core schema is a plain dict, so nothing is imported."""
+        ends = end_type("end", kinds_of(get_args(source)[0]))
+
+        def read(value: object) -> KeyOf[Any]:
+            """A client's text is checked like any id. Stored texts were checked when they were written."""
+            key: KeyOf[Any] = ends.from_text(value if isinstance(value, str) else ends.to_text(value))
+            checked: KeyOf[Any] = key.kinds[0].by_id(key.partition.partition("-")[2])
+            return checked
+
+        def write(key: KeyOf[Any]) -> str:
+            return key.partition
+
+        text: dict[str, Any] = {"type": "function-plain", "function": write}
+        checked: dict[str, Any] = {"type": "no-info", "function": read}
+        return {"type": "function-after", "function": checked, "schema": {"type": "any"}, "serialization": text}
+
+
+class Ends(Entity, Generic[S, T]):
+    """The two ends of an edge, as its class declares them."""
+
+    source: End[S]
+    target: End[T]
+
+    __sources__: ClassVar[tuple[type[Node], ...]]
+    __targets__: ClassVar[tuple[type[Node], ...]]
+    __mirrors__: ClassVar[tuple[str, ...] | None]
+
 
 F = TypeVar("F", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)
-S = TypeVar("S", bound=Node)
-T = TypeVar("T", bound=Node)
 D = TypeVar("D", bound=Ends[Any, Any])
 D_co = TypeVar("D_co", bound=Ends[Any, Any], covariant=True)
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest
-from singletable.flow import Port
+from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import (
     TOP,
     CursorSeal,
@@ -31,12 +31,10 @@ from singletable.foundation import (
     readable,
 )
 from singletable.graph.edges import Edge, inverse_of
-from singletable.graph.member_selection import MemberSelector, is_selected, member_of
-from singletable.graph.members import Member, has_more, knows_edges, members_of
+from singletable.graph.members import Member, MemberSelector, has_more, is_selected, knows_edges, member_of, members_of
 from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery, edges_from
 from singletable.graph.rows import Neighbours, NodePage, Row
-from singletable.operations import AnswerPage
 
 F = TypeVar("F", bound=Node)
 N = TypeVar("N", bound=Node)
@@ -196,15 +194,9 @@ async def _complete(
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
     now = port.now()
     prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), now, unreadable) for i, spec in places]
-    after: list[Any] = [None] * len(places)
     edges_of: list[list[Any]] = [[] for _ in places]
-    waiting: list[int] = list(range(len(places)))
-    while waiting:
-        pages: list[AnswerPage[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
-        for w, got in zip(waiting, pages, strict=True):
-            edges_of[w] += readable(got.items, unreadable, prepared[w].shown)
-            after[w] = got.after
-        waiting = [w for w in waiting if after[w] is not None]
+    async for n, answer in pages_side_by_side(port, {n: each.operation for n, each in enumerate(prepared)}):
+        edges_of[n] += readable(answer.items, unreadable, prepared[n].shown)
     for (i, spec), edges in zip(places, edges_of, strict=True):
         members = [member_of(edge) for edge in edges]
         selected[i][spec] = [member for member in members if is_selected(spec, member.meaning)]

@@ -28,9 +28,8 @@ from singletable.foundation import (
 )
 from singletable.graph.edge_items import counter_of, edge_moved, is_as_read, listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
-from singletable.graph.full_scan import ends_of
+from singletable.graph.full_scan import Edges, count_in, edges_of, ends_of, members_in
 from singletable.graph.members import form_of
-from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE, Node
 from singletable.graph.sweep import remove_orphan
 from singletable.operations import Item

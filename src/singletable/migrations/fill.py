@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -39,8 +41,7 @@ from singletable.foundation import (
 )
 from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
 from singletable.migrations.items import FillPart
-from singletable.migrations.model_document import document_of
-from singletable.migrations.needed import Unknown, needed
+from singletable.migrations.needed import Unknown, declaration_of, needed
 from singletable.operations import RAW, GetItem, Item, Key, PutItem
 
 PAGE = 100
@@ -135,7 +136,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.is_anew = anew or dry_run
         self.parts = FillParts(port, table)
         self.store = None if dry_run else self.parts
-        self.digest = document_of(table).digest
+        self.digest = sha256(msgspec.json.encode(declaration_of(table), order="deterministic")).hexdigest()[:16]
         self.old_keys = Counter[str]()
         self.filled = Filled()
         self.gaps = flows.gaps_of(table)

@@ -28,10 +28,10 @@ from singletable.operations.batch import (
     BatchGetItem as BatchGetItem,
     BatchWriteItem as BatchWriteItem,
 )
-from singletable.operations.get import GetItem as GetItem
 from singletable.operations.limits import check_item as check_item
-from singletable.operations.query import (
+from singletable.operations.read import (
     AnswerPage as AnswerPage,
+    GetItem as GetItem,
     Query as Query,
     Scan as Scan,
     Selection as Selection,

@@ -18,8 +18,8 @@ from singletable.operations.answers import (
     read_one,
     stored_item,
 )
-from singletable.operations.get import GetItem
 from singletable.operations.limits import check_items, check_transaction, check_update
+from singletable.operations.read import GetItem
 from singletable.operations.write import PutItem, UpdateItem
 from singletable.wire import Fault, read_fault
 

@@ -14,6 +14,5 @@ from singletable.queues.consumer import (
     consume as consume,
     partial_failures as partial_failures,
 )
-from singletable.queues.message_ids import legal_id as legal_id
 from singletable.queues.queue import Message as Message, Outgoing as Outgoing, Queue as Queue
-from singletable.queues.sender import send as send
+from singletable.queues.sender import legal_id as legal_id, send as send

@@ -1,15 +1,27 @@
-"""Sends any number of messages, ten in a request."""
+"""Sends any number of messages, ten in a request, with ids that SQS accepts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, TooLarge
 from singletable.flow import SQS, Port
 from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, QueueEntry, SendMessageBatch
-from singletable.queues.message_ids import legal_id
 from singletable.queues.queue import Outgoing, Queue
+
+_LEGAL = re.compile(r"[!-~]{1,128}")
+_HASHED = "sha256:"
+
+
+def legal_id(text: str) -> str:
+    """The text itself if it is legal; otherwise its hash, marked as one."""
+    if _LEGAL.fullmatch(text) and not text.startswith(_HASHED):
+        return text
+    return _HASHED + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 T = TypeVar("T")
 

@@ -15,11 +15,12 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from singletable.errors import SingletableError, TransactionCancelled
-from singletable.flow import Port
+from singletable.flow import Port, pages_of
 from singletable.operations import MAX_BATCH_GET, RAW, BatchGetItem, Item, Key, Query, Selection
 from singletable.records.commit import commit
 from singletable.records.findings import Finding
 from singletable.records.guarded_write import GuardedWrite
+from singletable.records.query_request import partition_query
 from singletable.records.readers import Place, place_in
 from singletable.records.segments import PAGE, PageRead, ScanSegment, scan_pages
 from singletable.schema import Table
@@ -156,19 +157,8 @@ async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Pl
 async def partition_items(port: Port, table: Table, index: str | None, text: str) -> list[Item]:
     """The items of a partition, read consistently; for an index, read again from the table. A request a page, and for
     an index `items_at`."""
-    definition = table.definition
-    partition, _ = definition.key if index is None else definition.index_keys(index)
-    items: list[Item] = []
-    after: Key | None = None
-    while True:
-        selection = Selection(
-            index, names={"#0": partition}, values={":0": {"S": text}}, after=after, consistent=index is None
-        )
-        page = await port.send(Query(table.name, "#0 = :0", selection, RAW))
-        items += page.items
-        after = page.after
-        if after is None:
-            break
+    pages = pages_of(port, lambda after: partition_query(table, text, after, index=index))
+    items = [item async for page in pages for item in page.items]
     if index is None:
         return items
     return list((await items_at(port, table, [place_in(table, item) for item in items])).values())

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
-from singletable.operations import ItemReader, Key, Query, Selection
+from singletable.operations import RAW, Item, ItemReader, Key, Query, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.placement import placement_of
 from singletable.records.readers import reader_of
@@ -37,7 +37,7 @@ class PreparedQuery(Struct, frozen=True):
         """The name in errors."""
         return f"Query of {self.query.captured.shown}"
 
-    def operation(self, after: Key | None, limit: int | None) -> Query[Any]:
+    def operation(self, after: Key | None, limit: int | None = None) -> Query[Any]:
         selection = Selection(
             self.query.index,
             self.filter,
@@ -55,6 +55,21 @@ class PreparedQuery(Struct, frozen=True):
         """The attributes of an item's position: those of the table's key and of the index's."""
         definition = self.table.definition
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
+
+
+def partition_query(
+    table: Table,
+    text: str,
+    after: Key | None = None,
+    *,
+    index: str | None = None,
+    limit: int | None = None,
+    consistent: bool = True,
+) -> Query[Item]:
+    """A page of the raw items of a partition. An index is never read consistently."""
+    names, values = {"#0": table.definition.index_keys(index)[0]}, {":0": {"S": text}}
+    selection = Selection(index, None, None, names, values, limit, after, consistent and index is None)
+    return Query(table.name, "#0 = :0", selection, RAW)
 
 
 def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable = None) -> PreparedQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -143,6 +143,17 @@ async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = N
     prepared = prepare_query(query, port.now(), unreadable)
     await ready(port, prepared.table)
     return prepared
+
+
+async def read_pages(port: Port, query: Query[T], unreadable: OnUnreadable = None) -> AsyncIterator[Sequence[T]]:
+    """Everything of a query, a page of up to 1 MB at a time."""
+    prepared, after = await open_query(port, query, unreadable), None
+    while True:
+        found = await read_page(port, prepared, after)
+        yield found.items
+        after = found.after
+        if after is None:
+            return
 
 
 async def read_all(

@@ -22,6 +22,7 @@ into calls of handlers; `dispatch` makes them.
 from singletable.streams.change_worker import ChangeWorker as ChangeWorker
 from singletable.streams.change_worker_async import AsyncChangeWorker as AsyncChangeWorker
 from singletable.streams.changes import Changes as Changes
+from singletable.streams.consumer import GapWarning as GapWarning
 from singletable.streams.dead_letters import DeadLetter as DeadLetter
 from singletable.streams.events import (
     Change as Change,
@@ -31,4 +32,3 @@ from singletable.streams.events import (
     Modified as Modified,
     Removed as Removed,
 )
-from singletable.streams.gaps import GapWarning as GapWarning

@@ -13,8 +13,7 @@ from singletable.flow import DYNAMODB_STREAMS, Observations, Port, instant
 from singletable.foundation import flows
 from singletable.operations import GetShardIterator, Shard
 from singletable.streams import leases
-from singletable.streams.consumer import Consumer, ConsumerOptions
-from singletable.streams.gaps import report_gap
+from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
 from singletable.streams.shard import HeldShard
 from singletable.streams.shard_tree import all_shards, newest, readable_shards
 from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed

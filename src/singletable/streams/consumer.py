@@ -1,13 +1,16 @@
-"""The arguments of a worker: the consumer with its handlers, and the options."""
+"""The arguments of a worker: the consumer with its handlers, and the options. What a gap in the stream leads to."""
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
+from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.streams.events import Gap
 from singletable.streams.router import Router
@@ -70,3 +73,24 @@ class Consumer:
 
 def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
+
+
+class GapWarning(UserWarning):
+    """Changes were lost, and no `on_gap` handler is declared."""
+
+
+async def report_gap(
+    port: Port, consumer: Consumer, shard: str, after: str, reason: Literal["trimmed", "replaced"]
+) -> None:
+    """Call the application's handlers; what they raise ends the worker, and the next one reports the gap again."""
+    gap = Gap(consumer.name, shard, after, reason)
+    consumer.router.gaps += 1
+    if not consumer.on_gap:
+        warnings.warn(
+            f"changes of table {consumer.table.name} were lost before {consumer.name!r} handled them ({reason}). "
+            "Declare @changes.on_gap, and scan the items there",
+            GapWarning,
+            stacklevel=2,
+        )
+    for handler in consumer.on_gap:
+        await port.call_all([partial(handler, gap)])

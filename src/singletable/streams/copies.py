@@ -27,8 +27,8 @@ from singletable.foundation import (
     key_from,
     model_of,
     placement_of,
+    read_pages,
 )
-from singletable.operations import Key
 from singletable.streams.events import Inserted, Modified
 from singletable.streams.router import Handler
 
@@ -93,15 +93,10 @@ class CopyUpdater(CopyWriter):
         names = self.pattern.captured.templates[0].names
         query: Any = self.pattern(**{name: getattr(source, name) for name in names})
         query = query if query.index is not None else query.consistent()
-        prepared = await flows.open_query(port, query, told.append)
-        after: Key | None = None
-        while True:
-            page = await flows.read_page(port, prepared, after)
-            there = await self._holders(port, page.items, told.append)
+        async for page in read_pages(port, query, told.append):
+            there = await self._holders(port, page, told.append)
             holders = [holder for holder in there if self.is_behind(holder, source, is_another)]
             await self._update_all(port, holders, source, is_another)
-            if (after := page.after) is None:
-                break
         for unreadable in told:
             raise unreadable.error
 

@@ -6,9 +6,8 @@ from singletable.flow import Port, Stop, stopping
 from singletable.streams import worker
 from singletable.streams.check import check as check
 from singletable.streams.consumer import Consumer, ConsumerOptions
-from singletable.streams.dead_letters import dead_letters as dead_letters
+from singletable.streams.dead_letters import dead_letters as dead_letters, drop as drop, retry as retry
 from singletable.streams.lambda_handler import handle_event as handle_event
-from singletable.streams.retry import drop as drop, retry as retry
 from singletable.streams.worker import drain as drain
 
 

@@ -23,8 +23,7 @@ from singletable.streams.consumer import Consumer, ConsumerOptions
 from singletable.streams.dead_letters import store_dead_letter
 from singletable.streams.dispatch import handle_queue
 from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, maintain
-from singletable.streams.shard import HeldShard, PendingRecord
-from singletable.streams.shard_reader import ShardReader
+from singletable.streams.shard import HeldShard, PendingRecord, ShardReader
 from singletable.streams.shard_tree import find_stream
 
 _log = logging.getLogger("singletable.streams")

@@ -33,9 +33,9 @@ from singletable.sync.http import (
     send_reply,
     start_stream,
 )
-from singletable.sync.limits import InFlight, Limits, Rates
-from singletable.sync.pokes import Listener, Pokes, TooManyListeners
-from singletable.sync.presence import PresenceChange, PresenceRooms, TooManyPresent, read_presence
+from singletable.sync.limits import InFlight, Limits, Rates, TooMany
+from singletable.sync.pokes import Listener, Pokes
+from singletable.sync.presence import PresenceChange, PresenceRooms, read_presence
 from singletable.sync.protocol import (
     MOST_ID_CHARACTERS,
     WHOLE_BYTES,
@@ -150,7 +150,7 @@ class SyncApp:
             await self._endpoints[name](request, user, document_id, receive, send)
         except Answered as answered:
             await send_reply(send, answered.reply)
-        except (TooManyListeners, TooManyPresent) as full:
+        except TooMany as full:
             refused = _too_many(self._sync.limits.heartbeat_seconds) if full.of_user else _unavailable()
             await send_reply(send, refused.reply)
         except Disconnected:

@@ -5,6 +5,10 @@
 
 A group is a browser profile, a client is one of its tabs. Clients choose both ids, so the first user of an id owns it:
 it is put only if the item is absent. A binding never changes, so a process may cache it.
+
+An erasure deletes the groups of a user, with their clients and the clients' guards:
+
+Sync(documents, ..., belongs_to=User.id)     # what `authenticate` returns is this attribute of a user
 """
 
 from __future__ import annotations
@@ -17,8 +21,22 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from singletable.errors import AlreadyExists, NotUnique
+from singletable.expressions import first_name, owner_of
 from singletable.flow import Port
-from singletable.foundation import ANY, Entity, KeyOf, KeyParts, Query, Table, field, flows, system_key
+from singletable.foundation import (
+    ANY,
+    Entity,
+    KeyOf,
+    KeyParts,
+    LayerBelongings,
+    Query,
+    Reference,
+    Table,
+    field,
+    flows,
+    system_key,
+    target_of,
+)
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
@@ -234,3 +252,18 @@ async def clients_of(port: Port, keys: GroupKeys, group: str) -> Sequence[str]:
     """All clients of a group, by a consistent query: one request for each 1 MB."""
     found = await flows.read_all(port, keys.clients_of(group).consistent(), MOST_PAGES)
     return [each.client for each in found]
+
+
+class SyncBelongings(LayerBelongings):
+    """Groups and clients of a table: items like others, found by what they refer to."""
+
+    def __init__(self, table: Table) -> None:
+        keys, users = group_keys(table), users_of(table)
+        self.kinds: frozenset[type[Any]] = frozenset({keys.group, keys.client})
+        self.references = (Reference(keys.client, keys.group, {"group": "group"}, "belongs_to"),)
+        if users is None:
+            self.left_out = ("the client groups of sync: no Sync(..., belongs_to=User.id) says whose they are",)
+        else:
+            handle = target_of("Sync", "belongs_to", users)
+            owner, name = owner_of(handle), first_name(handle)
+            self.references = (Reference(keys.group, owner, {"user": name}, "belongs_to"), *self.references)

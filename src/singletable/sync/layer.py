@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from singletable.documents.inspect import document_model, documents_of
 from singletable.foundation import LayerChecks, Table
 from singletable.layers import TableLayer, ToolSettings
-from singletable.sync.belongings import SyncBelongings
 from singletable.sync.check import sync_checks
-from singletable.sync.client_groups import has_items
+from singletable.sync.client_groups import SyncBelongings, has_items
 
 
 def _checks(table: Table, settings: ToolSettings) -> Iterator[LayerChecks]:

@@ -64,6 +64,14 @@ class Limits:
     """Versions of one pull whose mutation lists are read; for an older cookie the client records are read instead."""
 
 
+class TooMany(Exception):
+    """A limit of listeners or of entries of presence is reached: the user's (`of_user`), or that of all."""
+
+    def __init__(self, *, of_user: bool) -> None:
+        super().__init__("too many at once")
+        self.of_user = of_user
+
+
 class Rates:
     """A token bucket for each user, in the memory of this process."""
 

@@ -13,19 +13,11 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from singletable.errors import NotFound, Unavailable
 from singletable.sync.event_loop import Signal
-from singletable.sync.limits import Limits
+from singletable.sync.limits import Limits, TooMany
 from singletable.sync.presence import PresenceChange, PresenceRooms, PresenceWatch
 
 Head = Callable[[str], Awaitable[int]]
 """Returns the newest version of a document; 0 before the first."""
-
-
-class TooManyListeners(Exception):
-    """A limit of listeners is reached: the user's (`of_user`), or that of the process."""
-
-    def __init__(self, *, of_user: bool) -> None:
-        super().__init__("too many listeners")
-        self.of_user = of_user
 
 
 class Listener:
@@ -93,14 +85,14 @@ class Pokes:
 
     @contextmanager
     def listen(self, document_id: str, user: str, client: str = "") -> Generator[Listener, None, None]:
-        """A new listener of a document, until the block ends. Raises TooManyListeners.
+        """A new listener of a document, until the block ends. Raises TooMany.
 
         One that names its client is sent the presence of the others, too.
         """
         if self._users[user] >= self._limits.listeners_per_user:
-            raise TooManyListeners(of_user=True)
+            raise TooMany(of_user=True)
         if self.listeners >= self._limits.listeners:
-            raise TooManyListeners(of_user=False)
+            raise TooMany(of_user=False)
         channel = self._channels.setdefault(document_id, Channel())
         listener = Listener(user, Signal())
         listener.ended = self._closed  # an event source reconnects after a stream ends, and gives up after an error

@@ -18,20 +18,12 @@ import msgspec
 
 from singletable.errors import InvalidRequest
 from singletable.sync.event_loop import Signal
-from singletable.sync.limits import Limits
+from singletable.sync.limits import Limits, TooMany
 from singletable.sync.protocol import read_id, read_object
 from singletable.sync.strict_json import flaw_in, is_object
 
 Who = tuple[str, str]
 """A user, and one of their clients, by an id that the client chose."""
-
-
-class TooManyPresent(Exception):
-    """A limit of entries is reached: the user's (`of_user`), or that of the document or the process."""
-
-    def __init__(self, *, of_user: bool) -> None:
-        super().__init__("too many entries of presence")
-        self.of_user = of_user
 
 
 class Present(msgspec.Struct, frozen=True):
@@ -111,7 +103,7 @@ class PresenceRooms:
         return self._users.total()
 
     def post(self, document_id: str, user: str, post: PresencePost) -> int | None:
-        """Set the entry of a client, or end it. Returns the entry's id. Raises TooManyPresent."""
+        """Set the entry of a client, or end it. Returns the entry's id. Raises TooMany."""
         room, who = self._rooms.setdefault(document_id, _Room()), (user, post.client)
         try:
             self._expire(room)
@@ -169,14 +161,14 @@ class PresenceRooms:
         return id
 
     def _check_limits(self, room: _Room, user: str) -> None:
-        """Raises TooManyPresent. Entries of documents that nobody looks at any more expire here at the latest."""
+        """Raises TooMany. Entries of documents that nobody looks at any more expire here at the latest."""
         if self._is_full(room, user):
             for document_id, other in list(self._rooms.items()):
                 self._expire(other)
                 if other is not room:
                     self._drop_if_empty(document_id, other)
         if self._is_full(room, user):
-            raise TooManyPresent(of_user=self._users[user] >= self._limits.listeners_per_user)
+            raise TooMany(of_user=self._users[user] >= self._limits.listeners_per_user)
 
     def _is_full(self, room: _Room, user: str) -> bool:
         limits = self._limits

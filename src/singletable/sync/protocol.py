@@ -22,9 +22,8 @@ import msgspec
 
 from singletable.documents.inspect import MAX_ID
 from singletable.errors import InvalidRequest
-from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.limits import Limits
-from singletable.sync.strict_json import Flaw, flaw_in, is_list, is_object, read_json
+from singletable.sync.strict_json import Flaw, elements, flaw_in, is_list, is_object, members, read_json, values_in
 from singletable.sync.views import ViewCookie
 
 VERSION = 1

@@ -48,12 +48,12 @@ from singletable.sync.client_groups import (
 )
 from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
-from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
 from singletable.sync.presence import PresenceRooms
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
 from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import Pusher
+from singletable.sync.worker import Arrival, Pointer, follow, follow_message, wake
 
 T = TypeVar("T")
 Processor = Literal["inline", "elsewhere"] | Queue[Pointer]

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
 from singletable.documents import Document
 from singletable.documents.inspect import canonical, document_model
 from singletable.errors import InvalidValue
+from singletable.sync.strict_json import is_list, is_object
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _revise_scalars(draft: Any, edit: Edit) -> bool:
     names = document_model(draft.__class__).scalars.by_name
     now = {name: getattr(draft, name) for name in names}
     becomes, is_whole = revised(now, edit)
-    values: dict[str, Any] = becomes if _is_object(becomes) else {}
+    values: dict[str, Any] = becomes if is_object(becomes) else {}
     for name, value in values.items():
         if name not in names:
             raise InvalidValue(f"a {type(draft).__name__} has no scalar {name!r}", attribute="key")
@@ -77,7 +78,7 @@ def _revise_scalars(draft: Any, edit: Edit) -> bool:
 
 def revised(now: Any, edit: Edit) -> tuple[Any, bool]:
     """The item after an edit, and whether the edit applied completely."""
-    if not (_is_object(now) and _is_object(edit.was) and _is_object(edit.to)):
+    if not (is_object(now) and is_object(edit.was) and is_object(edit.to)):
         return (edit.to, True) if same(now, edit.was) else (now, False)
     values, is_whole = dict(now), True
     for name in {**edit.was, **edit.to}:
@@ -96,16 +97,8 @@ def revised(now: Any, edit: Edit) -> tuple[Any, bool]:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON: 1 and 1.0 are, True and 1 are not."""
-    if _is_object(one) and _is_object(other):
+    if is_object(one) and is_object(other):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if _is_list(one) and _is_list(other):
+    if is_list(one) and is_list(other):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
-
-
-def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)

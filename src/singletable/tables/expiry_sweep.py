@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from singletable.flow import Port
+from msgspec.structs import replace
+
+from singletable.flow import Port, pages_of
 from singletable.operations import RAW, DeleteItem, Key, RawCondition, RefusedWrite, Scan, Selection
 from singletable.tables.definition import TableDefinition
 
@@ -18,16 +20,13 @@ async def sweep(port: Port, table: TableDefinition) -> int:
         return 0
     names, values = {"#0": table.ttl_attribute}, {":0": {"N": str(int(port.now()))}}
     expired = RawCondition("#0 <= :0", names, values)
-    deleted, after = 0, None
-    while True:
-        selection = Selection(filter="#0 <= :0", names=names, values=values, limit=_PAGE, after=after)
-        page = await port.send(Scan(table.name, selection, RAW))
+    selection = Selection(filter="#0 <= :0", names=names, values=values, limit=_PAGE)
+    deleted = 0
+    async for page in pages_of(port, lambda after: Scan(table.name, replace(selection, after=after), RAW)):
         for item in page.items:
             key: Key = {name: dict(item[name]) for name in table.key}
             deleted += await _delete(port, DeleteItem(table.name, key, expired, RAW))
-        after = page.after
-        if after is None:
-            return deleted
+    return deleted
 
 
 async def _delete(port: Port, operation: DeleteItem[object]) -> int:

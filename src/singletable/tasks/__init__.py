@@ -34,8 +34,12 @@ stored), `states`, `writes` and `worker`.
 """
 
 from singletable.tasks.calls import Backoff as Backoff, Call as Call, TaskFunction as TaskFunction
-from singletable.tasks.context import NothingToDo as NothingToDo, Running as Running
-from singletable.tasks.execution import Unfinished as Unfinished, UnknownTask as UnknownTask
+from singletable.tasks.execution import (
+    NothingToDo as NothingToDo,
+    Running as Running,
+    Unfinished as Unfinished,
+    UnknownTask as UnknownTask,
+)
 from singletable.tasks.items import DeadLetter as DeadLetter, PlainTask as PlainTask
 from singletable.tasks.task_worker import TaskWorker as TaskWorker
 from singletable.tasks.task_worker_async import AsyncTaskWorker as AsyncTaskWorker

@@ -20,8 +20,8 @@ from singletable.flow import Port, instant
 from singletable.foundation import get, is_type, model_of, send_alone
 from singletable.operations import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
-from singletable.tasks.context import ClaimTime
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
+from singletable.tasks.execution import ClaimTime
 from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, TaskState
 from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import claim_first

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from singletable.flow import Port
+from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
 from singletable.operations import RAW, Item, Key, Query, Selection
 from singletable.tasks.items import SHARDS, TaskEntities, TaskItem, TaskState
@@ -45,15 +46,9 @@ async def keys_of(port: Port, tasks: TaskEntities, state: TaskState, until: date
     """Every task of a state, from the index; with `until`, only tasks that wake by then."""
     await ready(port, tasks.table)
     candidates: list[Candidate] = []
-    wanted: dict[int, Key | None] = dict.fromkeys(range(SHARDS))
-    while wanted:
-        pages = await port.send_all(
-            [rows_query(tasks, state, shard, None, after, until) for shard, after in wanted.items()]
-        )
-        for shard, page in zip(list(wanted), pages, strict=True):
-            candidates += [c for item in page.items if (c := _candidate(tasks, shard, item)) is not None]
-            wanted[shard] = page.after
-        wanted = {shard: after for shard, after in wanted.items() if after is not None}
+    asks = {shard: partial(rows_query, tasks, state, shard, None, until=until) for shard in range(SHARDS)}
+    async for shard, page in pages_side_by_side(port, asks):
+        candidates += [c for item in page.items if (c := _candidate(tasks, shard, item)) is not None]
     return candidates
 
 

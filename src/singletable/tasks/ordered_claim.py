@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 
 from singletable.errors import TransactionCancelled
 from singletable.flow import Port, instant
-from singletable.foundation import KeyOf, commit, get, model_of, send_alone
-from singletable.operations import RAW, Query, Selection
+from singletable.foundation import KeyOf, commit, get, model_of, partition_query, send_alone
 from singletable.tasks.items import Lane, OrderedTask, TaskEntities
 from singletable.tasks.ordered import TaskGone, claim_ordered, delete_cancelled, postpone_ordered, wake_ordered
 from singletable.tasks.writes import ClaimLost
@@ -94,11 +93,7 @@ async def drop_cancelled(port: Port, tasks: TaskEntities, task: OrderedTask) -> 
 
 async def read_lane(port: Port, tasks: TaskEntities, order: str) -> LaneNow:
     """One consistent request of two items."""
-    table = tasks.table
-    partition = tasks.by_order(order).partition
-    names, values = {"#0": table.definition.key[0]}, {":0": {"S": partition}}
-    selection = Selection(names=names, values=values, limit=2, consistent=True)
-    answer = await port.send(Query(table.name, "#0 = :0", selection, RAW))
+    answer = await port.send(partition_query(tasks.table, tasks.by_order(order).partition, limit=2))
     runs: Lane | None = None
     heads: list[OrderedTask] = []
     for item in answer.items:

@@ -1,19 +1,5 @@
 """The states of a task, as data. `outcomes` and `writes` take the stored state of each write from here.
 
-    state    event        next       who, and when
-    NEW      SCHEDULE     WAITING    an application's transaction; refused if a task has the key
-    WAITING  CLAIM        CLAIMED    a worker whose clock is past `wake`; counts a try, raises the fence
-    WAITING  CANCEL       CANCELLED  an application's transaction
-    CLAIMED  CLAIM        CLAIMED    another worker, once the lease has expired
-    CLAIMED  EXTEND       CLAIMED    the heartbeat of the worker that has it
-    CLAIMED  FINISH       DONE       the worker, or the function's own transaction with `done()`
-    CLAIMED  RETRY        WAITING    the function raised, and tries are left
-    CLAIMED  RETURN       WAITING    the program does not have the function; the try is not counted
-    CLAIMED  DEAD_LETTER  DEAD       the function raised in its last try
-    CLAIMED  CANCEL       CANCELLED  an application's transaction; the worker's end is refused with ClaimLost
-    DEAD     REVIVE       WAITING    a person calls `retry`
-    DEAD     CANCEL       CANCELLED  an application's transaction, or a person calls `drop`
-
 DONE and CANCELLED have no item: the key is free for a new task, whose fence is another. WAITING and CLAIMED are stored
 alike, as DUE, because a claim is a lease and no more: `wake` is the time at which the next worker may look. Who has the
 claim is known by the fence.
@@ -56,20 +42,22 @@ class TaskEvent(Enum):
 
 TRANSITIONS: Final = Transitions(
     "a task",
-    {
-        (TaskPhase.NEW, TaskEvent.SCHEDULE): TaskPhase.WAITING,
-        (TaskPhase.WAITING, TaskEvent.CLAIM): TaskPhase.CLAIMED,
-        (TaskPhase.WAITING, TaskEvent.CANCEL): TaskPhase.CANCELLED,
-        (TaskPhase.CLAIMED, TaskEvent.CLAIM): TaskPhase.CLAIMED,
-        (TaskPhase.CLAIMED, TaskEvent.EXTEND): TaskPhase.CLAIMED,
-        (TaskPhase.CLAIMED, TaskEvent.FINISH): TaskPhase.DONE,
-        (TaskPhase.CLAIMED, TaskEvent.RETRY): TaskPhase.WAITING,
-        (TaskPhase.CLAIMED, TaskEvent.RETURN): TaskPhase.WAITING,
-        (TaskPhase.CLAIMED, TaskEvent.DEAD_LETTER): TaskPhase.DEAD,
-        (TaskPhase.CLAIMED, TaskEvent.CANCEL): TaskPhase.CANCELLED,
-        (TaskPhase.DEAD, TaskEvent.REVIVE): TaskPhase.WAITING,
-        (TaskPhase.DEAD, TaskEvent.CANCEL): TaskPhase.CANCELLED,
-    },
+    TaskPhase,
+    TaskEvent,
+    """
+    NEW      SCHEDULE     WAITING    an application's transaction; refused if a task has the key
+    WAITING  CLAIM        CLAIMED    a worker whose clock is past `wake`; counts a try, raises the fence
+    WAITING  CANCEL       CANCELLED  an application's transaction
+    CLAIMED  CLAIM        CLAIMED    another worker, once the lease has expired
+    CLAIMED  EXTEND       CLAIMED    the heartbeat of the worker that has it
+    CLAIMED  FINISH       DONE       the worker, or the function's own transaction with `done()`
+    CLAIMED  RETRY        WAITING    the function raised, and tries are left
+    CLAIMED  RETURN       WAITING    the program does not have the function; the try is not counted
+    CLAIMED  DEAD_LETTER  DEAD       the function raised in its last try
+    CLAIMED  CANCEL       CANCELLED  an application's transaction; the worker's end is refused with ClaimLost
+    DEAD     REVIVE       WAITING    a person calls `retry`
+    DEAD     CANCEL       CANCELLED  an application's transaction, or a person calls `drop`
+    """,
 )
 
 STORED: Final[Mapping[TaskPhase, TaskState]] = {

@@ -14,7 +14,7 @@ from singletable.foundation import LayerBelongings, LayerChecks, Table, Write
 from singletable.tasks.belongings import TaskBelongings
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.check import task_checks
-from singletable.tasks.context import Running, RunningTaskEnd, claimed_now
+from singletable.tasks.execution import Running, RunningTaskEnd, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleOrdered
 from singletable.tasks.writes import Cancel, PlannedTask, Schedule

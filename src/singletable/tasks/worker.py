@@ -17,9 +17,8 @@ from functools import partial
 from singletable.flow import Heartbeat, Kernel, Port, Stop, instant
 from singletable.foundation import model_for, send_alone
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.context import Claimed, ClaimTime
 from singletable.tasks.due import Candidate, find, time_of, wake_text
-from singletable.tasks.execution import Execution
+from singletable.tasks.execution import Claimed, ClaimTime, Execution
 from singletable.tasks.items import TaskEntities, TaskItem, TaskState
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from singletable.wire.error_answers import Fault as Fault, read_fault as read_fault
     from singletable.wire.exchange import Timeouts as Timeouts
     from singletable.wire.hosts import is_aws_host as is_aws_host
-    from singletable.wire.monotonic import elapsed as elapsed
-    from singletable.wire.port_options import PortOptions as PortOptions
+    from singletable.wire.port_options import PortOptions as PortOptions, elapsed as elapsed
     from singletable.wire.retry import RetryPolicy as RetryPolicy
 
 # Declarations take what errors mean from here, and no sockets.
@@ -53,7 +52,6 @@ __getattr__ = late_names(
     error_answers="Fault read_fault",
     exchange="Timeouts",
     hosts="is_aws_host",
-    monotonic="elapsed",
-    port_options="PortOptions",
+    port_options="PortOptions elapsed",
     retry="RetryPolicy",
 )

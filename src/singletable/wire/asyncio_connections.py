@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio  # noqa: TID251
 import socket
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, cast
 
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe, closed
+from singletable.wire.port_options import PortOptions
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import Tls, is_untrusted
 from singletable.wire.unix_sockets import SocketBroker
@@ -131,18 +132,17 @@ class LoopPool:
         self,
         loop: asyncio.AbstractEventLoop,
         endpoint: Endpoint,
+        options: PortOptions,
         *,
         tls: Tls | None,
-        connect_seconds: float,
         max_idle: int,
         limit: int,
-        monotonic: Callable[[], float],
     ) -> None:
         self.loop = loop
         self._endpoint = endpoint
         self._tls = tls
-        self._connect_seconds = connect_seconds
-        self._idle: IdleConnections[LoopConnection] = IdleConnections(max_idle, monotonic)
+        self._connect_seconds = options.timeouts.connect
+        self._idle: IdleConnections[LoopConnection] = IdleConnections(max_idle, options.monotonic)
         self._free = limit
         self._queue: deque[asyncio.Future[None]] = deque()
         self._closer: AsyncGenerator[None, None] | None = None

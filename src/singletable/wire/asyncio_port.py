@@ -135,11 +135,8 @@ class _LoopPools:
     """A pool for each event loop: only the loop that opened a connection can use it."""
 
     def __init__(self, endpoint: Endpoint, options: PortOptions, max_idle: int, max_connections: int) -> None:
-        self._endpoint = endpoint
-        self._connect_seconds = options.timeouts.connect
-        self._max_idle = max_idle
-        self._max_connections = max_connections
-        self._monotonic = options.monotonic
+        self._endpoint, self._options = endpoint, options
+        self._max_idle, self._max_connections = max_idle, max_connections
         self._tls = tls_for(endpoint, options.ca_file)
         self._pools: dict[asyncio.AbstractEventLoop, LoopPool] = {}
         self._latest: LoopPool | None = None
@@ -166,10 +163,9 @@ class _LoopPools:
         pool = self._pools[loop] = LoopPool(
             loop,
             self._endpoint,
+            self._options,
             tls=self._tls,
-            connect_seconds=self._connect_seconds,
             max_idle=self._max_idle,
             limit=self._max_connections,
-            monotonic=self._monotonic,
         )
         return pool

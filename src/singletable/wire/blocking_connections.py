@@ -11,6 +11,7 @@ from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe, closed
+from singletable.wire.port_options import PortOptions
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import is_untrusted, tls_for
 from singletable.wire.unix_sockets import open_unix
@@ -80,20 +81,12 @@ class SocketConnection:
 class SocketPool:
     """Opens, lends and keeps connections to one endpoint. A forked child starts with an empty one."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        connect_seconds: float,
-        max_idle: int,
-        ca_file: str | None,
-        monotonic: Callable[[], float],
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, options: PortOptions, max_idle: int) -> None:
         self._endpoint = endpoint
-        self._connect_seconds = connect_seconds
-        self._tls = tls_for(endpoint, ca_file)
-        self._monotonic = monotonic
-        self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, monotonic)
+        self._connect_seconds = options.timeouts.connect
+        self._tls = tls_for(endpoint, options.ca_file)
+        self._monotonic = options.monotonic
+        self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, options.monotonic)
         self._open: WeakSet[SocketConnection] = WeakSet()
         self._closed = False
         _POOLS.add(self)

@@ -44,13 +44,7 @@ class BlockingPort(BasePort):
         self.ready = ThreadSafeReadyTables()
         self._sleep = sleep
         self._max_idle = max_idle
-        self._pool = SocketPool(
-            endpoint,
-            connect_seconds=options.timeouts.connect,
-            max_idle=max_idle,
-            ca_file=options.ca_file,
-            monotonic=options.monotonic,
-        )
+        self._pool = SocketPool(endpoint, options, max_idle)
         self._alone = _SocketExchange(self._pool, sleep, options.monotonic, pauses=False)
         self._interleaved = _SocketExchange(self._pool, sleep, options.monotonic, pauses=True)
 

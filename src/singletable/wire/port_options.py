@@ -1,18 +1,31 @@
-"""The options of a port, the same for both transports."""
+"""The options of a port, the same for both transports, and its clock of durations."""
 
 from __future__ import annotations
 
 import random as random_module
 import time
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
 from singletable.flow import DYNAMODB, Service, Traits
 from singletable.wire.endpoints import Locate
 from singletable.wire.exchange import Timeouts
-from singletable.wire.monotonic import elapsed
 from singletable.wire.retry import RetryPolicy
+
+
+def _counting_sleep() -> Callable[[], float]:
+    """On Linux `time.monotonic` stands still while a machine is suspended, and so it does on macOS; these don't."""
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
+        clock = getattr(time, name, None)
+        if clock is not None:
+            return partial(time.clock_gettime, clock)
+    return time.monotonic
+
+
+elapsed: Callable[[], float] = _counting_sleep()
+"""Seconds; only differences have a meaning, and only within one process."""
 
 
 class PortOptions(Struct, frozen=True):

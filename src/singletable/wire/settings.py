@@ -1,4 +1,4 @@
-"""AWS's variables and configuration files: where requests go, and how. `credential_chain` has the credentials.
+"""AWS's variables and configuration files: where requests go, and how. `credentials` has the keys.
 
 A variable takes precedence over the profile's setting. `docs/how-to/connect.md` lists them all.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from singletable.errors import NotConfigured
-from singletable.wire.credential_chain import profile_of
+from singletable.wire.credentials import profile_of
 
 _MODES = ("preferred", "disabled", "required")
 _Sections = Mapping[str, Mapping[str, str]]

@@ -20,7 +20,7 @@ from projects.board.processors import lambda_processor
 from projects.service import Service
 from singletable import connect
 from singletable.documents import LocalBlobs
-from singletable.flow.services import SQS
+from singletable.flow.request import SQS
 from singletable.operations.queue import ReceiveMessage
 from tests.support.commandline import environ
 from tests.support.emulators import aws_emulator as aws_emulator

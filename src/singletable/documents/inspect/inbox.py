@@ -10,7 +10,7 @@ from msgspec import Struct
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import Content, Contents
 from singletable.documents.flows import client_rows, newest
-from singletable.documents.head_state import awaits_mutator
+from singletable.documents.inbox import awaits_mutator, last_of
 from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.read import CollectionKey, any_epoch_row, collection_key, not_found
 from singletable.documents.rows import ClientRecord, CollectionVersion, Condemned, InboxRow
@@ -143,7 +143,7 @@ def _reasons(
     expected: dict[str, int] = {}
     held: dict[str, str] = {}
     for row in rows:
-        last = clients[row.client].last_id if row.client in clients else 0
+        last = last_of(clients, row.client)
         wanted = expected.setdefault(row.client, last + 1)
         if row.id <= last:
             reasons.append("a version has it; its row goes when the document is processed")

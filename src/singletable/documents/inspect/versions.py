@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from singletable.documents.blobs import NoBlobs
+from singletable.documents.changes import CollectionDiff, diff_hashes
 from singletable.documents.contents import Content
-from singletable.documents.diff import CollectionDiff, diff_hashes
 from singletable.documents.inspect.lines import Line, compared
 from singletable.documents.inspect.lists import AnyContext, DocumentClass, document_class
 from singletable.documents.read import CollectionKey, collection_key, newest, parts_of, record_rows, version_rows

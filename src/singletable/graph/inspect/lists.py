@@ -73,7 +73,7 @@ async def inspect_graph(
     nodes = [as_node(table, item, personal=personal) for item in sample.items]
     return GraphInfo(
         table.name,
-        tuple(NodeClass(kind.__name__, kind.__word__, class_summary(kind), expansion(table, kind)) for kind in kinds),
+        tuple(NodeClass(kind.__name__, kind.__word__, class_summary(kind), expansion(kind)) for kind in kinds),
         tuple(
             EdgeClass(
                 edge.__name__,

@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.flow import Port
-from singletable.foundation import CursorSeal, Table, place_in, prepare_query, ready
-from singletable.graph.edges import edge_types
+from singletable.foundation import CursorSeal, Table, model_of, partition_query, place_in, prepare_query, ready
+from singletable.graph.deletion import incoming_types
 from singletable.graph.inspect.edge_sets import AnyEdge, Disagreement, EdgeSet, Reading, compare, kept_in, sets_of
 from singletable.graph.inspect.ends import EdgeInfo, NodeEnd, NodeEnds, Reads, all_classes, kind_at, node_kinds
 from singletable.graph.nodes import Node, stored_key
 from singletable.graph.read import incoming
-from singletable.operations import RAW, GetItem, Item, Key, Query, Selection
+from singletable.operations import RAW, GetItem, Item, Key, Query
 from singletable.shown_values import ShownValue
 
 MOST_OUTGOING = 40
@@ -85,18 +85,13 @@ async def inspect_node(
             for edge, found in zip(around.types, coming, strict=True)
         },
         ends.told([*await _disagreements(port, table, key, reading, start), *ends.missing()]),
-        {kind.__name__: expansion(table, kind) for kind in node_kinds(table) if reads(kind)},
+        {kind.__name__: expansion(kind) for kind in node_kinds(table) if reads(kind)},
     )
 
 
-def expansion(table: Table, kind: type[Node]) -> int:
+def expansion(kind: type[Node]) -> int:
     """The requests that `inspect_node` takes for a node with at most 100 neighbours, where nothing disagrees."""
-    return 3 + len(incoming_types(table, kind))
-
-
-def incoming_types(table: Table, kind: type[Node]) -> tuple[AnyEdge, ...]:
-    """The edge classes whose edges may come to a node of a class."""
-    return tuple(edge for edge in edge_types(table) if kind in edge.__targets__)
+    return 3 + len(incoming_types(model_of(kind)))
 
 
 class _Around:
@@ -104,7 +99,7 @@ class _Around:
 
     def __init__(self, port: Port, seal: CursorSeal, table: Table, key: str, kind: type[Node], reads: Reads) -> None:
         self.port, self.seal, self.table, self.key, self.kind = port, seal, table, key, kind
-        self.types = tuple(edge for edge in incoming_types(table, kind) if reads(edge))
+        self.types = tuple(edge for edge in incoming_types(model_of(kind)) if reads(edge))
 
     def incoming(self, edge: AnyEdge, after: Key | None) -> Query[Any]:
         prepared = prepare_query(incoming(edge, stored_key(self.kind, self.key)), self.port.now())
@@ -126,14 +121,7 @@ def _get(table: Table, key: str, *, consistent: bool = False) -> GetItem[Item]:
 
 
 def _edges_query(table: Table, key: str, after: Key | None, *, consistent: bool = False) -> Query[Item]:
-    selection = Selection(
-        names={"#0": table.definition.key[0]},
-        values={":0": {"S": key}},
-        limit=MOST_OUTGOING,
-        after=after,
-        consistent=consistent,
-    )
-    return Query(table.name, "#0 = :0", selection, RAW)
+    return partition_query(table, key, after, limit=MOST_OUTGOING, consistent=consistent)
 
 
 def _reading(table: Table, item: Item | None, page: Any, start: Key | None) -> Reading:

@@ -21,6 +21,5 @@ from singletable.streams.inspect.letters import (
     inspect_letters as inspect_letters,
     read_letter as read_letter,
 )
-from singletable.streams.record_tail import TailedGap as TailedGap
 from singletable.streams.router import Handler as Handler
-from singletable.streams.tail import Tail as Tail, TailedChange as TailedChange
+from singletable.streams.tail import Tail as Tail, TailedChange as TailedChange, TailedGap as TailedGap

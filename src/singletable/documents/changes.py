@@ -1,37 +1,95 @@
-"""The history of one item: the versions that changed it, and the mutations, clients and users that did.
+"""What changed: between two versions, and of one item, with the mutations, clients and users that changed it.
 
-A version holds up to 40 mutations. Which of them changed the item is found by running them again, on the version
-before, as they were run then: they are deterministic.
+Two versions differ as their items in the table do: no content is read. A version holds up to 40 mutations. Which of
+them changed an item is found by running them again, on the version before, as they were run then: they are
+deterministic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
+from singletable.documents.arguments import refs_in, texts_of
 from singletable.documents.batches import Batch
-from singletable.documents.contents import ARGUMENTS, Content
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.read import (
     collection_key,
     hashes_of,
+    hashes_of_all,
     merged,
-    newest,
     parts_of,
     record_rows,
+    version_or_newest,
     version_row,
     version_rows,
 )
 from singletable.documents.rows import InboxRow, MutationRecord, Version
-from singletable.documents.snapshots import scalars_of
-from singletable.documents.submission import refs_in
+from singletable.documents.snapshots import Hashes, scalar_values, scalars_of
 from singletable.errors import NotFound
 from singletable.flow import Port
+
+
+@dataclass(frozen=True)
+class CollectionDiff:
+    """Item ids, each list in order."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True)
+class Diff:
+    """The differences between two versions. False if there are none."""
+
+    before: int
+    after: int
+    scalars: Mapping[str, tuple[Any, Any]]
+    """The two values, by name."""
+    collections: Mapping[str, CollectionDiff]
+    """Only the collections that differ."""
+
+    def __bool__(self) -> bool:
+        return bool(self.scalars or self.collections)
+
+
+async def diff(port: Port, context: Context[Any], document_id: str, before: int, after: int) -> Diff:
+    """The differences between two versions of a document. Two round trips; unchanged collections are not read."""
+    one, other = await version_rows(port, context, document_id, (before, after))
+    return await diff_of(port, context, one, other)
+
+
+async def diff_of(port: Port, context: Context[Any], one: Version, other: Version) -> Diff:
+    """The same for versions that were read, possibly of two documents."""
+    names = [name for name in context.model.collections if collection_key(one, name) != collection_key(other, name)]
+    old, new = await hashes_of_all(port, context, ((one, names), (other, names)))
+    changes = {name: diff_hashes(old[name], new[name]) for name in names}
+    return Diff(
+        one.number, other.number, _scalars(context, one, other), {name: own for name, own in changes.items() if own}
+    )
+
+
+def diff_hashes(before: Hashes, after: Hashes) -> CollectionDiff:
+    """The differences between two maps of item ids to hashes."""
+    return CollectionDiff(
+        tuple(sorted(id for id in after if id not in before)),
+        tuple(sorted(id for id, digest in after.items() if before.get(id, digest) != digest)),
+        tuple(sorted(id for id in before if id not in after)),
+    )
+
+
+def _scalars(context: Context[Any], one: Version, other: Version) -> dict[str, tuple[Any, Any]]:
+    old, new = scalar_values(context, scalars_of(one)), scalar_values(context, scalars_of(other))
+    return {name: (old[name], new[name]) for name in new if old[name] != new[name]}
+
 
 AT_ONCE = 16
 """The number of versions whose hashes are read concurrently."""
@@ -74,11 +132,7 @@ async def item_history(
     the collection: 1 unit for each 4 KB. Where a version has several mutations, also what they read. NotFound.
     """
     changes: list[ItemChange] = []
-    after = await (
-        newest(port, context, document_id)
-        if before is None
-        else version_row(port, context, document_id, max(0, before - 1))
-    )
+    after = await version_or_newest(port, context, document_id, None if before is None else max(0, before - 1))
     while True:
         first = max(0, after.number - AT_ONCE)
         versions = [*await version_rows(port, context, after.document_id, range(first, after.number)), after]
@@ -144,13 +198,7 @@ async def _run_again(
     """The version's mutations that changed an item; None if running them again has another result."""
     contents = context.contents_of(before)
     hashes = await hashes_of(port, context, before, tuple(context.model.collections))
-    calls: list[Callable[[], bytes]] = [
-        partial(contents.read, Content(ARGUMENTS, row.arguments_blob or b""))
-        for row in records
-        if row.arguments is None
-    ]
-    texts = iter(await port.call_all(calls) if calls else [])
-    given = [row.arguments if row.arguments is not None else next(texts).decode() for row in records]
+    given = await texts_of(port, contents, records)
     refs = frozenset(ref for text in given for ref in refs_in(text))
     working = WorkingVersion(
         replace(context, authorise=None), contents, before.parent, before.document_id, scalars_of(before), hashes, refs

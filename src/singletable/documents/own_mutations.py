@@ -1,8 +1,11 @@
-"""The library's own mutation, which restores a document to a version.
+"""The library's own mutations. Only the library may submit them; from a client, their names count as unknown.
 
-Its arguments contain the whole state: the stored scalars, and a reference to each item's content. So it is data like
-any other mutation: it is applied once, in its client's order, and can be replayed onto another document. Only the
-library may submit it; from a client, its name counts as unknown.
+$restore   the document becomes what a version was. Its arguments contain the whole state: the stored scalars, and a
+           reference to each item's content. So it is data like any other mutation: it is applied once, in its
+           client's order, and can be replayed onto another document
+$merge     some items and scalars become what another document has. Its arguments name each with its value when the
+           merge was decided, so that it is applied to that or rejected: an edit that comes in between is never
+           overwritten. The library decides again then
 """
 
 from __future__ import annotations
@@ -35,9 +38,6 @@ class VersionState(Struct, frozen=True, omit_defaults=True):
     """A digest of the state that it replaces; empty where it replaces any."""
 
 
-_decoder = json_decoder(VersionState)
-
-
 def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes], over: str = "") -> Mutation:
     """The mutation that restores a version; with `over`, only where the document's state has that digest."""
     items = {
@@ -67,7 +67,7 @@ def _digest(model: DocumentModel, scalars: Any, hashes: Mapping[str, Hashes]) ->
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
     """Run it. Attributes that the class no longer has are left out; new ones get their defaults."""
     try:
-        state: VersionState = _decoder.decode(arguments)
+        state: VersionState = _STATE.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise InvalidValue("the arguments are not the state of a document", operation=RESTORE) from None
     if state.over and state.over != _digest_of_draft(model, draft):
@@ -81,3 +81,76 @@ def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
         for id, ref in wanted.items():
             if id not in items or f"{model.collections[name].folder}/{items.hash_of(id)}" != ref.blob:
                 items.refer(id, ref)
+
+
+MERGE = "$merge"
+CHANGED = "was changed while it was merged"
+
+
+class ItemMerge(Struct, frozen=True):
+    """An item's old sha256 and its new content; None for no item."""
+
+    was: str | None
+    to: Ref[Any] | None
+
+
+class ScalarMerge(Struct, frozen=True):
+    was: AttributeValue | None
+    to: AttributeValue
+
+
+class MergeState(Struct, frozen=True):
+    """The arguments."""
+
+    source: str
+    version: int
+    """The version of the source that is merged: what both have in common from then on."""
+    scalars: dict[str, ScalarMerge]
+    items: dict[str, dict[str, ItemMerge]]
+
+
+_STATE, _MERGE_STATE = json_decoder(VersionState), json_decoder(MergeState)
+
+
+def merge_mutation(state: MergeState) -> Mutation:
+    return Mutation(MERGE, canonical(state).decode())
+
+
+def read_merge(arguments: str) -> MergeState:
+    """Read a merge. Raises InvalidValue for other arguments."""
+    try:
+        state: MergeState = _MERGE_STATE.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        raise InvalidValue("the arguments are not those of a merge", operation=MERGE) from None
+    return state
+
+
+def merge_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
+    """Run it. InvalidValue if something was changed since it was decided: then nothing of it happens."""
+    state = read_merge(arguments)
+    for name, changes in state.items.items():
+        _merge_items(name, getattr(draft, name), changes)
+    if state.scalars:
+        _merge_scalars(model, draft, state.scalars)
+
+
+def _merge_items(name: str, items: Any, changes: Mapping[str, ItemMerge]) -> None:
+    for id, change in changes.items():
+        now = items.hash_of(id) if id in items else None
+        if now != change.was:
+            raise InvalidValue(f"{name}/{id} {CHANGED}", operation=MERGE)
+        if change.to is not None:
+            items.refer(id, change.to)
+        elif now is not None:
+            del items[id]
+
+
+def _merge_scalars(model: DocumentModel, draft: Any, changes: Mapping[str, ScalarMerge]) -> None:
+    stored = model.scalars.dump(draft)
+    for name, change in changes.items():
+        if stored.get(name) != change.was:
+            raise InvalidValue(f"{name} {CHANGED}", operation=MERGE)
+    merged = {**stored, **{name: change.to for name, change in changes.items()}}
+    values = model.scalars.load(merged).__dict__
+    for name in changes:
+        setattr(draft, name, values[name])

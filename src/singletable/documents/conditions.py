@@ -1,26 +1,49 @@
-"""Ensures that every blob that a commit refers to exists, and that no garbage collection deletes it before the commit.
+"""The conditions of a document's writes: rows that are missing, the epoch of garbage collection, contents that exist.
 
-A commit has the `GcEpoch` in which its processor began as a condition. In an epoch that a garbage collection has
-opened, a blob may be condemned. Then its row is deleted on condition that the blob is not being deleted, and the blob
-is put again.
+A commit has the `GcEpoch` in which its processor began as a condition, so that no garbage collection deletes a blob
+that it refers to. In an epoch that a garbage collection has opened, a blob may be condemned. Then its row is deleted on
+condition that the blob is not being deleted, and the blob is put again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.families import root_of
-from singletable.documents.rows import Condemned, GcEpoch
-from singletable.errors import NotFound, Unavailable
+from singletable.documents.rows import Condemned, DocumentRow, GcEpoch, InboxRow
+from singletable.errors import NotFound, OutcomeUnknown, Unavailable
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow import Port, Race
-from singletable.foundation import check_if, delete_if, get_many
-from singletable.operations import CheckItem, RefusedWrite
+from singletable.foundation import check_if, delete_if, get_many, is_absent, model_for, model_of, plain_guard, put_if
+from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, CheckItem, PutItem, RefusedWrite
 from singletable.schema import key_of
+
+
+def put_if_absent(row: DocumentRow) -> PutItem:
+    """The put of a row, on condition that it is missing."""
+    model = model_for(row)
+    return PutItem(model.table.name, model.item(row), plain_guard(model, is_absent))
+
+
+def put_row_if(row: DocumentRow, condition: Condition | None) -> PutItem:
+    """The put of a row under a condition on what is stored."""
+    return put_if(key_of(row), model_for(row).item(row), condition)
+
+
+async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> None:
+    """Delete rows of the inbox. Rows left by throttling or a crash have no effect; the next call deletes them."""
+    model = model_of(context.model.rows.inbox)
+    keys = [model.key_item(model.key_of(row)) for row in rows]
+    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
+    if batches:
+        with suppress(Unavailable, OutcomeUnknown):
+            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+
 
 _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0

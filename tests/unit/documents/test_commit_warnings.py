@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from singletable.documents.inbox_log import warn_once
+from singletable.documents.commit import warn_once
 
 
 class SomePort:

@@ -1,0 +1,56 @@
+"""The arguments of mutations, in their row or in a blob, and the contents that they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from singletable.documents.canonical_json import is_array, is_object
+from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
+from singletable.documents.rows import InboxRow, MutationRecord
+from singletable.flow import Port
+
+Row = InboxRow | MutationRecord
+
+
+async def texts_of(port: Port, contents: Contents, rows: Sequence[Row]) -> list[str]:
+    """The arguments of some mutations, as JSON. Those that are stored in blobs are read concurrently."""
+    blobs = [Content(ARGUMENTS, row.arguments_blob or b"") for row in rows if row.arguments is None]
+    calls: list[Callable[[], bytes]] = [partial(contents.read, content) for content in blobs]
+    read = iter(await port.call_all(calls) if calls else [])
+    return [row.arguments if row.arguments is not None else next(read).decode() for row in rows]
+
+
+async def contents_of_mutations(port: Port, contents: Contents, rows: Sequence[Row]) -> set[Content]:
+    """The blobs of arguments, and the contents that arguments refer to."""
+    blobs = {Content(ARGUMENTS, row.arguments_blob) for row in rows if row.arguments_blob is not None}
+    texts = await texts_of(port, contents, [row for row in rows if row.arguments is not None or row.refers])
+    return blobs | {ref for text in texts for ref in refs_in(text)}
+
+
+def refs_in(arguments: str) -> set[Content]:
+    """The contents that arguments refer to."""
+    if '"$blob"' not in arguments:
+        return set()
+    return {content for blob in _refs(msgspec.json.decode(arguments)) if (content := _named(blob)) is not None}
+
+
+def _named(blob: str) -> Content | None:
+    folder, _, sha256 = blob.partition("/")
+    return content_of(folder, sha256)
+
+
+def _refs(value: Any) -> Iterator[str]:
+    """Without recursion, so that the allowed depth of arguments doesn't depend on the caller's stack."""
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if is_object(each):
+            if list(each) == ["$blob"] and isinstance(each["$blob"], str):
+                yield each["$blob"]
+            rest += each.values()
+        elif is_array(each):
+            rest += each
