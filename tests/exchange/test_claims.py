@@ -129,6 +129,37 @@ def test_a_write_whose_answer_was_lost_is_its_owners(db: Database) -> None:
     assert store.read(CLAIM) is None
 
 
+def test_a_beat_after_one_whose_answer_was_lost_keeps_the_claim(db: Database) -> None:
+    """The store has what the lost one wrote, which is not what this process knows of its claim."""
+
+    class Losing(ObjectStore):
+        is_lost = False
+
+        def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+            is_written = super().write_if(path, data, before)
+            if self.is_lost:
+                self.is_lost = False
+                raise Unavailable("the answer was lost")
+            return is_written
+
+    store = Losing(MemoryStore(), "s3://memory")
+    clock: Any = Clock()
+    claim = BeatClaim(store)
+    taken_by(db, claim, clock)
+    for _ in range(2):
+        clock.at += claims.BEAT_SECONDS
+        store.is_lost = True
+        with pytest.raises(Unavailable, match="lost"):
+            claim.beat(clock)
+        claim.beat(clock)
+    clock.at += claims.BEAT_SECONDS
+    store.is_lost = True
+    with pytest.raises(Unavailable, match="lost"):
+        claim.beat(clock)
+    claim.release()
+    assert store.read(CLAIM) is None
+
+
 def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The owner ends between another's opening of the file and its lock: that lock is on a file that nobody finds. Of
     two that come then, one exports."""

@@ -110,7 +110,7 @@ class BeatClaim:
             raise _taken(self._files.url)
 
     def release(self) -> None:
-        if self._text is not None and self._files.read(CLAIM) == self._text:
+        if self._text is not None and self._is_own(self._files.read(CLAIM)):
             self._files.delete(CLAIM)
         self._text = None
 
@@ -126,12 +126,18 @@ class BeatClaim:
     def refusal(self, stored: bytes) -> Unavailable:
         return _taken(self._files.url)
 
+    def _is_own(self, stored: bytes | None) -> bool:
+        """Whether this process wrote the file, also by a beat whose answer was lost."""
+        return stored is not None and self._owner.encode() in stored
+
     def _write(self, port: Port, before: bytes | None) -> bool:
         began = port.monotonic()
         self._tenure.beats += 1
         text = msgspec.json.encode({"owner": self._owner, "beats": self._tenure.beats})
-        if not self._files.write_if(CLAIM, text, before) and self._files.read(CLAIM) != text:
-            return False  # else the answer to an earlier try was lost
+        if not self._files.write_if(CLAIM, text, before):
+            stored = self._files.read(CLAIM)
+            if stored != text and not (self._is_own(stored) and self._files.write_if(CLAIM, text, stored)):
+                return False  # else the answer to an earlier try, or to the beat before, was lost
         self._text = text
         self._tenure.note(began, True)
         return True
