@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,7 @@ from singletable import ANY, Database, Entity, Key as Texts, Table, attr, field
 from singletable.documents import Documents, ObjectBlobs
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import ARGUMENTS, Content
-from singletable.errors import TransactionConflict
+from singletable.errors import NotFound, TransactionConflict
 from singletable.expressions import AttributeChange
 from singletable.flow.contention import TRIES
 from singletable.foundation import update_if
@@ -47,6 +48,20 @@ class Order(Entity, table=shop, type="order"):
     def by_state(state: str, region: str, number: int = ANY) -> Texts:
         """Orders by state."""
         return f"{state}#{region}", f"{number}"
+
+
+class Ticket(Entity, table=shop, type="ticket"):
+    """One that expires, and whose transactions read it first."""
+
+    number: int
+    ends: datetime = field(expires=True)
+    code: str = field(unique=True)
+
+    @shop.key
+    @staticmethod
+    def by_number(number: int) -> Texts:
+        """A ticket."""
+        return f"ticket#{number}", "ticket"
 
 
 GOAL, ADA = Goal(id="g"), User(id="ada")
@@ -275,3 +290,21 @@ def test_what_a_part_of_a_submission_has_written_is_not_denied(place: Place, mon
     assert "Nothing was written" not in str(raised.value)
     assert [outcome.id for outcome in place.docs.process("p1")] == [1]
     assert [outcome.status for outcome in place.docs.submit("p1", both)] == ["applied", "waiting"]
+
+
+def test_each_try_of_a_transaction_has_its_own_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What expired between two tries has expired for the second one."""
+    ticket = Ticket(number=1, ends=datetime.now(timezone.utc) + timedelta(minutes=1), code="a")
+    place.db.create(ticket)
+    now, late = place.db.port.now, list[float]()
+
+    def lose_once(operation: Any) -> None:
+        if type(operation).__name__ == "TransactWriteItems" and not late:
+            place.other.update(Ticket.by_number(1), attr(Ticket.code).set("b"))
+            late.append(120.0)
+
+    monkeypatch.setattr(place.db.port, "now", lambda: now() + sum(late))
+    before_each(place.db, monkeypatch, lose_once)
+    with pytest.raises(NotFound):
+        place.db.update(Ticket.by_number(1), attr(Ticket.code).set("c"))
+    assert late

@@ -107,7 +107,7 @@ async def commit(
         if (check := placement_of(write.model).check_in_transaction) is not None:
             check(write)
     known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD}
-    return await Commit(port, writes, Moment(port.now()), known | dict(read or {})).send()
+    return await Commit(port, writes, known | dict(read or {})).send()
 
 
 @dataclass(eq=False)
@@ -116,7 +116,6 @@ class Commit:
 
     port: Port
     writes: Sequence[Write]
-    moment: Moment
     known: dict[int, Any]
     """The items that had to be read."""
     foreign: set[Place] = field(default_factory=set[Place])
@@ -125,10 +124,13 @@ class Commit:
     """The items found in other places, by the number of their write."""
     brought: set[int] = field(default_factory=set[int])
     """The writes whose items were looked for in their other places."""
+    moment: Moment = field(init=False)
+    """The time of the try: what expires meanwhile has expired for the next one."""
 
     async def send(self) -> Mapping[int, Any]:
         race = Race(self.port, "transaction", "another writer changed items of the transaction")
         while True:
+            self.moment = Moment(self.port.now())
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
