@@ -182,7 +182,8 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
 
 async def remove_old(port: Port, key: KeyOf[Any]) -> None:
     """Before an item is deleted under its key: move it there, or delete its twin under the old key."""
-    race = Race(port, "delete", CHANGED, key=key)
+    hint = "Nothing was deleted; the item may have been moved to its key. Try again with fewer writers at once."
+    race = Race(port, "delete", CHANGED, key=key, hint=hint)
     while True:
         twice = await settle(port, key)
         if twice is None:

@@ -152,6 +152,8 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             if part.settles(evidence.stored):
                 write.done()
                 return _settled(write, evidence.stored or {})
+            if refused.unsettled:
+                race.hint = "An earlier try may have been written, and written over. Read the item, then try again."
             current = await _after_refusal(port, write, part, current, evidence, moment)
             if await race.lost() and current is not UNREAD:
                 current = await read_current(port, write, moment.now)

@@ -75,6 +75,9 @@ async def update_both_forms(port: Port, write: Write) -> Any:
             if stale is None:
                 return await port.send(_action(write, stored, write_id, port.now()))
             await port.send(stale)
+            race.hint = (
+                "The item was brought to its current form, and not updated. Try again with fewer writers at once."
+            )
         except RefusedWrite as error:
             now = error.stored or await port.send(stored_read(write))
             if carries(model, now, write_id):
