@@ -21,7 +21,7 @@ from singletable.exchange.import_files import FileRow
 from singletable.exchange.row_items import item_of
 from singletable.flow import Rate
 from singletable.foundation import is_same_item, model_of
-from singletable.operations import UpdateItem, read_item
+from singletable.operations import PutItem, UpdateItem, read_item
 from singletable.operations.answers import encode
 from singletable.values import to_attribute_value
 from tests.exchange.importing import check_all, write_rows
@@ -383,6 +383,17 @@ def test_what_is_there_already(tmp_path: Path) -> None:
         assert db.get(Order.by_number(1)) == Order(number=1, buyer="other")
         assert Imports(db, people).run(path, into=Order, mode="replace").written == 4
         assert db.get(Order.by_number(1)) == Order(number=1, buyer="b1")
+
+
+def test_an_item_of_another_type_is_not_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "orders.jsonl"
+    path.write_text(json.dumps({"number": 1, "buyer": "b1"}))
+    with fresh() as db:
+        db.create_table(people)
+        item = read_item(encode(model_of(Order).item(Order(number=1, buyer="b1"))))
+        db.run(db.port.send(PutItem(people.name, {**item, "_type": {"S": "bill"}})))
+        done = Imports(db, people).run(path, into=Order, mode="if_absent")
+        assert (done.written, done.present, done.bad) == (0, 0, 1)
 
 
 def test_a_row_that_is_there_twice_in_a_file(tmp_path: Path) -> None:

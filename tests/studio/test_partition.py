@@ -73,6 +73,7 @@ async def test_pages_of_fifty(db: AsyncDatabase, visitor: Visitor) -> None:
     first = await visitor.json(twin(ADA))
     second = await visitor.json(twin(first["next"]))
     assert (first["count"], second["count"], second["next"]) == (50, 12, "")
+    assert [(each["kind"], each["count"]) for each in first["classes"]] == [("Membership", 1), ("Note", 49)]
     await visitor.page(f"{ADA}&after=x", 400)
     other = first["next"].replace("ada%40", "bob%40")
     await visitor.page(other, 400)

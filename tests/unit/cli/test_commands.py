@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from singletable.cli import output
 from singletable.cli.app import COMMANDS, app
+from singletable.cli.session import rate_of
 from singletable.extensions import ExtensionGroup
 from tests.support.distributions import distribution
 
@@ -67,3 +70,12 @@ def test_a_broken_command_fails_alone(broken: Path) -> None:
     failed = ran("audit")
     assert (failed.exit_code, failed.output.startswith(f"Error: {_BROKEN}")) == (1, True), failed.output
     assert "[mistake.not-configured]" in failed.output
+
+
+def test_a_shared_rate_is_a_rate() -> None:
+    with pytest.raises(click.UsageError, match="Say --rate or --read-rate too"):
+        rate_of({"rate": None, "read_rate": None, "share_rate": "night"})
+
+
+def test_a_map_by_numbers_has_a_text() -> None:
+    assert output.json_text({2: "b", 1: "a"}) == '{"2":"b","1":"a"}'
