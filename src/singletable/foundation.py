@@ -120,6 +120,7 @@ from singletable.records.unreadable import (
 )
 from singletable.records.upgrade import (
     as_read as as_read,
+    is_same as is_same,
     is_same_item as is_same_item,
     refresh_keys as refresh_keys,
     upgrade as upgrade,

@@ -6,7 +6,7 @@ itself: what is not imported is not found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -24,6 +24,10 @@ class ToolSettings(Struct, frozen=True):
     """The store of those documents whose class has none."""
 
 
+def _no_form(table: Table) -> Mapping[str, Any]:
+    return {}
+
+
 def _nothing(table: Table, settings: ToolSettings) -> Iterable[Any]:
     return ()
 
@@ -35,6 +39,8 @@ class TableLayer(Struct, frozen=True):
     """What a check looks for besides records, with the findings that it reports."""
     belongings: Callable[[Table, ToolSettings], Iterable[HasBelongings]] = _nothing
     """What an erasure finds and deletes besides records."""
+    form: Callable[[Table], Mapping[str, Any]] = _no_form
+    """What decides which bytes it stores, besides the classes of its items, as JSON: a table's record has it."""
 
 
 LAYERS = ExtensionGroup("singletable.layers", TableLayer, entry_points.LAYERS)
@@ -50,3 +56,9 @@ def belongings_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[Has
     """What the layers of a table add to an erasure from it."""
     settings = ToolSettings(seal, blobs)
     return [belongings for layer in LAYERS.all() for belongings in layer.belongings(table, settings)]
+
+
+def forms_of(table: Table) -> dict[str, Mapping[str, Any]]:
+    """What decides the stored bytes of a table's layers, by the layer; those that declare nothing are left out."""
+    forms = {entry.name: LAYERS.load(entry).form(table) for entry in LAYERS.entries().values()}
+    return {name: form for name, form in forms.items() if form}

@@ -11,7 +11,7 @@ import pytest
 
 from singletable import Database, Entity, Key, NotUnique, Table, attr, field
 from singletable.graph import Graph
-from singletable.migrations import ApplyRefused, Migrations
+from singletable.migrations import Migrations, PlanRefused
 from singletable.schema import copy_of
 from singletable.schema.personal import COVERED
 from tests.graph.models import Goal, GoalMembership, User, records
@@ -89,7 +89,7 @@ def test_a_plan_says_what_guards_take(db: Database) -> None:
 
 def test_two_items_with_one_value_are_told(db: Database) -> None:
     db.create(old_account(40, email="1@example.org"))
-    with pytest.raises(ApplyRefused) as refused:
+    with pytest.raises(PlanRefused) as refused:
         Migrations(db, accounts).apply()
     assert refused.value.reason == "values not unique"
     filled = Migrations(db, accounts).fill()

@@ -152,8 +152,10 @@ def placed(key: Any) -> Table:
 @pytest.mark.parametrize("key", [_swapped, _swapped_across, _moved_and_renamed, _turned])
 def test_names_that_changed_places_in_a_key_change_the_key(key: Any) -> None:
     with fresh() as db:
-        Migrations(db, placed(_one)).apply()
-        with pytest.raises(PlanRefused, match="the key of type place was") as refused:
+        table = placed(_one)
+        Migrations(db, table).apply()
+        db.create(table.models[0].kind(first="a", second="b", third="c"))
+        with pytest.raises(PlanRefused, match="Place: the key was") as refused:
             Migrations(db, placed(key)).plan()
         assert refused.value.reason == "changed key"
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from singletable import AlreadyExists, Database, Entity, Key, NotFound, Table, at_least, attr
 from singletable.errors import DeclarationError, NotUnique, SingletableError
 from singletable.migrations import ApplyRefused, Migrations
-from singletable.migrations.needed import declaration_of
+from singletable.migrations.model_document import document_of
 from tests.migrations.splitting import (
     Card,
     Customer,
@@ -387,6 +387,7 @@ def test_a_fill_that_is_killed_at_a_request_goes_on(
 
 def test_a_declaration_names_the_table_that_items_leave_for() -> None:
     """A fill that began before they were to leave is not gone on with."""
-    targets = {name: facts.get("to") for name, facts in declaration_of(shop).items()}
+    document = document_of(shop)
+    targets = {name: form.other_table for name, form in {**document.entities, **document.leaving}.items()}
     assert targets == {"customer": None, "order": "orders", "card": "orders"}
-    assert all("to" not in facts for facts in declaration_of(orders).values())
+    assert document_of(orders).leaving == {}

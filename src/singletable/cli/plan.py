@@ -19,6 +19,14 @@ from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
 
+accept_option = click.option(
+    "--accept",
+    nargs=2,
+    multiple=True,
+    metavar="RULE CLASS[.ATTRIBUTE]",
+    help="Go on with what a plan was refused for, as the refusal names it. It may be repeated.",
+)
+
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
@@ -30,13 +38,15 @@ THERE_IS_A_PLAN = 2
     metavar="[FILE]",
     help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
+@accept_option
 @options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None, **options: Any) -> None:
     """Show what would bring the tables to their declarations.
 
     The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
-    a write, the table is read once. Nothing is written.
+    a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before. Nothing is
+    written.
 
     The exit code is 0 where there is nothing to do, 2 where there is a plan, and 1 for a refusal. With --check-in it is
     2 where the file changed.
@@ -57,11 +67,17 @@ def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None
 
 def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices | None) -> Plan:
     """The plan of one table, under the shared options."""
+
+    def begins(takes: Estimate) -> None:
+        click.echo(f"{table.name}: reading the table, about {_taken(takes)}", err=True)
+
     return Migrations(db, table).plan(
         rate=rate_of(options),
         prices=prices,
         sample=options["sample"],
         segments=options["segments"],
+        accept=options["accept"],
+        begins=begins,
     )
 
 
@@ -72,6 +88,8 @@ def as_facts(plan: Plan) -> dict[str, Any]:
         "steps": [msgspec.to_builtins(step) for step in plan.steps],
         "left": list(plan.left),
         "unsupported": list(plan.unsupported),
+        "differences": [{**msgspec.to_builtins(each), "kind": each.kind} for each in plan.differences],
+        "accepted": list(plan.accepted),
     }
 
 
@@ -83,6 +101,11 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
         click.echo(f"{number:3} {step.name}: {_taken(step.takes)}{online}")
         for line in step.describe():
             click.echo(f"      {output.clean(line)}")
+    for difference in plan.differences:
+        if difference.kind not in ("fill", "move"):  # those are steps
+            click.echo(f"  {difference.kind}: {output.clean(str(difference))}")
+    for accepted in plan.accepted:
+        click.echo(f"  accepted: {output.clean(accepted)}")
     for unsupported in plan.unsupported:
         click.echo(f"  not done: {output.clean(unsupported)}")
     for left in plan.left:
@@ -93,7 +116,8 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
 
 def _taken(takes: Estimate) -> str:
     parts = [output.counted(takes.items, "write")] if takes.items else []
-    parts.append(output.counted(takes.requests, "request"))
+    if takes.requests:
+        parts.append(output.counted(takes.requests, "request"))
     for units, word in ((takes.read_units, "read unit"), (takes.write_units, "write unit")):
         if units:
             parts.append(output.counted(units, word))

@@ -24,8 +24,8 @@ from singletable.documents.mutations import Bounds, Mutator, Ref, make_mutator
 from singletable.documents.rows import CollectionWords, InboxRow, RowClasses, Version, Words, make_rows
 from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.foundation import Table, names_around
-from singletable.values import Codec, Field, make_field
+from singletable.foundation import Table, model_of, names_around
+from singletable.values import Codec, Field, json_form, make_field
 
 T = TypeVar("T")
 D = TypeVar("D", bound="Document")
@@ -111,6 +111,15 @@ class CollectionModel(Generic[T]):
         return register(self._where, self.version, self._upcasters, version)
 
     @property
+    def form(self) -> Mapping[str, Any]:
+        """All that decides which bytes are stored of its contents, and under which words, as JSON."""
+        return {
+            "words": dataclasses.asdict(self.words),
+            "version": self.version,
+            "content": json_form(self._evaluate()),
+        }
+
+    @property
     def _where(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
 
@@ -157,6 +166,17 @@ class DocumentModel:
     def scalars(self) -> Codec[Any]:
         """Computed at first use, when classes that the module defines later exist."""
         return Codec(Scalars, self._make_scalars())
+
+    @property
+    def form(self) -> Mapping[str, Any]:
+        """All that decides which bytes are stored, besides the classes of its rows, as JSON."""
+        return {
+            "words": dataclasses.asdict(self.words),
+            "scalars": {field.stored: field.form for field in self.scalars.fields},
+            "collections": {name: collection.form for name, collection in self.collections.items()},
+            "mutations": {name: mutator.form for name, mutator in self.mutators.items()},
+            "items": (model_of(self.rows.version).type,),
+        }
 
 
 class Scalars:

@@ -22,4 +22,5 @@ def _contexts(table: Table, settings: ToolSettings) -> Iterator[Context[Any]]:
 LAYER = TableLayer(
     checks=lambda table, settings: map(document_checks, _contexts(table, settings)),
     belongings=lambda table, settings: map(DocumentBelongings, _contexts(table, settings)),
+    form=lambda table: {model.words.document: model.form for model in map(document_model, documents_of(table))},
 )

@@ -21,7 +21,7 @@ from msgspec import Struct
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.flow import refuse_awaitable
-from singletable.values import json_decoder
+from singletable.values import json_decoder, json_form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +181,11 @@ class Mutator(Generic[P, D]):
                 hint="Send one object with a member for each parameter that has no default, of its type.",
             ) from None
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    @property
+    def form(self) -> Any:
+        """All that decides which arguments are stored, and which are taken, as JSON."""
+        return json_form(self._struct)
 
     @cached_property
     def _struct(self) -> Any:

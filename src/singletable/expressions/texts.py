@@ -8,7 +8,6 @@ deep as it has operators, whatever is left of the caller's stack.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, Kind, ListPlan, Scalar, Source, ValuePlan
+from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, Kind, ListPlan, Scalar, ValuePlan, writer_of
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
@@ -316,18 +315,11 @@ class AttributeChange(Struct, frozen=True):
 def encoded(plan: ValuePlan, value: Any, handle: Any = None) -> AttributeValue:
     """A value as its attribute stores it; InvalidValue names the attribute."""
     try:
-        return _writer(plan)(value)  # type: ignore[no-any-return]
+        return writer_of(plan)(value)
     except InvalidValue as error:
         if handle is not None and error.attribute is None:
             error.attribute = str(handle)
         raise
-
-
-@cache
-def _writer(plan: ValuePlan) -> Any:
-    source = Source()
-    text = plan.write(source, "value")
-    return eval(f"lambda value: {text}", source.names)  # noqa: S307 our own text
 
 
 def _checked(text: str, what: str) -> str:

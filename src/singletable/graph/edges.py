@@ -129,6 +129,12 @@ class Edge(Ends[S, T], Generic[S, T]):
     def __readers__(cls) -> Sequence[Captured]:
         return (_outgoing(cls),)
 
+    @classmethod
+    def __beside__(cls) -> Mapping[str, Mapping[str, str]]:
+        if cls.__mirrors__ is None:
+            return {}
+        return {"edge set": {name: mirror.form for name, mirror in mirrors_of(cls).items()}}
+
     def __whole__(self) -> Iterable[Query[Any]]:
         return self.source, self.target
 

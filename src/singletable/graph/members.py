@@ -83,7 +83,7 @@ class MemberForm:
         self.word = model_of(edge).type
         self._mirrors = mirrors_of(edge)
         nodes = "|".join(re.escape(kind.__word__) for kind in edge.__targets__)
-        behind = "".join(f"-({mirror.form})" for mirror in self._mirrors.values())
+        behind = "".join(f"-({mirror.regex})" for mirror in self._mirrors.values())
         self._match = re.compile(f"{re.escape(self.word)}-(({nodes})-.*?){behind}", re.DOTALL).fullmatch
         self._kinds = {kind.__word__: kind for kind in edge.__targets__}
 

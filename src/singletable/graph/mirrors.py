@@ -13,6 +13,8 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from singletable.errors import DeclarationError
 from singletable.foundation import KeyPart, Slot, Template, model_of, type_in_key
 from singletable.values import VALUE_TYPES, KeyPlace, KeyType, value_type_of
@@ -38,12 +40,13 @@ class Mirror:
                 raise DeclarationError(
                     f"{edge.__name__}.{name}: a mirrored enum's values are texts of their own, without '-'"
                 )
-            self.form = "|".join(re.escape(word) for word in self.members)
+            self.regex = "|".join(re.escape(word) for word in self.members)
+            self.form = f"values {msgspec.json.encode({m.name: str(m.value) for m in enum}, order='sorted').decode()}"
             return
         slot = Slot.of(name, kind)
         # Two parts, so that a str has its '-' escaped as %2D and ends with its part.
         self._template = Template((KeyPart("", slot), KeyPart("")), "-")
-        self.form = slot.key_type.regex(_MEMBER)
+        self.regex, self.form = slot.key_type.regex(_MEMBER), slot.key_type.form
         self._name = name
 
     def write(self, value: Any) -> str:

@@ -17,9 +17,11 @@ from singletable.foundation import Repaired as Repaired
 from singletable.late_names import late_names
 from singletable.migrations.backups import Backups as Backups
 from singletable.migrations.fill import Filled as Filled
+from singletable.migrations.item_counts import Counted as Counted
 from singletable.migrations.migrations import Migrations as Migrations
 from singletable.migrations.prices import Prices as Prices, prices_of as prices_of, read_prices as read_prices
 from singletable.migrations.refusals import ApplyRefused as ApplyRefused, PlanRefused as PlanRefused
+from singletable.migrations.rules import Difference as Difference
 from singletable.migrations.shared_rate import SharedRate as SharedRate
 from singletable.migrations.steps import (
     Doing as Doing,

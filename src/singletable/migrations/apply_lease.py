@@ -33,6 +33,8 @@ LEASE_SECONDS: Final = 30.0
 """An owner whose beats did not change for so long counts as dead."""
 BEAT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 1.0
+_LARGE: Final = 100_000
+"""Characters of a model from which on it is stored compressed: an item has 400 KB."""
 
 
 class Held(Struct, frozen=True):
@@ -80,9 +82,9 @@ async def release(port: Port, table: Table, held: Held) -> None:
         return
 
 
-async def write_record(port: Port, table: Table, held: Held, document: ModelDocument, by: str) -> None:
+async def write_record(port: Port, table: Table, held: Held, record: ModelRecord) -> None:
     """Write down what the table was brought to, if the lease is still held. One transaction; ApplyRefused."""
-    check, put = record_writes(table, held, document, by, port.now())
+    check, put = record_writes(table, held, record)
     if "transactions" in port.traits.lacks:
         await port.send(put)
         return
@@ -92,13 +94,25 @@ async def write_record(port: Port, table: Table, held: Held, document: ModelDocu
         raise await _lost(port, table) from None
 
 
-def record_writes(table: Table, held: Held, document: ModelDocument, by: str, now: float) -> tuple[CheckItem, PutItem]:
+def record_of(table: Table, held: Held, document: ModelDocument, by: str, now: float) -> ModelRecord:
+    """The record of a table that was brought to a document."""
+    text = document.text
+    is_large = len(text) > _LARGE
+    record: ModelRecord = ModelRecord.of(table)(
+        model="" if is_large else text,
+        packed=document.packed if is_large else None,
+        brought_at=instant(int(now)),
+        by=by,
+        fence=held.fence,
+    )
+    return record
+
+
+def record_writes(table: Table, held: Held, record: ModelRecord) -> tuple[CheckItem, PutItem]:
     """The check of the lease, and the record."""
-    kind = ModelRecord.of(table)
-    at = instant(int(now))
-    record = kind(model=document.text, brought_at=at, by=by, fence=held.fence)
     item = model_for(record).item(record)
-    return check_if(ApplyLease.of(table).only(), _is_held(held)), put_if(kind.only(), item, None)
+    condition = _is_held(held)
+    return check_if(ApplyLease.of(table).only(), condition), put_if(ModelRecord.of(table).only(), item, None)
 
 
 async def _read(port: Port, kind: Any) -> Any:

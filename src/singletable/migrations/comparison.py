@@ -6,33 +6,41 @@ Undeclared parts are left alone. Parts of the record that the declaration lacks 
 
 from __future__ import annotations
 
-from singletable.foundation import Table
+from singletable.foundation import Table, entity_name
+from singletable.migrations.differences import differences
 from singletable.migrations.fill import moving_keys
 from singletable.migrations.model_document import ModelDocument, document_of
 from singletable.migrations.refusals import PlanRefused
+from singletable.migrations.rules import Difference
 from singletable.migrations.step_kinds import step_kinds
 from singletable.migrations.step_kinds.index_steps import foreign_indexes
 from singletable.migrations.step_kinds.setting_steps import unsupported_settings
 from singletable.migrations.step_kinds.table_steps import CreateTable, RecordModel
 from singletable.migrations.steps import Compared, Plan
-from singletable.tables import Description, differences
+from singletable.tables import Description, differences as table_differences
 
 
 def compare(compared: Compared) -> Plan:
     """The steps from a live table to its declaration. Raises PlanRefused if it can't be done."""
     table, declared, record = compared.table, compared.declared, compared.record
-    if record is not None:
-        _check_record(declared, record)
+    for former in compared.former:
+        _check_record(declared, former)
     phased = sorted((pair for kind in step_kinds() for pair in kind.needed(compared)), key=lambda pair: pair[0])
     steps = [step for _, step in phased]
-    if steps or record != declared:
+    if steps or record != declared or compared.toward is not None:
         steps.append(RecordModel.of(table))
     left = foreign_indexes(compared)
     if record is not None:
-        gone = sorted(record.entities.keys() - declared.entities.keys() - declared.leaving.keys())
         left += moved_types(table, declared, record)
-        left += [f"items of type {name}, which no class has any more: they stay" for name in gone]
-    return Plan(table.name, tuple(steps), tuple(left), tuple(unsupported_settings(compared)), declared)
+    unsupported = tuple(unsupported_settings(compared))
+    return Plan(table.name, tuple(steps), tuple(left), unsupported, declared, _differences(compared))
+
+
+def _differences(compared: Compared) -> tuple[Difference, ...]:
+    """What is declared otherwise than the record has, and than an apply that didn't end was to bring."""
+    names = {model.type: entity_name(model.kind) for model in (*compared.table.models, *compared.table.leaving)}
+    found = [each for former in compared.former for each in differences(former, compared.declared, names)]
+    return tuple({each.place: each for each in found}.values())
 
 
 def creation(table: Table) -> Plan:
@@ -42,7 +50,7 @@ def creation(table: Table) -> Plan:
 
 def check_key(table: Table, found: Description) -> None:
     """PlanRefused if a table's key is not the declared one."""
-    wrong = [d for d in differences(table.definition, found) if d.what == "key"]
+    wrong = [d for d in table_differences(table.definition, found) if d.what == "key"]
     if wrong:
         raise PlanRefused(
             f"the table's key is {wrong[0].found}, declared is {wrong[0].declared}, and a table keeps its key",
@@ -65,14 +73,6 @@ def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
                 reason="older program",
                 table=declared.table,
                 hint="Run it from the newer program.",
-            )
-        if not mine.has_key_of(before) and not (mine.before is not None and mine.before.has_key_of(before)):
-            raise PlanRefused(
-                f"the key of type {name} was {' / '.join(before.key)} and is now {' / '.join(mine.key)}; items keep "
-                "their keys",
-                reason="changed key",
-                table=declared.table,
-                hint="Declare the former key, or name it, as in @table.key(was=...): then its items are moved.",
             )
 
 

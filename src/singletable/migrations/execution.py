@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from singletable.errors import SingletableError
 from singletable.flow import Meter, Port, Rate
 from singletable.foundation import Table
+from singletable.migrations.acceptance import Accepted
 from singletable.migrations.apply_lease import Held, release, take
 from singletable.migrations.leased_port import LeasedPort
-from singletable.migrations.plans import outline
+from singletable.migrations.model_document import document_of
+from singletable.migrations.plans import check_readable, outline
 from singletable.migrations.refusals import ApplyRefused
 from singletable.migrations.steps import Applying, Doing, Done, Outcome, Plan, Step
 
@@ -29,16 +31,20 @@ async def apply(
     rate: Rate | None = None,
     segments: int | None = None,
     progress: Progress | None = None,
+    accept: Accepted = (),
 ) -> Outcome:
     """Bring a table to its declaration. Where there is nothing to do, it reads a few times and writes nothing.
 
-    ApplyRefused if another apply has the table, or it changed since `plan` was made; PlanRefused.
+    ApplyRefused if another apply has the table, or it changed since `plan` was made; PlanRefused. Without a plan it
+    counts, as a plan does.
     """
-    found = await outline(port, table)
+    found, _ = await outline(port, table)
     outcome = Outcome(table.name)
     steps = _left(plan, found)
     if found.is_empty:
         return outcome
+    if plan is None or plan.is_sample:
+        await check_readable(port, table, accept, segments, rate)
     run = ApplyRun(port, table, by, rate, segments, progress)
     if found.steps[0].makes_table:
         outcome = outcome.also(await run.make_table(steps[0]))
@@ -54,7 +60,8 @@ def _left(plan: Plan | None, found: Plan) -> list[Step]:
         return list(found.steps)
     names = [step.name for step in plan.steps]
     others = [step.name for step in found.steps if step.name not in names and not step.is_optional]
-    if plan.table != found.table or plan.document != found.document or others:
+    is_other = (plan.table, plan.document) != (found.table, found.document)
+    if is_other or others or not {*found.differences} <= {*plan.differences}:
         raise ApplyRefused(
             f"the plan is out of date: {'; '.join(others) or 'the declaration is another'}",
             reason="table changed",
@@ -89,7 +96,8 @@ class ApplyRun:
         self.port = LeasedPort(self.bare, self.table, held)
         applying = self._applying(self.port, held)
         try:
-            steps = _left(plan, await outline(self.port, self.table))
+            found, applying.record = await outline(self.port, self.table)
+            applying.document, steps = found.document or applying.document, _left(plan, found)
             for number, step in enumerate(steps, 1):
                 self.doing = Doing(step, number, len(steps))
                 self._tell()
@@ -106,7 +114,9 @@ class ApplyRun:
         )
 
     def _applying(self, port: Port, held: Held) -> Applying:
-        return Applying(port, self.bare, self.table, held, self.by, self.rate, self.segments, self._tell)
+        document = document_of(self.table)
+        run = self.by, self.rate, self.segments, document, None
+        return Applying(port, self.bare, self.table, held, *run, self._tell)
 
     async def _one(self, step: Step, applying: Applying) -> Done:
         looks, beats, started = self.port.looks, self.port.tenure.beats, self.bare.monotonic()

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -41,7 +39,8 @@ from singletable.foundation import (
 )
 from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
 from singletable.migrations.items import FillPart
-from singletable.migrations.needed import Unknown, declaration_of, needed
+from singletable.migrations.model_document import document_of
+from singletable.migrations.needed import Unknown, needed
 from singletable.operations import RAW, GetItem, Item, Key, PutItem
 
 PAGE = 100
@@ -136,7 +135,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.is_anew = anew or dry_run
         self.parts = FillParts(port, table)
         self.store = None if dry_run else self.parts
-        self.digest = sha256(msgspec.json.encode(declaration_of(table), order="deterministic")).hexdigest()[:16]
+        self.digest = document_of(table).digest
         self.old_keys = Counter[str]()
         self.filled = Filled()
         self.gaps = flows.gaps_of(table)

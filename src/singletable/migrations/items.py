@@ -51,12 +51,16 @@ class ModelRecord(ToolItem, word="model", goes_along=True):
     """The model that a table was last brought to."""
 
     model: str
-    """As JSON: what `singletable plan --check-in` writes."""
+    """As JSON: what `singletable plan --check-in` writes. Empty for a model that is in `packed`."""
     brought_at: datetime
     by: str
     """Who brought it there, as they called themselves."""
     fence: int
     """The fence of the apply that wrote it."""
+    packed: bytes | None = None
+    """The JSON compressed, of a model that would be too large for an item."""
+    toward: bytes | None = None
+    """The model, compressed, that an apply has begun to rewrite items for and has not ended."""
 
     @tool_key
     @staticmethod

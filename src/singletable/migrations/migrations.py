@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Finding, Repaired, Table, flows
 from singletable.migrations import execution, plans
+from singletable.migrations.acceptance import Accepted
 from singletable.migrations.execution import Progress as ApplyProgress
 from singletable.migrations.fill import Filled, Progress, fill
 from singletable.migrations.prices import Prices
-from singletable.migrations.steps import Outcome, Plan
+from singletable.migrations.steps import Estimate, Outcome, Plan
 
 
 class Migrations:
@@ -28,17 +30,23 @@ class Migrations:
         prices: Prices | None = None,
         sample: float | None = None,
         segments: int | None = None,
+        accept: Accepted = (),
+        begins: Callable[[Estimate], object] | None = None,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
         It compares the declaration, the model that the table was last brought to, and the live table. Where items may
         need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
         fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
-        `rate` gives each step its time, `prices` its money. Writes nothing.
+        `rate` gives each step its time, and is kept to by the reading; `prices` gives it money. `begins` is called
+        before the table is read, with what that takes. Writes nothing.
 
-        Raises PlanRefused for a changed key, another model's table, an older program.
+        Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
+        where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.
+        PlanRefused also for another model's table, and for an older program.
         """
-        flow = plans.plan(self.db.port, self.table, segments=segments, rate=rate, prices=prices, sample=sample)
+        options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
+        flow = plans.plan(self.db.port, self.table, **options, accept=accept, begins=begins)
         return self.db.run(flow)
 
     def apply(
@@ -49,6 +57,7 @@ class Migrations:
         rate: Rate | None = None,
         segments: int | None = None,
         progress: ApplyProgress | None = None,
+        accept: Accepted = (),
     ) -> Outcome:
         """Bring the table to its declaration: settings, indexes one at a time, a fill, what is taken away, the record.
 
@@ -57,9 +66,12 @@ class Migrations:
         the lease and the record: who does it. `progress` is called at each step, and while one goes on.
 
         ApplyRefused if another apply has the table, took over this one's lease, or the plan is out of date;
-        PlanRefused, as `plan`. The requests and units are those of the plan's steps.
+        PlanRefused, as `plan`: without a plan, or with that of a sample, it counts first, and takes `accept`.
+
+        The requests and units are those of the plan's steps.
         """
-        flow = execution.apply(self.db.port, self.table, plan, by=by, rate=rate, segments=segments, progress=progress)
+        options: Any = {"by": by, "rate": rate, "segments": segments, "progress": progress}
+        flow = execution.apply(self.db.port, self.table, plan, **options, accept=accept)
         return self.db.run(flow)
 
     def fill(

@@ -1,22 +1,33 @@
 """The declarations of a table's classes, as a document: the record in the table, and the file that a review shows.
 
-The same declaration gives the same bytes, one line for each template, attribute and setting.
+The same declaration gives the same bytes. It has everything that decides which bytes are stored, under which key, in
+which index, and which other items belong to it. All of it is derived: an attribute's form from its compiled plan
+(`values.plans`), a key's from the key types of its template (`values.key_types`), a layer's by its function
+(`layers`). `differences` says what a difference means.
+
+A document of an older version of the library lacks `stored`, `slots`, `names` and `layers`: that is unknown, not empty.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
+from zlib import compress, decompress
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.foundation import Model, Table, model_of, type_text
+from singletable.foundation import Captured, Model, Table, model_of, type_text
+from singletable.layers import forms_of
 from singletable.migrations.needed import outside_of
 from singletable.tables import Provisioned
+from singletable.values import Field
 
+_TEXTS = re.compile(r'\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}')
+"""The texts that a form lists, as a JSON object."""
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
@@ -37,32 +48,61 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """The parts of its items that lie elsewhere: guards, copies, edge sets."""
     other_table: str | None = None
     """The table where items had the key that they had before; or, of what is leaving, that it moves to."""
+    stored: Mapping[str, Any] | None = None
+    """Each attribute by its stored name: its form, whether it may be absent, its role."""
+    slots: Mapping[str, tuple[str, str]] | None = None
+    """The forms of the values in the two texts of each key: of "key", of "was", and of each "index NAME"."""
+    beside: Mapping[str, Any] | None = None
+    """The parts that a layer keeps in other items, with their forms."""
+    is_system: bool = False
+    """A layer of the library made the class, for its own items."""
 
     @property
-    def shape(self) -> tuple[str, ...]:
-        """The key's templates with types for names: an attribute that only got another name changes no key."""
-        return tuple(self._typed(text) for text in self.key)
-
-    @property
-    def slots(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The names in the key, in their order."""
         return tuple(name for text in self.key for name in _SLOT.findall(text))
+
+    @property
+    def guards(self) -> dict[str, str]:
+        """The forms of unique values in the keys of their guards, by attribute."""
+        return {name: facts["guard"] for name, facts in (self.stored or {}).items() if "guard" in facts}
 
     def has_key_of(self, other: EntityForm) -> bool:
         """Whether items of both forms have the same primary keys: the same shape, with each name that both have at its
         place. A name that one alone has is another's new one."""
-        if self.shape != other.shape:
+        if not self._is_shaped_as(other, "key"):
             return False
-        places = zip(self.slots, other.slots, strict=True)
-        return all(one == its or (one not in other.slots and its not in self.slots) for one, its in places)
+        places = zip(self.names, other.names, strict=True)
+        return all(one == its or (one not in other.names and its not in self.names) for one, its in places)
+
+    def has_index_of(self, other: EntityForm, index: str) -> bool:
+        """Whether items of both forms have the same texts in an index, if their attributes are the same."""
+        return self.indexes[index] == other.indexes.get(index) and self._has_slots_of(other, f"index {index}")
 
     @property
     def before(self) -> EntityForm | None:
         """The form with the key that it was in the same table."""
-        return None if self.was is None or self.other_table else replace(self, key=self.was, was=None)
+        if self.was is None or self.other_table:
+            return None
+        slots = None if self.slots is None else {**self.slots, "key": self.slots["was"]}
+        return replace(self, key=self.was, was=None, slots=slots)
 
-    def _typed(self, text: str) -> str:
-        return _SLOT.sub(lambda found: "{" + self.attributes.get(found[1], "").partition(" as ")[0] + "}", text)
+    def _is_shaped_as(self, other: EntityForm, key: str) -> bool:
+        """Whether two keys have the same literals and, in the same places, values of the same form. Where one's forms
+        are unknown, of the same declared type."""
+        if self.slots is None or other.slots is None:
+            return self._typed(self.key) == other._typed(other.key)
+        literals = [[_SLOT.sub("{}", text) for text in form.key] for form in (self, other)]
+        return literals[0] == literals[1] and self._has_slots_of(other, key)
+
+    def _has_slots_of(self, other: EntityForm, key: str) -> bool:
+        """Whether the values in a key have the same forms; also where one of the two doesn't say."""
+        mine, its = ((form.slots or {}).get(key) for form in (self, other))
+        return mine is None or its is None or all(map(is_alike, mine, its))
+
+    def _typed(self, texts: tuple[str, str]) -> list[str]:
+        types = {name: text.partition(" as ")[0] for name, text in self.attributes.items()}
+        return [_SLOT.sub(lambda found: "{" + types.get(found[1], "") + "}", text) for text in texts]
 
 
 class IndexForm(Struct, frozen=True):
@@ -83,22 +123,53 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
     entities: Mapping[str, EntityForm]
     leaving: Mapping[str, EntityForm] = msgspec.field(default_factory=dict[str, EntityForm])
     """The classes that move to another table, in their form here."""
+    names: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """The separator of keys, and the attributes that every item has, by their use. Empty if they are unknown."""
+    layers: Mapping[str, Mapping[str, Any]] | None = None
+    """The forms of the table's layers, in addition to the classes of their items."""
 
     @property
     def text(self) -> str:
         """As JSON, sorted and indented."""
         return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=2).decode() + "\n"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all that decides the stored bytes: an older version of the library wrote less."""
+        return bool(self.names)
+
+    @property
+    def packed(self) -> bytes:
+        """The same, compressed."""
+        return compress(msgspec.json.encode(self, order="sorted"), 9)
+
+    def with_known(self, record: ModelDocument | None) -> ModelDocument:
+        """The declaration with what a record has of layers that this program didn't import: they are not gone."""
+        if record is None:
+            return self
+        known = {n: f for n, f in record.entities.items() if f.is_system or n.startswith("_")}
+        mine, its = self.layers or {}, record.layers or {}
+        layers = {name: {**its.get(name, {}), **mine.get(name, {})} for name in (*its, *mine)}
+        return replace(self, entities={**known, **self.entities}, layers=layers)
+
+    @property
+    def digest(self) -> str:
+        """The same for declarations that store the same items."""
+        items = replace(self, settings={}, layers=None)
+        return sha256(msgspec.json.encode(items, order="sorted")).hexdigest()[:16]
+
     def is_stored_as(self, type_name: str, other: ModelDocument) -> bool:
         """Whether the items of a type that `other` describes need no write: key, version, index keys, attributes."""
         mine, its = self.entities[type_name], other.entities[type_name]
-        had = other._index_keys(its)
-        has_keys = all(had.get(name) == keys for name, keys in self._index_keys(mine).items())
         forms = (mine.version, mine.stored_as) == (its.version, its.stored_as)
-        return forms and has_keys and mine.has_key_of(its) and {*mine.outside} <= {*its.outside}
+        has_keys = all(self._has_index_of(other, mine, its, name) for name in mine.indexes)
+        is_left = any(name not in mine.indexes and name in self.indexes for name in its.indexes)
+        has_parts = {*mine.outside} <= {*its.outside} and mine.guards.items() <= (its.guards or mine.guards).items()
+        return forms and has_keys and not is_left and mine.has_key_of(its) and has_parts
 
-    def _index_keys(self, entity: EntityForm) -> dict[str, Any]:
-        return {name: (self.indexes[name].key, texts) for name, texts in entity.indexes.items()}
+    def _has_index_of(self, other: ModelDocument, mine: EntityForm, its: EntityForm, name: str) -> bool:
+        index = other.indexes.get(name)
+        return index is not None and self.indexes[name].key == index.key and mine.has_index_of(its, name)
 
 
 def document_of(table: Table) -> ModelDocument:
@@ -107,28 +178,67 @@ def document_of(table: Table) -> ModelDocument:
     indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
     entities = {model.type: _form(model) for model in table.models}
     leaving = {m.type: replace(_form(m), other_table=model_of(m.kind).table.name) for m in table.leaving}
-    return ModelDocument(table.name, definition.key, indexes, _settings(table), entities, leaving)
+    names = {
+        "separator": table.separator,
+        "type": definition.type_attribute,
+        "version": definition.version_attribute,
+        "write id": definition.write_id_attribute,
+        "expiry": table.ttl_name,
+    }
+    settings, layers = _settings(table), forms_of(table)
+    return ModelDocument(table.name, definition.key, indexes, settings, entities, leaving, names, layers)
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Whether two forms in a key write the same texts. Where they list texts, as those of an enum, one may have more:
+    the difference of the attribute covers the others."""
+    if one == other:
+        return True
+    texts = [[msgspec.json.decode(found) for found in _TEXTS.findall(form)] for form in (one, other)]
+    grew = all(a.items() <= b.items() or b.items() <= a.items() for a, b in zip(*texts, strict=False))
+    return _TEXTS.sub("{}", one) == _TEXTS.sub("{}", other) and grew
 
 
 def read_document(text: str | bytes) -> ModelDocument:
-    """A document from its JSON. msgspec.ValidationError for another one."""
-    return msgspec.json.decode(text, type=ModelDocument)
+    """A document from its JSON, compressed or not. msgspec.MsgspecError or zlib.error for another one."""
+    plain = decompress(text) if isinstance(text, bytes) and not text.startswith(b"{") else text
+    return msgspec.json.decode(plain, type=ModelDocument)
 
 
 def _form(model: Model[Any]) -> EntityForm:
-    shown = {name: (t[0].shown, t[1].shown) for name, t in ((n, c.templates) for n, c in model.indexes.items())}
-    attributes = {
-        field.name: type_text(model.types.get(field.name, Any))
-        + (f" as {field.stored}" if field.stored != field.name else "")
-        for field in model.fields
-    }
-    partition, sort = model.key.templates
-    was = None if model.key.was is None else (model.key.was.templates[0].shown, model.key.was.templates[1].shown)
-    stored_as = model.stored_as if model.is_in_two_forms else None
-    other = None if model.before is model else model.before.table.name
+    keys = {"key": model.key, "was": model.key.was, **{f"index {n}": c for n, c in model.indexes.items()}}
+    shown = {name: _shown(captured) for name, captured in keys.items() if captured is not None}
     return EntityForm(
-        model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as, outside_of(model), other
+        model.version,
+        shown["key"],
+        {name: shown[f"index {name}"] for name in model.indexes},
+        {field.name: _type_of(model, field) for field in model.fields},
+        shown.get("was"),
+        model.stored_as if model.is_in_two_forms else None,
+        outside_of(model),
+        None if model.before is model else model.before.table.name,
+        {field.stored: _stored(model, field) for field in model.fields},
+        {n: (c.templates[0].form, c.templates[1].form) for n, c in keys.items() if c is not None},
+        model.kind.__beside__() or None,
+        model.is_system,
     )
+
+
+def _shown(captured: Captured) -> tuple[str, str]:
+    partition, sort = captured.templates
+    return partition.shown, sort.shown
+
+
+def _type_of(model: Model[Any], field: Field) -> str:
+    stored = f" as {field.stored}" if field.stored != field.name else ""
+    return f"{type_text(model.types.get(field.name, Any))}{stored}"
+
+
+def _stored(model: Model[Any], field: Field) -> Mapping[str, Any]:
+    """An attribute's own form, the name that the class calls it by, and the form of its value in a guard's key."""
+    name = {"name": field.name} if field.name != field.stored else {}
+    guard = {"guard": model.unique_types[field.name].form} if field.name in model.unique_types else {}
+    return {**field.form, **name, **guard}
 
 
 def _settings(table: Table) -> dict[str, Any]:

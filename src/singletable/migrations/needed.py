@@ -14,7 +14,6 @@ from singletable.foundation import (
     Table,
     copies_in,
     guarded_type,
-    model_of,
     move_of,
     place_in,
     refresh_keys,
@@ -71,29 +70,8 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
         return Finding("item.unreadable", error.what, type_name, place_in(table, item))
 
 
-def declaration_of(table: Table) -> dict[str, Any]:
-    """The declarations that decide the stored form: each class's version, attributes and templates of its index keys,
-    and its older key."""
-    index_keys = {name: (index.partition, index.sort) for name, index in table.definition.indexes.items()}
-    return {
-        model.type: {
-            "version": model.version,
-            **({"stored_as": model.stored_as} if model.is_in_two_forms else {}),
-            "indexes": {
-                name: [*index_keys.get(name, ()), *(t.shown for t in captured.templates)]
-                for name, captured in model.indexes.items()
-            },
-            **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
-            **({"outside": list(outside_of(model))} if outside_of(model) else {}),
-            **({"to": model_of(model.kind).table.name} if model.is_leaving else {}),
-        }
-        for model in (*table.models, *table.leaving)
-    }
-
-
 def outside_of(model: Model[Any]) -> tuple[str, ...]:
     """The parts of a class's items that lie elsewhere: guards of unique values, copies of attributes, edge sets."""
     copies = (f"copy of {copy.source.__name__}.{copy.source_name}" for copy in copies_in(model.kind))
-    mirrors: Any = getattr(model.kind, "__mirrors__", None)
-    sets = [] if mirrors is None else [f"edge set of {', '.join(map(str, mirrors)) or 'edges'}"]
-    return (*(f"unique {each.name}" for each in model.uniques), *copies, *sets)
+    beside = (f"{what} of {', '.join(parts) or 'edges'}" for what, parts in model.kind.__beside__().items())
+    return (*(f"unique {each.name}" for each in model.uniques), *copies, *beside)

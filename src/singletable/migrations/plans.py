@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import repeat
 from typing import Any
+from zlib import error as zlib_error
 
 import msgspec
 from msgspec.structs import replace
 
 from singletable.errors import Corrupt
-from singletable.flow import Port, Rate
+from singletable.flow import Port, Rate, at_rate
 from singletable.foundation import Table
+from singletable.migrations.acceptance import (
+    Accepted,
+    accepted_in,
+    check_accepted,
+    is_accepted,
+    refuse_counted,
+)
 from singletable.migrations.apply_lease import read_record
 from singletable.migrations.comparison import check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
+from singletable.migrations.item_counts import CountRun, ItemCounts, unique_of
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
 from singletable.migrations.needed import application_type
+from singletable.migrations.prediction import segments_to_read
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Compared, Estimate, Live, Plan, Planning, Step
 from singletable.operations import RAW, Scan, Selection
-from singletable.tables import Billing, describe, live_settings
+from singletable.tables import READ_BYTES, Billing, describe, live_settings
 
 _FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
 _Found = tuple[Plan, Live | None, Any]
@@ -33,25 +44,79 @@ async def plan(
     rate: Rate | None = None,
     prices: Prices | None = None,
     sample: float | None = None,
+    accept: Accepted = (),
+    begins: Callable[[Estimate], object] | None = None,
 ) -> Plan:
-    """The plan of an apply, with the cost of each step."""
+    """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it."""
     parts = segments_of(port, table, segments)
     found, live, record = await _compared(port, table)
-    planning = Planning(port, table, document_of(table), record, live, parts, sample)
-    billing = table.definition.settings.billing or (live.settings.billing if live is not None else "on_demand")
+    reading = _reading(table, found, live, record, accept)
+    port = at_rate(port, rate)
+    if live is not None and (reading.is_needed or _is_filled(found)) and begins is not None:
+        begins(_priced(_reading_cost(live, sample), rate, prices, _billing(table, live)))
+    document = found.document if found.document is not None else document_of(table)
+    planning = Planning(port, table, document, record, live, parts, sample, reading)
     steps: list[Step] = []
     left = list(found.left)
     for step in found.steps:
         prediction = await step.predict(planning)
         left += prediction.left
+        if prediction.record is not None:
+            planning = replace(planning, record=prediction.record)
         if prediction.takes is not None:
-            steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, billing)))
-    return replace(found, steps=tuple(steps), left=tuple(left))
+            steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, _billing(table, live))))
+    if live is not None and not _is_filled(found):
+        await _read(port, reading, parts, sample, live)
+    refuse_counted(reading, accept)
+    taken, is_sample = accepted_in(found.differences, accept), sample is not None and reading.is_needed
+    return replace(found, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
 
 
-async def outline(port: Port, table: Table) -> Plan:
-    """The same without what the steps take: a few requests, whatever the table's size."""
-    return (await _compared(port, table))[0]
+async def outline(port: Port, table: Table) -> tuple[Plan, Any]:
+    """The same with the record, without what the steps take, and without counting: a few requests, whatever the table's
+    size."""
+    plan, _, record = await _compared(port, table)
+    return plan, record
+
+
+async def check_readable(port: Port, table: Table, accept: Accepted, segments: int | None, rate: Rate | None) -> None:
+    """Count as `plan` does, without the cost of steps. PlanRefused as there."""
+    found, live, record = await _compared(port, table)
+    if live is not None:
+        reading = _reading(table, found, live, record, accept)
+        await _read(at_rate(port, rate), reading, segments_of(port, table, segments), None, live)
+        refuse_counted(reading, accept)
+
+
+def _reading(table: Table, found: Plan, live: Live | None, record: Any, accept: Accepted) -> ItemCounts:
+    """The counts that a plan needs: of differences that nobody accepted; of all items, if no record has whole forms."""
+    check_accepted(accept)
+    suspects = [each for each in found.differences if not is_accepted(each, accept)]
+    former = _documents(table, record)[0]
+    if former is None:
+        uniques = (unique_of(model, field) for model in table.models for field in model.uniques)
+        suspects += [each for each in uniques if not is_accepted(each, accept)]
+    return ItemCounts(table, suspects, whole=live is not None and (former is None or not former.is_whole))
+
+
+async def _read(port: Port, reading: ItemCounts, segments: int, sample: float | None, live: Live) -> None:
+    """Read the table, or a part of it, where something has to be counted."""
+    if reading.is_needed:
+        chosen = segments_to_read(reading.table, segments, sample, live.description.bytes)
+        await CountRun(port, reading, chosen).run()
+
+
+def _reading_cost(live: Live, sample: float | None) -> Estimate:
+    """The cost of reading a table once, consistently, by its size in the service's description, hours old on AWS."""
+    return Estimate(read_units=max(1.0, round(live.description.bytes / READ_BYTES * (sample or 1.0))))
+
+
+def _is_filled(found: Plan) -> bool:
+    return any(step.is_optional for step in found.steps)
+
+
+def _billing(table: Table, live: Live | None) -> Billing:
+    return table.definition.settings.billing or (live.settings.billing if live is not None else "on_demand")
 
 
 async def _compared(port: Port, table: Table) -> _Found:
@@ -73,15 +138,19 @@ async def compared_with_live(port: Port, table: Table) -> _Found:
     recovery, tags = settings.point_in_time_recovery is not None, bool(settings.tags)
     live = Live(found, await live_settings(port, definition, found, recovery=recovery, tags=tags))
     record = await read_record(port, table)
-    return compare(Compared(table, document_of(table), _document(table, record), live)), live, record
+    former, toward = _documents(table, record)
+    declared = document_of(table).with_known(former)
+    return compare(Compared(table, declared, former, live, toward)), live, record
 
 
-def _document(table: Table, record: Any) -> ModelDocument | None:
+def _documents(table: Table, record: Any) -> tuple[ModelDocument | None, ModelDocument | None]:
+    """The model that a table was last brought to, and the one that an apply has begun to bring it to."""
     if record is None:
-        return None
+        return None, None
     try:
-        return read_document(record.model)
-    except msgspec.MsgspecError as error:
+        toward = None if record.toward is None else read_document(record.toward)
+        return read_document(record.packed or record.model), toward
+    except (msgspec.MsgspecError, zlib_error) as error:
         raise Corrupt(
             "the record of the table's model can't be read: a newer version of the library may have written it",
             table=table.name,

@@ -6,7 +6,7 @@ item before and after it. With a sample it reads some of many small segments, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -32,10 +32,11 @@ from singletable.foundation import (
 )
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
+from singletable.migrations.item_counts import ItemCounts
 from singletable.migrations.item_writes import ItemWrite, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.needed import Need, Unknown, needed
-from singletable.migrations.rehearsal import Rehearsal, reread_units
+from singletable.migrations.rehearsal import Place, Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Item, Scan
 from singletable.tables import Projected, size_units
 
@@ -75,15 +76,30 @@ class FillCount(Struct, frozen=True):
 
 
 async def count_fill(
-    port: Port, table: Table, indexes: Sequence[Projected], segments: int, sample: float | None, size_bytes: int
+    port: Port,
+    table: Table,
+    indexes: Sequence[Projected],
+    segments: int,
+    sample: float | None,
+    size_bytes: int,
+    reading: ItemCounts,
+    later: Mapping[Place, Item] = {},
 ) -> FillCount:
-    """Predict a fill. Reads the table of about this size once, or about the share `sample`."""
-    if sample is not None and not 0 < sample <= 1:
-        raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
-    total = segments if sample is None else _sampled_segments(sample, size_bytes)
-    chosen = all_segments(total) if sample is None else _spread(max(1, round(sample * total)), total)
-    run = FillForecast(port, table, indexes, chosen, is_sample=sample is not None)
+    """Predict a fill. Reads the table of about this size once, or about the share `sample`; `reading` counts the same
+    items. `later` has the library's own items that will be others before the fill, by their places."""
+    chosen = segments_to_read(table, segments, sample, size_bytes)
+    run = FillForecast(port, table, indexes, chosen, reading, later, is_sample=sample is not None)
     return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
+
+
+def segments_to_read(table: Table, segments: int, sample: float | None, size_bytes: int) -> Sequence[ScanSegment]:
+    """The parts of a table of about this size that a plan reads. InvalidRequest for a sample that is not a share."""
+    if sample is None:
+        return all_segments(segments)
+    if not 0 < sample <= 1:
+        raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
+    total = _sampled_segments(sample, size_bytes)
+    return _spread(max(1, round(sample * total)), total)
 
 
 class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
@@ -95,10 +111,13 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         table: Table,
         indexes: Sequence[Projected],
         segments: Sequence[ScanSegment],
+        reading: ItemCounts,
+        later: Mapping[Place, Item],
         *,
         is_sample: bool,
     ) -> None:
         self.port, self.table, self.indexes, self.state = port, table, indexes, segments
+        self.reading, self.later = reading, later
         self.counted = FillCount(share=len(segments) / segments[0].of)
         self.gaps = flows.gaps_of(table)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
@@ -124,6 +143,9 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         if self.gaps is not None:
             items, all_needs = [item for page in pages for item in page.items], [n for own in needs for n in own]
             await self._count_gaps(self.gaps, items, all_needs)
+        for page in pages:
+            self.reading.look(page.items, self.port.now())
+        pages = [self._later_page(page) for page in pages]
         for segment, page, own in zip(now, pages, needs, strict=True):
             for item, need in zip(page.items, own, strict=True):
                 self._count(item, need)
@@ -131,6 +153,12 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
             if self.gaps is not None and again:
                 await self._count_second_look(self.gaps, again)
         self.state = advanced(self.state, pages)
+
+    def _later_page(self, page: PageRead) -> PageRead:
+        """A page as the fill will read it."""
+        items = [self.later.get(place_in(self.table, item), item) for item in page.items] if self.later else page.items
+        more = reread_units(items) - reread_units(page.items) if items != page.items else 0.0
+        return PageRead(items, page.after, page.read_units + more)
 
     def told(self) -> FillCount:
         counts = [each.count for each in self.pages.values()]

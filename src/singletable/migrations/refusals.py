@@ -6,18 +6,24 @@ from typing import Any, Literal
 
 from singletable.errors import Conflict, Mistake
 
-Refusal = Literal["foreign table", "older program", "changed key"]
+Refusal = Literal[
+    "foreign table", "older program", "changed key", "items unreadable", "values not unique", "items left behind"
+]
 Loss = Literal["another apply", "lease lost", "table changed", "items not moved", "missing table", "values not unique"]
 
 
 class PlanRefused(Mistake):
-    """The table can't be brought to what the program declares. Nothing was changed. `reason` names why."""
+    """The table can't be brought to what the program declares. Nothing was changed. `reason` names why, and `counted`
+    has the items of each difference that was counted, with five keys."""
 
     code = "mistake.plan-refused"
 
-    def __init__(self, what: str, *, reason: Refusal = "foreign table", **where: Any) -> None:
+    def __init__(
+        self, what: str, *, reason: Refusal = "foreign table", counted: tuple[Any, ...] = (), **where: Any
+    ) -> None:
         super().__init__(what, **where)
         self.reason: Refusal = reason
+        self.counted = counted
 
 
 class ApplyRefused(Conflict):

@@ -24,7 +24,9 @@ from msgspec.structs import replace
 from singletable.flow import Port, Rate
 from singletable.foundation import Table
 from singletable.migrations.apply_lease import Held
+from singletable.migrations.item_counts import ItemCounts
 from singletable.migrations.model_document import ModelDocument
+from singletable.migrations.rules import Difference
 from singletable.tables import Description, LiveSettings
 
 
@@ -42,6 +44,13 @@ class Compared(Struct, frozen=True):
     declared: ModelDocument
     record: ModelDocument | None
     live: Live
+    toward: ModelDocument | None = None
+    """The model that an apply has begun to rewrite items for, and has not ended."""
+
+    @property
+    def former(self) -> tuple[ModelDocument, ...]:
+        """The models that items may be written by."""
+        return tuple(each for each in (self.record, self.toward) if each is not None)
 
 
 class StepPhase(IntEnum):
@@ -76,6 +85,8 @@ class StepPrediction(Struct, frozen=True):
 
     takes: Estimate | None
     left: tuple[str, ...] = ()
+    record: Any = None
+    """The record as the step leaves it, where it writes one before the end."""
 
 
 class Planning(Struct, frozen=True):
@@ -89,6 +100,8 @@ class Planning(Struct, frozen=True):
     live: Live | None
     segments: int
     sample: float | None
+    reading: ItemCounts
+    """Counts the items that the prediction reads."""
 
 
 @dataclass(eq=False)
@@ -103,6 +116,10 @@ class Applying:
     by: str
     rate: Rate | None
     segments: int | None
+    document: ModelDocument
+    """The model that the table is brought to."""
+    record: Any
+    """As it is stored; None before the first apply."""
     tell: Callable[..., None]
     """Reports the progress of the step: `said`, `done`, `total`."""
     unreadable: tuple[Any, ...] = ()
@@ -165,6 +182,12 @@ class Plan(Struct, frozen=True):
     """Declared settings that the engine doesn't have."""
     document: ModelDocument | None = None
     """The declaration that it brings the table to."""
+    differences: tuple[Difference, ...] = ()
+    """The differences from the models before, each with its rule."""
+    accepted: tuple[str, ...] = ()
+    """Accepted differences, which would be refused: `type.changed Order.total`."""
+    is_sample: bool = False
+    """Whether only a part of the table was read: an apply reads the rest."""
 
     @property
     def is_empty(self) -> bool:

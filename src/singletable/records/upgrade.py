@@ -60,7 +60,8 @@ def changes_to(model: Model[Any], stored: Item, version: int, entity: Any) -> It
 
 def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
     """The write that makes the index keys of an item of the current version match its attributes; None if they do. Its
-    condition is that the attributes that the keys are made of are unchanged."""
+    condition is that the attributes that the keys are made of are unchanged. Keys in an index that its class is not in
+    any more are removed."""
     wanted = model.item(model.load(stored))
     changes: dict[str, AttributeChange] = {}
     held = is_type(model) & is_schema(model)
@@ -71,6 +72,9 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
         changes |= {n: AttributeChange(n, wanted.get(n)) for n in names if n not in model.key_attributes}
         for attribute in sorted({n for template in captured.templates for n in template.names} - model.identity):
             held = held & value_as_read(model.by_name[attribute].stored, stored)
+    others = (model.table.definition.index_keys(name) for name in model.table.definition.indexes)
+    left = {n for names in others for n in names if n in stored and n not in wanted}
+    changes |= {name: AttributeChange(name, None) for name in sorted(left)} if not model.is_leaving else {}
     if not changes:
         return None
     expressions = Expressions()

@@ -241,6 +241,11 @@ class Entity(metaclass=EntityType):
         """The access patterns that a layer adds to the class, without its keys; each is a method of its name."""
         return ()
 
+    @classmethod
+    def __beside__(cls) -> Mapping[str, Mapping[str, str]]:
+        """What a layer keeps in other items for one of this class, by its name, with the forms of its parts."""
+        return {}
+
     def __whole__(self) -> Iterable[Query[Any]]:
         """The items that a copy of this one must include: a key, or a pattern whose whole partition is meant. An edge's
         nodes, a document's other items."""

@@ -182,6 +182,11 @@ class Template:
         """The template as a text: `user#{email}`."""
         return self.separator.join(p.literal + (f"{{{p.slot.name}}}" if p.slot else "") for p in self.parts)
 
+    @property
+    def form(self) -> str:
+        """The form of each value, in their order. With `shown` and the separator it decides the text."""
+        return ", ".join(part.slot.key_type.form for part in self._slots if part.slot)
+
     @cached_property
     def _slots(self) -> list[KeyPart]:
         return [p for p in self.parts if p.slot]

@@ -150,6 +150,11 @@ class Changes:
             self._add(handler)
 
     @property
+    def form(self) -> Mapping[str, Any]:
+        """Where its checkpoints lie, and which events of which types it handles, as JSON."""
+        return {"leases": self._leases_in, "handles": sorted({f"{h.type} {h.what}" for h in self._router.handlers})}
+
+    @property
     def unknown(self) -> Mapping[str, int]:
         """The number of records without a handler, by `type#EVENT`, in this process."""
         return dict(self._router.unknown)

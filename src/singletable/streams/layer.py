@@ -8,4 +8,5 @@ from singletable.streams.changes import changes_of
 LAYER = TableLayer(
     checks=lambda table, settings: [changes.checks() for changes in changes_of(table)],
     belongings=lambda table, settings: changes_of(table),
+    form=lambda table: {changes.name: changes.form for changes in changes_of(table)},
 )

@@ -80,6 +80,13 @@ class TaskFunction(Generic[P]):
         """An argument of a stored call that is not a parameter of the function; '' where all are."""
         return next((name for name in stored if name not in self._signature.parameters), "")
 
+    @property
+    def form(self) -> Mapping[str, Any]:
+        """All that decides which arguments are stored, and which are taken, as JSON."""
+        parameters = self._signature.parameters
+        facts = ((n, plan.form, parameters[n].default is parameters[n].empty) for n, plan in self._plans.items())
+        return {name: {"form": form, **({} if required else {"optional": True})} for name, form, required in facts}
+
     @cached_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)

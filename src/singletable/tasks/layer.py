@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from singletable.foundation import Table
 from singletable.layers import TableLayer
+from singletable.tasks.items import TASK_TYPE
 from singletable.tasks.tasks import Tasks, tasks_of
 
 
@@ -15,4 +16,9 @@ def _declared(table: Table) -> list[Tasks]:
 LAYER = TableLayer(
     checks=lambda table, settings: [tasks.checks() for tasks in _declared(table)],
     belongings=lambda table, settings: _declared(table),
+    form=lambda table: {
+        name: {"arguments": function.form, "items": (TASK_TYPE, "function")}
+        for tasks in _declared(table)
+        for name, function in tasks.functions.items()
+    },
 )

@@ -15,14 +15,14 @@ from singletable.values.codecs import (
     Derived as Derived,
     KeyText as KeyText,
 )
-from singletable.values.decoders import json_decoder as json_decoder
+from singletable.values.decoders import json_decoder as json_decoder, json_form as json_form
+from singletable.values.fields import Field as Field, Role as Role
 from singletable.values.key_types import (
     SEPARATORS as SEPARATORS,
     TOP as TOP,
     EnumText as EnumText,
     KeyPlace as KeyPlace,
     KeyType as KeyType,
-    Verbatim as Verbatim,
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
 from singletable.values.numbers import normalized as normalized, read_float as read_float
@@ -35,18 +35,16 @@ from singletable.values.plain_json import (
     value_of_plain as value_of_plain,
 )
 from singletable.values.plans import (
-    Field as Field,
+    Form as Form,
     FreePlan as FreePlan,
     ListPlan as ListPlan,
     MapPlan as MapPlan,
     OptionalPlan as OptionalPlan,
-    Role as Role,
     Scalar as Scalar,
     SetPlan as SetPlan,
-    Source as Source,
     ValuePlan as ValuePlan,
-    quoted as quoted,
     wire_struct as wire_struct,
+    writer_of as writer_of,
 )
 from singletable.values.shapes import ANYTHING as ANYTHING, Steps as Steps, exactly as exactly, of_shape as of_shape
 from singletable.values.sizes import (
@@ -58,6 +56,7 @@ from singletable.values.sizes import (
     texts_size as texts_size,
     value_size as value_size,
 )
+from singletable.values.source import Source as Source, quoted as quoted
 from singletable.values.types import (
     METADATA as METADATA,
     NestedPlan as NestedPlan,
@@ -82,3 +81,4 @@ from singletable.values.value_types import (
     ValueType as ValueType,
     value_type_of as value_type_of,
 )
+from singletable.values.verbatim import Verbatim as Verbatim

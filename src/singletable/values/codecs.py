@@ -45,7 +45,9 @@ from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.checks import name_owner
-from singletable.values.plans import Field, Source, quoted, wire_struct
+from singletable.values.fields import Field
+from singletable.values.plans import wire_struct
+from singletable.values.source import Source, quoted
 from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Making msgspec's decoders, one at a time.
+"""Making msgspec's decoders and schemas, one at a time.
 
 msgspec caches a struct's description on the class, and other threads see it before it is complete: two threads that
 make decoders of one new struct concurrently can crash the process (msgspec 0.22). Finished decoders are safe.
@@ -7,7 +7,7 @@ make decoders of one new struct concurrently can crash the process (msgspec 0.22
 from __future__ import annotations
 
 import threading  # noqa: TID251
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -18,3 +18,26 @@ def json_decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]
     """A decoder of JSON texts of a type."""
     with _one_at_a_time:
         return msgspec.json.Decoder(kind, strict=strict)
+
+
+def json_form(kind: Any) -> Any:
+    """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people."""
+    with _one_at_a_time:
+        return _facts(msgspec.json.schema(kind))
+
+
+def _facts(schema: object) -> Any:
+    if isinstance(schema, list):
+        return [_facts(each) for each in cast("list[object]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    pairs = cast("dict[str, object]", schema).items()
+    facts = {name: fact for name, fact in pairs if name not in ("title", "description")}
+    return {name: _fact(name, fact) for name, fact in facts.items()}
+
+
+def _fact(name: str, fact: Any) -> Any:
+    """One fact of a schema: names that the application chose are none of its own."""
+    if name in ("properties", "$defs"):
+        return {own: _facts(each) for own, each in fact.items()}
+    return fact if name in ("default", "enum", "const") else sorted(fact) if name == "required" else _facts(fact)

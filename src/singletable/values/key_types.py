@@ -8,6 +8,7 @@ A `KeyType` is one type in one form. A key function chooses it when it is captur
     read        the value of a text that fits the paths
     is_ordered  whether texts sort as values do
     in_form     the same type in the form that a format asks for
+    form        all that decides its texts, in words, for the record of a table
 
 Whatever handles keys asks the key type, never the Python type. The rules are at the top of `schema.key_text`, which
 makes whole keys of these texts.
@@ -22,13 +23,14 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
 from singletable.values.codecs import Piece
 from singletable.values.key_numbers import number_leads, read_decimal, read_integer, write_decimal, write_integer
-from singletable.values.plans import Source
 from singletable.values.shapes import ANYTHING, DIGIT, LETTER, ShapeStep, Steps, exactly, of_shape
+from singletable.values.source import Source
 
 SEPARATORS = "#/-"
 """Each sorts before every digit and letter."""
@@ -63,6 +65,8 @@ class KeyType(Struct, frozen=True):
 
     type: type[Any]
 
+    word: ClassVar[str] = ""
+    """What its form is called in records."""
     takes_ranges: ClassVar[bool] = True
     """Whether a sort key's values may be asked for by a range."""
     takes_prefixes: ClassVar[bool] = False
@@ -102,6 +106,14 @@ class KeyType(Struct, frozen=True):
         """The type in the form that a format in an f-string asks for; None if it has no such form."""
         return None if form else self
 
+    @property
+    def form(self) -> str:
+        """All that decides its texts: its word, and each of its facts."""
+        if not self.word:
+            raise NotImplementedError(f"{self.__class__.__name__} has no word")
+        facts = (getattr(self, name) for name in self.__struct_fields__ if name != "type")
+        return " ".join([self.word, *(str(fact) for fact in facts if not callable(fact))])
+
     def patterns(self) -> tuple[tuple[str, str], ...]:
         """The texts as the beginning that is known and `*`, or `?` for each character that is not."""
         return (("", "*"),)
@@ -123,6 +135,7 @@ class KeyType(Struct, frozen=True):
 class EscapedText(KeyType, frozen=True):
     """A str, with the separator and what sorts below it escaped."""
 
+    word: ClassVar[str] = "text"
     takes_prefixes: ClassVar[bool] = True
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
@@ -176,6 +189,7 @@ class EscapedText(KeyType, frozen=True):
 class RestText(EscapedText, frozen=True):
     """A str that ends its key, after literals only, and stands unchanged: `{id:rest}`."""
 
+    word: ClassVar[str] = "rest"
     is_rest: ClassVar[bool] = True
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
@@ -194,6 +208,7 @@ class RestText(EscapedText, frozen=True):
 class FixedText(KeyType, frozen=True):
     """A type whose stored text has a fixed shape, and sorts as values do: the same text is in keys."""
 
+    word: ClassVar[str] = "fixed"
     shape: str
     write: Callable[[Any], str]
     parse: Callable[[str], Any]
@@ -211,6 +226,8 @@ class FixedText(KeyType, frozen=True):
 # --- numbers ----------------------------------------------------------------------------------------------------------
 class WholeNumber(KeyType, frozen=True):
     """An int as a letter for the count of its digits, then the digits."""
+
+    word: ClassVar[str] = "number"
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield (ShapeStep(LETTER), *_DIGITS)
@@ -234,6 +251,7 @@ class WholeNumber(KeyType, frozen=True):
 class PaddedNumber(KeyType, frozen=True):
     """An int from 0 up, with zeros up to a width: `{n:06}`."""
 
+    word: ClassVar[str] = "digits"
     width: int
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
@@ -278,6 +296,8 @@ class PaddedNumber(KeyType, frozen=True):
 class DecimalNumber(KeyType, frozen=True):
     """A Decimal as an int before its point; a negative one has the complements of its decimals, and ends with `~`."""
 
+    word: ClassVar[str] = "decimal"
+
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         fraction = (*exactly("."), *_DIGITS)
         yield (ShapeStep(LETTER), *_DIGITS, *fraction)
@@ -295,6 +315,7 @@ class DecimalNumber(KeyType, frozen=True):
 class EnumText(KeyType, frozen=True):
     """An Enum by its `key_text()`, else its value."""
 
+    word: ClassVar[str] = "enum"
     type: type[Enum]
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
@@ -311,55 +332,14 @@ class EnumText(KeyType, frozen=True):
         return tuple((text, "") for text in self.texts)
 
     @property
+    def form(self) -> str:
+        texts = {member.name: enum_text(member) for member in self.type}
+        return f"{self.word} {msgspec.json.encode(texts, order='sorted').decode()}"
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The key texts of the members, in their order."""
         return tuple(map(enum_text, self.type))
-
-
-class Verbatim:
-    """A type whose values define their own key text. It is the last part of its key and is not escaped."""
-
-    @classmethod
-    def to_text(cls, value: Any) -> str:
-        """The text of a value; InvalidValue if the value is of another type."""
-        raise InvalidValue(f"a {cls.__name__} is expected, not {type(value).__name__}")
-
-    @classmethod
-    def from_text(cls, text: str) -> Any:
-        """The value of a text; ValueError for a text that no value has."""
-        raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
-
-    @classmethod
-    def from_words(cls, text: str) -> Any:
-        """The value of command-line input. Raises ValueError if there is none."""
-        return cls.from_text(text)
-
-    @classmethod
-    def prefixes(cls) -> tuple[str, ...]:
-        """The prefixes of its texts; anything may follow."""
-        return ("",)
-
-    wanted: ClassVar[str] = "a text of its type"
-    """A description of the command-line input."""
-
-
-class VerbatimText(KeyType, frozen=True):
-    """A `Verbatim` by its own text."""
-
-    type: type[Verbatim]
-    takes_ranges: ClassVar[bool] = False
-
-    def paths(self, place: KeyPlace) -> Iterator[Steps]:
-        yield from ((*exactly(prefix), ANYTHING) for prefix in self.type.prefixes())
-
-    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
-        return self.type.to_text
-
-    def read(self, text: str) -> Any:
-        return self.type.from_text(text)
-
-    def patterns(self) -> tuple[tuple[str, str], ...]:
-        return tuple((prefix, "*") for prefix in self.type.prefixes())
 
 
 def enum_text(member: Enum) -> str:

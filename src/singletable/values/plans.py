@@ -5,13 +5,15 @@ the slow path (`load`), which takes any form DynamoDB may answer in and says why
 
     str S · int, Decimal, float N · bytes B · bool BOOL · datetime, date, time, UUID S · Enum by its value
     set[...] SS, NS, BS · list[...], tuple[X, ...] L · dict[str, ...] M · a dataclass M · Literal by its values · Any
+
+A plan says its `form`, too: all that decides which bytes it writes, as JSON. A table's record holds it.
+
+    "S text" · {"of": "S text", "values": {"OPEN": "open"}} · {"list": "N integer"} · {"object": {"street": {...}}}
 """
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -23,48 +25,17 @@ from singletable.errors import InvalidValue
 from singletable.values.checks import literal_value, mapping, member, sequence, set_value, tuple_value
 from singletable.values.kinds import Kind
 from singletable.values.numbers import PLAIN_INT
+from singletable.values.source import Source
 from singletable.values.untyped import AttributeValue, from_attribute_value, map_name, to_attribute_value
 
 _LAST_ELEMENT = 2**31 - 1
 """DynamoDB refuses a path with a larger number of an element; the embedded engine takes it for one that is missing."""
-Role = Literal["", "unique", "expires", "version"]
-"""unique: no other item may have the value. expires: the time of expiry. version: the number of writes of the item."""
-
-
-class Source:
-    """The names that generated text refers to."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, Any] = {}
-        self._count = 0
-
-    def bind(self, value: Any, hint: str) -> str:
-        """A name for a value in the generated module; the same value has the same name."""
-        for name, bound in self.names.items():
-            if bound is value:
-                return name
-        name = f"_{hint if hint.isidentifier() and not keyword.iskeyword(hint) else 'value'}{len(self.names)}"
-        self.names[name] = value
-        return name
-
-    def fresh(self, hint: str) -> str:
-        """A local variable's name that no other fragment uses."""
-        self._count += 1
-        return f"{hint}{self._count}"
-
-    def define(self, lines: Sequence[str], name: str) -> None:
-        """Run generated text, which defines functions among the names. `name` is shown by tracebacks and profiles."""
-        exec(compile("\n".join(lines), f"<{name}>", "exec"), self.names)  # noqa: S102 our own text
-
-
-def quoted(literal: str) -> str:
-    """A text as it stands inside the double quotes of a generated f-string."""
-    escaped = literal.encode("unicode_escape").decode()
-    return escaped.replace('"', '\\"').replace("{", "{{").replace("}", "}}")
+Form = str | dict[str, Any]
+"""The form of stored values, as JSON: two types with equal forms write the same bytes, and read each other's."""
 
 
 class ValuePlan(Struct, frozen=True, eq=False):
-    """The stored form of a type. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
+    """The stored form of a type. `wire` is the msgspec type of its attribute value. Each plan has the first five."""
 
     is_set: ClassVar[bool] = False
     holds_none: ClassVar[bool] = False
@@ -86,8 +57,13 @@ class ValuePlan(Struct, frozen=True, eq=False):
         """The Python value of an attribute value; ValueError or LookupError if it holds something else."""
         raise self._unsaid()
 
+    @property
+    def form(self) -> Form:
+        """All that decides which bytes it writes."""
+        raise self._unsaid()
+
     def _unsaid(self) -> TypeError:
-        return TypeError(f"{type(self).__name__} is incomplete: a plan has a wire type, read, write and load")
+        return TypeError(f"{type(self).__name__} is incomplete: a plan has a wire type, read, write, load and form")
 
     def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
@@ -119,6 +95,14 @@ def wire_struct(tag: str, inner: Any) -> Any:
     return msgspec.defstruct(f"Wire{tag}", [(tag, inner)], gc=False)
 
 
+@cache
+def writer_of(plan: ValuePlan) -> Callable[[Any], AttributeValue]:
+    """The function that writes a value of a type, and checks it, outside of any class."""
+    source = Source()
+    text = plan.write(source, "value")
+    return eval(f"lambda value: {text}", source.names)  # type: ignore[no-any-return]  # noqa: S307 our own text
+
+
 class Scalar(ValuePlan, frozen=True, eq=False):
     """One S, N, B or BOOL. `reader` is None if the wire's value is the Python value."""
 
@@ -135,6 +119,8 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     reader: Callable[[Any], Any] | None = None
     choices: tuple[Any, ...] = ()
     """The stored values of an Enum or a Literal; of other types none."""
+    names: tuple[str, ...] = ()
+    """The names of an Enum's members, in the order of `choices`. The values of a Literal have none."""
     shape: str = ""
     """The shape of its texts (`values.shapes`), where all have one; they sort as values do, and keys hold them too."""
 
@@ -163,6 +149,14 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return self.parse(_only(value, self.tag))
 
+    @property
+    def form(self) -> Form:
+        form = " ".join(filter(None, (self.tag, self.kind.value, self.shape)))
+        if not self.choices:
+            return form
+        texts = [str(choice) for choice in self.choices]
+        return {"of": form, "values": dict(zip(self.names or texts, texts, strict=True))}
+
 
 def _only(value: AttributeValue, tag: str) -> Any:
     if tag in value:
@@ -187,6 +181,7 @@ def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:
         "",
         reader=members.__getitem__,
         choices=tuple(members),
+        names=tuple(m.name for m in members.values()),
     )
 
 
@@ -236,6 +231,10 @@ class SetPlan(ValuePlan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return self.kind(self.element.parse(e) for e in _only(value, self.tag))
 
+    @property
+    def form(self) -> Form:
+        return {"set": self.element.form}
+
 
 def _element_number(step: int) -> int:
     if step < 0:
@@ -265,6 +264,10 @@ class ListPlan(ValuePlan, frozen=True, eq=False):
 
     def load(self, value: AttributeValue) -> Any:
         return self.kind(self.element.load(e) for e in _only(value, "L"))
+
+    @property
+    def form(self) -> Form:
+        return {"list": self.element.form}
 
     def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         if not isinstance(step, int):
@@ -301,6 +304,10 @@ class MapPlan(ValuePlan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return {k: self.element.load(e) for k, e in _only(value, "M").items()}
 
+    @property
+    def form(self) -> Form:
+        return {"map": self.element.form}
+
     def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return map_name(str(step)), self.element
 
@@ -326,6 +333,10 @@ class FreePlan(ValuePlan, frozen=True, eq=False):
 
     def load(self, value: AttributeValue) -> Any:
         return from_attribute_value(value)
+
+    @property
+    def form(self) -> Form:
+        return "any"
 
     def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return (_element_number(step) if isinstance(step, int) else map_name(step)), self
@@ -355,6 +366,10 @@ class OptionalPlan(ValuePlan, frozen=True, eq=False):
         return None if "NULL" in value else self.inner.load(value)
 
     @property
+    def form(self) -> Form:
+        return {"or null": self.inner.form}
+
+    @property
     def without_none(self) -> ValuePlan:
         return self.inner
 
@@ -371,36 +386,3 @@ class OptionalPlan(ValuePlan, frozen=True, eq=False):
 
     def child(self, step: str | int) -> tuple[str | int, ValuePlan]:
         return self.inner.child(step)
-
-
-@dataclass(frozen=True)
-class Field:
-    """One attribute of an entity or of a nested dataclass."""
-
-    name: str
-    """The name in Python."""
-    stored: str
-    """The name in DynamoDB."""
-    plan: ValuePlan = field(compare=False)
-    optional: bool = False
-    """May be None, which is stored as absence."""
-    default: Callable[[], Any] | None = None
-    """Makes the value for an item that lacks the attribute; None if the attribute is required."""
-    role: Role = ""
-    """The library's use of the attribute, beyond storing it."""
-    is_written: bool = True
-    """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
-
-    @property
-    def may_be_absent(self) -> bool:
-        return self.optional or self.plan.is_set or self.default is not None
-
-    def absent(self) -> Any:
-        """The value for an item that lacks the attribute."""
-        if self.optional:
-            return None
-        if isinstance(self.plan, SetPlan):
-            return self.plan.kind()
-        if self.default is None:
-            raise LookupError("it is not there, and has no default")
-        return self.default()

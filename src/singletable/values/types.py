@@ -13,21 +13,21 @@ from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args,
 from singletable.errors import DeclarationError
 from singletable.values.checks import refusal_of_others
 from singletable.values.codecs import Codec
+from singletable.values.fields import Field, Role
 from singletable.values.kinds import Kind
 from singletable.values.plans import (
-    Field,
+    Form,
     FreePlan,
     ListPlan,
     MapPlan,
     OptionalPlan,
-    Role,
     Scalar,
     SetPlan,
-    Source,
     ValuePlan,
     literal_plan,
     wire_struct,
 )
+from singletable.values.source import Source
 from singletable.values.untyped import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
 from singletable.values.value_types import EXPIRY, INSTANT, INTEGER, VALUE_TYPES, scalar_of, value_type_of
 
@@ -36,6 +36,7 @@ METADATA = "singletable"
 
 _under_way: ContextVar[tuple[type[Any], ...]] = ContextVar("plans under way", default=())
 _depth: ContextVar[int] = ContextVar("objects of a class in each other", default=0)
+_formed: ContextVar[tuple[type[Any], ...]] = ContextVar("forms under way", default=())
 _nested: dict[type[Any], Codec[Any]] = {}
 
 
@@ -61,7 +62,8 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
         raise DeclarationError(
             f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", attribute=name
         )
-    return Field(name, stored or name, plan, optional, _default(declared), role)
+    is_made = declared.default_factory is not dataclasses.MISSING
+    return Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made)
 
 
 def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.Field[Any]) -> ValuePlan:
@@ -210,6 +212,18 @@ class NestedPlan(ValuePlan, frozen=True, eq=False):
         if "M" not in value:
             raise ValueError(f"stored as {', '.join(value)}, not as M")
         return self.codec.load(value["M"])
+
+    @property
+    def form(self) -> Form:
+        """The attributes by their stored names; of a class inside of itself, the number of objects up to it: "^1"."""
+        around = _formed.get()
+        if self.kind in around:
+            return f"^{len(around) - around.index(self.kind)}"
+        token = _formed.set((*around, self.kind))
+        try:
+            return {"object": {field.stored: field.form for field in self.codec.fields}}
+        finally:
+            _formed.reset(token)
 
     @property
     def children(self) -> tuple[str, ...]:

@@ -45,14 +45,13 @@ from singletable.values.key_types import (
     EscapedText,
     FixedText,
     KeyType,
-    Verbatim,
-    VerbatimText,
     WholeNumber,
     enum_text,
 )
 from singletable.values.kinds import Kind
 from singletable.values.numbers import decimal_text, float_text, integer_text, read_integer
 from singletable.values.plans import Scalar, enum_plan
+from singletable.values.verbatim import Verbatim, VerbatimText
 
 TEXT = Scalar(Kind.TEXT, "S", str, str, text, "{v}.__class__ is str")
 FLAG = Scalar(Kind.FLAG, "BOOL", bool, bool, flag, "{v} is True or {v} is False")

@@ -102,7 +102,7 @@ def test_a_refusal(applied: Folder) -> None:
     for command in ("plan", "apply"):
         ran = applied.run(command, "shop.model")
         assert (ran.code, "[mistake.plan-refused]" in ran.err) == (1, True)
-        assert "the key of type customer was customer#{email} / customer" in ran.err
+        assert "Customer: the key was customer#{email} / customer, and is" in ran.err
 
 
 def test_nothing_is_changed_elsewhere_without_yes(folder: Folder) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from singletable.errors import Unavailable
 from singletable.flow import at_rate
-from singletable.foundation import Table, ready
+from singletable.foundation import Table, model_for, place_in, ready
+from singletable.migrations.apply_lease import write_record
 from singletable.migrations.fill import Filled, fill
+from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import ModelDocument, stale_types
 from singletable.migrations.prediction import FillCount, count_fill, requests_of
 from singletable.migrations.refusals import ApplyRefused
+from singletable.migrations.step_kinds.table_steps import record_units
 from singletable.migrations.steps import Applying, Compared, Estimate, Live, Planning, Step, StepPhase, StepPrediction
+from singletable.operations import Item
 from singletable.tables import Projected, describe, projected, projected_in
 
 _FILLS = 3
@@ -27,28 +32,38 @@ class FillItems(Step, frozen=True, tag="fill"):
 
     @classmethod
     def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
-        table, declared, record = compared.table, compared.declared, compared.record
-        if record is None:
+        table, declared = compared.table, compared.declared
+        if compared.record is None:
             what = "bring all items to what their classes declare; no record says that they are"
             yield StepPhase.ITEMS, cls(table.name, what)
-        elif stale := stale_types(declared, record):
-            changes = ", ".join(_change(name, declared, record) for name in stale)
+            return
+        stale = {name: former for former in compared.former for name in stale_types(declared, former)}
+        if stale:
+            changes = ", ".join(_change(name, declared, stale[name]) for name in sorted(stale))
             yield StepPhase.ITEMS, cls(table.name, f"rewrite items: {changes}")
 
     async def predict(self, planning: Planning) -> StepPrediction:
         assert planning.live is not None
         port, table, sample = planning.port, planning.table, planning.sample
         size = planning.live.description.bytes
-        counted = await count_fill(port, table, _indexes(table, planning.live), planning.segments, sample, size)
+        indexes, reading = _indexes(table, planning.live), planning.reading
+        record = _toward(planning.record, planning.declared)
+        later = {} if record is None else _placed(table, record)
+        counted = await count_fill(port, table, indexes, planning.segments, sample, size, reading, later)
         if sample is None and not counted.writes and not counted.gaps:
             return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
         read_units = counted.read_units + 2.0  # the two reads of the parts
-        return StepPrediction(Estimate(items, requests, read_units, counted.write_units), _unread(counted))
+        units = counted.write_units
+        if record is not None:
+            requests, units = requests + 1, units + record_units(table, record, planning.record)
+        return StepPrediction(Estimate(items, requests, read_units, units), _unread(counted), record)
 
     async def run(self, applying: Applying) -> None:
         await ready(applying.bare, applying.table)
         await _check_targets(applying)
+        if (record := _toward(applying.record, applying.document)) is not None:
+            await write_record(applying.port, applying.table, applying.held, record)
 
         def tell(filled: Filled) -> None:
             applying.tell(said=f"{filled.seen} items read, {filled.written} written", done=filled.seen)
@@ -66,6 +81,19 @@ class FillItems(Step, frozen=True, tag="fill"):
             table=applying.table.name,
             hint="Apply again when fewer programs write them; it goes on.",
         )
+
+
+def _toward(record: ModelRecord | None, declared: ModelDocument) -> ModelRecord | None:
+    """The record with the model that items are rewritten for: another program's plan sees it, until the record says
+    that all are. None if there is no record, or if it says so already."""
+    if record is None or record.toward == declared.packed:
+        return None
+    return replace(record, toward=declared.packed)
+
+
+def _placed(table: Table, record: ModelRecord) -> dict[tuple[str, str], Item]:
+    item = model_for(record).item(record)
+    return {place_in(table, item): item}
 
 
 async def _check_targets(applying: Applying) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from singletable.foundation import Table, model_for
-from singletable.migrations.apply_lease import Held, record_writes, write_record
-from singletable.migrations.model_document import document_of
+from singletable.migrations.apply_lease import Held, record_of, record_writes, write_record
+from singletable.migrations.items import ModelRecord
 from singletable.migrations.steps import Applying, Estimate, Planning, Step, StepPrediction
 from singletable.tables import create, size_units
 
@@ -37,10 +37,17 @@ class RecordModel(Step, frozen=True, tag="record"):
 
     async def predict(self, planning: Planning) -> StepPrediction:
         """A transaction: the check of the lease, and the record, over the one before."""
-        _, put = record_writes(planning.table, Held("", 0), planning.declared, "", 0.0)
-        before = None if planning.record is None else model_for(planning.record).item(planning.record)
-        return StepPrediction(Estimate(1, 1, 0.0, 2.0 * (1.0 + max(size_units(put.item), size_units(before)))))
+        record = record_of(planning.table, Held("", 0), planning.declared, "", 0.0)
+        return StepPrediction(Estimate(1, 1, 0.0, record_units(planning.table, record, planning.record)))
 
     async def run(self, applying: Applying) -> None:
-        table = applying.table
-        await write_record(applying.port, table, applying.held, document_of(table), applying.by)
+        table, held = applying.table, applying.held
+        record = record_of(table, held, applying.document, applying.by, applying.port.now())
+        await write_record(applying.port, table, held, record)
+
+
+def record_units(table: Table, record: ModelRecord, before: ModelRecord | None) -> float:
+    """The write units of the transaction that writes a record over the one before."""
+    item = None if before is None else model_for(before).item(before)
+    _, put = record_writes(table, Held("", 0), record)
+    return 2.0 * (1.0 + max(size_units(put.item), size_units(item)))

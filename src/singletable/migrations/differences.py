@@ -1,0 +1,314 @@
+"""Differences of two records of a model: the trees are walked, and what differs is judged by its path (`rules`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.migrations.form_changes import attribute_changes, facts_of, said
+from singletable.migrations.model_document import EntityForm, ModelDocument, is_alike
+from singletable.migrations.rules import RULES, Difference
+
+
+class Site(Struct, frozen=True):
+    """The place of a difference: both documents, the path in their trees, and the facts there, None if missing."""
+
+    old: ModelDocument
+    new: ModelDocument
+    names: Mapping[str, str]
+    """The classes' names by their stored types."""
+    path: tuple[str, ...]
+    was: Any
+    now: Any
+
+    def forms(self) -> tuple[EntityForm, EntityForm]:
+        """The forms of the class that the path leads through, in both documents."""
+        name = self.path[1]
+        return _classes(self.old)[name], _classes(self.new)[name]
+
+    def of_class(self, rule: str, what: str = "") -> Difference:
+        """A difference of the whole class."""
+        name = self.path[1]
+        facts = f"{' '.join(self.path[2:]) or 'the class'}: {said(self.was)}, now {said(self.now)}"
+        return Difference(rule, self.names.get(name, name), what or facts, name)
+
+    def of_table(self, rule: str) -> Difference:
+        """A difference of the table."""
+        return Difference(rule, "/".join(self.path), f"it was {said(self.was)}, and is {said(self.now)}")
+
+    def of_layer(self, rule: str, what: str) -> Difference:
+        """A difference of what a layer stores, with the items that it is stored in."""
+        facts = facts_of((self.new.layers or {})[self.path[1]].get(self.path[2]))
+        items: tuple[str, ...] = (*facts.get("items", ()), "", "")
+        type_name, attribute = items[:2]
+        subject = ".".join(self.path[2:])
+        return Difference(rule, subject, what, type_name, attribute, (self.path[2],) if attribute else ())
+
+    def children(self) -> Iterator[Difference]:
+        """The differences of what is below."""
+        was, now = facts_of(self.was), facts_of(self.now)
+        for name in sorted(was.keys() | now.keys()):
+            if was.get(name) != now.get(name):
+                below = replace(self, path=(*self.path, name), was=was.get(name), now=now.get(name))
+                yield from below.judged()
+
+    def judged(self) -> Iterator[Difference]:
+        """The differences here, by the judge of the path."""
+        judge = next((judge for pattern, judge in JUDGES if _fits(pattern.split("/"), self.path)), None)
+        if judge is not None:
+            yield from judge(self)
+        elif isinstance(self.was, dict) and isinstance(self.now, dict):
+            yield from self.children()
+        elif self.path[0] == "classes":
+            yield self.of_class("unknown")
+        else:
+            yield (
+                self.of_table("unknown")
+                if self.path[0] != "layers"
+                else self.of_layer("layer.changed", "it is another")
+            )
+
+
+Judge = Callable[[Site], Iterator[Difference]]
+
+
+def differences(old: ModelDocument, new: ModelDocument, names: Mapping[str, str]) -> list[Difference]:
+    """The differences of a declaration, each once, in the order of the paths. `names` has the classes' names by their
+    stored types. Facts that an older library's record lacks are not compared."""
+    was, now = _tree(old), _tree(new)
+    for unknown in (*(() if old.names else ("names",)), *(("layers",) if old.layers is None else ())):
+        was[unknown] = now[unknown] = None
+    found = Site(old, new, names, (), was, now).children()
+    return list({each.place: each for each in found}.values())
+
+
+def _fits(pattern: list[str], path: tuple[str, ...]) -> bool:
+    return len(pattern) == len(path) and all(p in ("*", name) for p, name in zip(pattern, path, strict=True))
+
+
+def _classes(document: ModelDocument) -> dict[str, EntityForm]:
+    return {**document.leaving, **document.entities}
+
+
+def _tree(document: ModelDocument) -> dict[str, Any]:
+    tree = msgspec.to_builtins(document)
+    classes = {**tree.pop("leaving", {}), **tree.pop("entities")}
+    return {**tree, "classes": classes}
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
+def _free(site: Site) -> Iterator[Difference]:
+    yield site.of_table("setting")
+
+
+def _index(site: Site) -> Iterator[Difference]:
+    rule = "index.added" if site.was is None else "index.removed" if site.now is None else "index.changed"
+    yield Difference(rule, site.path[1], f"index {site.path[1]}: {said(site.was)}, now {said(site.now)}")
+
+
+# --- classes --------------------------------------------------------------------------------------------------------
+def _class(site: Site) -> Iterator[Difference]:
+    if site.was is None:
+        yield site.of_class("class.added", "the class is new")
+    elif site.now is None and (site.was.get("is_system") or site.path[1].startswith("_")):
+        yield site.of_class("layer.left out", "its layer is not imported")
+    elif site.now is None:
+        yield site.of_class("class.removed", "no class has the type any more")
+    else:
+        yield from site.children()
+
+
+def _version(site: Site) -> Iterator[Difference]:
+    yield site.of_class("version.raised")
+
+
+def _key(site: Site) -> Iterator[Difference]:
+    old, new = site.forms()
+    was, now = " / ".join(old.key), " / ".join(new.key)
+    if new.has_key_of(old):
+        yield site.of_class("key.declared", "attributes of its key have other names")
+    elif new.before is not None and new.before.has_key_of(old):
+        yield site.of_class("key.moves", f"the key was {was}, and is {now}")
+    else:
+        if was == now and old.slots and new.slots:
+            was, now = (f"{was} ({', '.join(filter(None, each.slots['key']))})" for each in (old, new) if each.slots)
+        yield site.of_class("key.changed", f"the key was {was}, and is {now}")
+
+
+def _other_table(site: Site) -> Iterator[Difference]:
+    if site.path[1] in site.new.leaving and site.path[1] in site.old.entities:
+        yield site.of_class("class.moves", f"its items move to table {site.now}")
+    else:
+        yield site.of_class("key.declared", "the table that its items come from")
+
+
+def _slots(site: Site) -> Iterator[Difference]:
+    """The forms in keys. A record of an older library doesn't have them."""
+    old, new = site.forms()
+    if old.slots is None or new.slots is None:
+        return
+    if not new.has_key_of(old):
+        yield from _key(site)
+    if old.slots.get("was") != new.slots.get("was"):
+        yield site.of_class("key.declared", "the key that its items had before")
+    for name in sorted(new.indexes.keys() & old.indexes.keys()):
+        if not new.has_index_of(old, name):
+            yield site.of_class("pattern.changed", f"its keys in {name} are written otherwise")
+
+
+def _pattern(site: Site) -> Iterator[Difference]:
+    index = site.path[3]
+    if site.was is None:
+        yield site.of_class("pattern.changed", f"it is in {index} now")
+    elif site.now is None and index in site.new.indexes:
+        yield site.of_class("pattern.removed", f"it is not in {index} any more")
+    elif site.now is None:
+        return  # reported for the index itself
+    else:
+        old, new = site.forms()
+        if not new.has_index_of(old, index):
+            yield site.of_class(
+                "pattern.changed", f"its keys in {index} were {said(site.was)}, and are {said(site.now)}"
+            )
+
+
+def _outside(site: Site) -> Iterator[Difference]:
+    was, now = {*(site.was or ())}, {*(site.now or ())}
+    sets = [sorted(text for text in texts if text.startswith("edge set of ")) for texts in (was, now)]
+    if sets[0] != sets[1] and all(sets):
+        yield site.of_class("mirrors.changed", f"{sets[0][0]}, now {sets[1][0]}")
+        was, now = was - {*sets[0]}, now - {*sets[1]}
+    yield from _new_uniques(site, now - was)
+    if added := sorted(now - was):
+        yield site.of_class("beside.added", f"new in other items: {', '.join(added)}")
+    if gone := sorted(was - now):
+        yield site.of_class("beside.removed", f"no longer in other items: {', '.join(gone)}")
+
+
+def _new_uniques(site: Site, added: set[str]) -> Iterator[Difference]:
+    """Attributes that are unique now, where the record of an older library has no roles of attributes."""
+    old, new = site.forms()
+    for stored, facts in (new.stored or {}).items() if old.stored is None else ():
+        if f"unique {facts.get('name', stored)}" in added:
+            yield from _in_class(site, stored, {**facts, "role": None, "guard": None}, facts)
+
+
+def _beside(site: Site) -> Iterator[Difference]:
+    """The forms of parts in other items, which an older library's record lacks. `outside` has the parts."""
+    for name in sorted(facts_of(site.was).keys() & facts_of(site.now).keys()):
+        was, now = site.was[name], site.now[name]
+        if was.keys() != now.keys() or not all(is_alike(was[part], now[part]) for part in was):
+            yield site.of_class("mirrors.changed", f"{name}: {said(was)}, now {said(now)}")
+
+
+def _old_types(site: Site) -> Iterator[Difference]:
+    """Attributes by the texts of their types: all that a record of an older library knows of them."""
+    old, new = site.forms()
+    if old.stored is None and new.stored is not None:
+        before = {_stored_name(name, text): text.partition(" as ")[0] for name, text in old.attributes.items()}
+        texts = {_stored_name(name, text): text.partition(" as ")[0] for name, text in new.attributes.items()}
+        for stored in sorted(before.keys() | new.stored.keys()):
+            facts = new.stored.get(stored)
+            was = None if stored not in before else dict(facts or {}, form=before[stored])
+            now = None if facts is None else dict(facts, form=texts.get(stored))
+            yield from _in_class(site, stored, was, now if was is not None else facts)
+
+
+def _stored_name(name: str, text: str) -> str:
+    return text.partition(" as ")[2] or name
+
+
+def _attributes(site: Site) -> Iterator[Difference]:
+    old, new = site.forms()
+    if old.stored is not None and new.stored is not None:
+        for stored in sorted(old.stored.keys() | new.stored.keys()):
+            yield from _in_class(site, stored, old.stored.get(stored), new.stored.get(stored))
+
+
+def _in_class(site: Site, stored: str, was: Any, now: Any) -> Iterator[Difference]:
+    type_name = site.path[1]
+    subject = f"{site.names.get(type_name, type_name)}.{facts_of(now or was).get('name', stored)}"
+    for rule, what, texts in attribute_changes(was, now):
+        yield Difference(rule, subject, what, type_name, stored, texts)
+
+
+# --- layers ---------------------------------------------------------------------------------------------------------
+def _layer_part(site: Site) -> Iterator[Difference]:
+    """A document, a task or a consumer. One that this program doesn't import may still be declared."""
+    if site.now is None:
+        yield site.of_layer("layer.left out", "it is not imported")
+    elif site.was is None:
+        yield site.of_layer("layer.added", "it is new")
+    else:
+        yield from site.children()
+
+
+def _argument(site: Site) -> Iterator[Difference]:
+    """An argument of a task, or a scalar of a document: an attribute inside of a layer's items."""
+    for rule, what, _ in attribute_changes(site.was, site.now):
+        kind = RULES[rule].kind
+        own = "layer.added" if rule == "attribute.added" else "layer.changed" if kind == "breaking" else rule
+        yield site.of_layer(own, what)
+
+
+def _json_object(site: Site) -> Iterator[Difference]:
+    """The arguments of a mutation, by their JSON Schema: new ones that may be left out are ordered."""
+    if site.was is None:
+        yield site.of_layer("layer.added", "it is new")
+        return
+    rest: list[dict[str, Any]] = [{**facts_of(each), "properties": {}, "$defs": {}} for each in (site.was, site.now)]
+    old, new = (_parts_of_schema(facts_of(each)) for each in (site.was, site.now))
+    is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
+    yield site.of_layer(
+        "layer.added" if is_more else "layer.changed", f"it was {said(site.was)}, and is {said(site.now)}"
+    )
+
+
+def _parts_of_schema(schema: Mapping[str, Any]) -> dict[str, str]:
+    return {name: said(part) for n in ("properties", "$defs") for name, part in schema.get(n, {}).items()}
+
+
+def _collection(site: Site) -> Iterator[Difference]:
+    """A collection of a document: its contents are upcast where its version was raised."""
+    if site.was is not None and site.now is not None and site.now["version"] > site.was["version"]:
+        yield site.of_layer("contents.raised", f"version {site.was['version']}, now {site.now['version']}")
+    else:
+        rule = "layer.added" if site.was is None else "layer.changed"
+        yield site.of_layer(rule, f"it was {said(site.was)}, and is {said(site.now)}")
+
+
+def _each(site: Site) -> Iterator[Difference]:
+    yield from site.children()
+
+
+JUDGES: tuple[tuple[str, Judge], ...] = (
+    ("table", _free),
+    ("settings", _free),
+    ("indexes/*", _index),
+    ("classes/*", _class),
+    ("classes/*/version", _version),
+    ("classes/*/stored_as", _version),
+    ("classes/*/key", _key),
+    ("classes/*/was", _slots),
+    ("classes/*/slots", _slots),
+    ("classes/*/other_table", _other_table),
+    ("classes/*/indexes/*", _pattern),
+    ("classes/*/outside", _outside),
+    ("classes/*/beside", _beside),
+    ("classes/*/attributes", _old_types),
+    ("classes/*/stored", _attributes),
+    ("classes/*/is_system", _slots),
+    ("names/expiry", _free),
+    ("layers/*", _each),
+    ("layers/*/*", _layer_part),
+    ("layers/tasks/*/arguments/*", _argument),
+    ("layers/documents/*/scalars/*", _argument),
+    ("layers/documents/*/mutations/*", _json_object),
+    ("layers/documents/*/collections/*", _collection),
+    ("layers/streams/*/handles", _free),
+)
+"""The judges by path. `*` is any one name; the first that fits judges alone, or goes on to the children."""

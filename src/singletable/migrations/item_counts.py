@@ -1,0 +1,209 @@
+"""Counts: the items that a declaration can't read, or would read otherwise than they were written.
+
+Each item is brought to the current version, loaded by its class, and encoded again. An item that fails, or is
+encoded otherwise, counts for the difference that concerns it (`rules`). Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import SingletableError
+from singletable.flow import Port, patiently
+from singletable.foundation import (
+    MOST_SEGMENTS,
+    Model,
+    ResumableRun,
+    ScanSegment,
+    Table,
+    advanced,
+    covered_place,
+    entity_name,
+    guard_key,
+    is_same,
+    place_in,
+    scan_pages,
+    type_in,
+)
+from singletable.migrations.needed import application_type
+from singletable.migrations.rules import Difference
+from singletable.operations import Item
+from singletable.values import Field
+
+_EXAMPLES = 5
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Counted(Struct, frozen=True):
+    """A difference with the items that it concerns."""
+
+    difference: Difference
+    items: int
+    keys: tuple[str, ...] = ()
+    """The keys of the first five, without personal parts."""
+
+    def __str__(self) -> str:
+        return f"{self.items} items, as {', '.join(self.keys)}: {self.difference}"
+
+
+class _Look(Struct, frozen=True):
+    """One item as its class reads it: the stored item in the current version, and what it is encoded as again."""
+
+    item: Item
+    again: Item = {}
+    failure: SingletableError | None = None
+
+    def differs(self, name: str) -> bool:
+        """Whether the stored value of an attribute is another when it is written again; of "", any that is both."""
+        names = [name] if name else list(self.item)
+        both = [n for n in names if n in self.item and n in self.again]
+        return any(not is_same(self.item[n], self.again[n]) for n in both)
+
+
+class ItemCounts:
+    """The counts of a table's items. `whole` is for a table without a record of all forms."""
+
+    def __init__(self, table: Table, differences: Sequence[Difference], *, whole: bool = False) -> None:
+        self.table, self.whole = table, whole
+        self.differences = [each for each in differences if each.counts]
+        self.seen = 0
+        self._counted: dict[tuple[str, str], Counted] = {}
+        self._values = set[int]()
+        """Digests of unique values that were met."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to count."""
+        return self.whole or bool(self.differences)
+
+    def counted(self) -> list[Counted]:
+        """The differences with counts."""
+        return list(self._counted.values())
+
+    def look(self, items: Iterable[Item], now: float) -> None:
+        """Count some items."""
+        for item in items:
+            self.seen += 1
+            type_name = type_in(self.table, item)
+            own = [each for each in self.differences if each.type in ("", type_name)]
+            model = self.table.model_here(type_name)
+            if model is not None and (own or self.whole):
+                found = list(self._of_item(model, item, own, now))
+            else:
+                found = [each for each in own if self._is_without_class(each, item)]
+            for each in dict.fromkeys(found):
+                self._count(each, type_name, item)
+
+    def _is_without_class(self, difference: Difference, item: Item) -> bool:
+        """Whether an item without a class counts: of a removed type, or of any if the type attribute is another."""
+        if difference.type:
+            return difference.counts == "all" and _has_text(difference, item)
+        return application_type(self.table, item) is not None
+
+    def _of_item(self, model: Model[Any], item: Item, own: Sequence[Difference], now: float) -> Iterator[Difference]:
+        look = _look(model, item)
+        if look is None:
+            return
+        found = [each for each in own if self._concerns(each, model, look, now)]
+        if look.failure is not None and not any(each.counts == "reads" for each in found):
+            attribute = look.failure.attribute or ""
+            field = next((f for f in model.fields if f.stored == attribute), None)
+            subject = entity_name(model.kind) + (f".{field.name}" if field is not None else "")
+            yield Difference("unreadable", subject, look.failure.what, model.type, attribute)
+        yield from found
+
+    def _concerns(self, each: Difference, model: Model[Any], look: _Look, now: float) -> bool:
+        stored = look.item.get(each.attribute)
+        if each.counts == "lacking":
+            return stored is None or "NULL" in stored
+        if each.counts == "holding":
+            return stored is not None and "NULL" not in stored and _has_text(each, look.item)
+        if each.counts == "all":
+            return _has_text(each, look.item)
+        if each.counts == "twice":
+            return look.failure is None and self._is_twice(each, model, look.item, now)
+        if look.failure is not None:
+            return each.attribute in ("", look.failure.attribute)
+        return look.differs(each.attribute)
+
+    def _is_twice(self, each: Difference, model: Model[Any], item: Item, now: float) -> bool:
+        """Whether an earlier item has its unique value. An expired item holds none."""
+        field = next((f for f in model.uniques if f.stored == each.attribute), None)
+        ends = item.get(self.table.ttl_name, _NOTHING).get("N")
+        if field is None or each.attribute not in item or (ends is not None and float(ends) <= now):
+            return False
+        key = guard_key(model, field.name, field.plan.load(item[field.stored]))
+        digest = int.from_bytes(blake2b(key.partition.encode(), digest_size=8).digest())
+        is_met = digest in self._values
+        self._values.add(digest)
+        return is_met
+
+    def _count(self, each: Difference, type_name: str, item: Item) -> None:
+        counted = self._counted.get(each.place, Counted(each, 0))
+        keys = counted.keys
+        if len(keys) < _EXAMPLES:
+            keys = (*keys, " / ".join(covered_place(self.table, type_name, place_in(self.table, item))))
+        self._counted[each.place] = replace(counted, items=counted.items + 1, keys=keys)
+
+
+def unique_of(model: Model[Any], field: Field) -> Difference:
+    """A unique attribute of a table that no record knows: its values may have no guards."""
+    return Difference(
+        "unique.added", f"{entity_name(model.kind)}.{field.name}", "it is unique", model.type, field.stored
+    )
+
+
+class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
+    """One reading of a table, for nothing but its counts."""
+
+    def __init__(self, port: Port, reading: ItemCounts, segments: Sequence[ScanSegment]) -> None:
+        self.port, self.reading, self.state = port, reading, segments
+
+    @property
+    def is_over(self) -> bool:
+        return not self.state
+
+    async def begin(self) -> None:
+        """The segments are given."""
+
+    async def round(self) -> None:
+        """The next page of each of the first segments."""
+        now = self.state[:MOST_SEGMENTS]
+        pages = await patiently(self.port, partial(scan_pages, self.port, self.reading.table, now))
+        for page in pages:
+            self.reading.look(page.items, self.port.now())
+        self.state = advanced(self.state, pages)
+
+    def told(self) -> ItemCounts:
+        return self.reading
+
+
+def _look(model: Model[Any], item: Item) -> _Look | None:
+    """An item as its class reads and writes it; None for one that is being deleted."""
+    current = item
+    try:
+        version = model.version_of(item)
+        current = model.upcast(item, version) if version < model.version else item
+        entity = model.load(item)
+    except SingletableError as error:
+        return _Look(current, failure=error)
+    if entity is None:
+        return None
+    try:
+        return _Look(current, model.item(entity))
+    except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
+        return _Look(current)
+
+
+def _has_text(difference: Difference, item: Item) -> bool:
+    """Whether an item's attribute has one of the stored values that a difference is about."""
+    if not difference.texts:
+        return True
+    stored = item.get(difference.attribute, _NOTHING)
+    return any(str(value) in difference.texts for value in stored.values())

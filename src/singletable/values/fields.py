@@ -1,0 +1,77 @@
+"""Fields: the attributes of a class, each with the plan of its type, its stored name and what its absence means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_origin
+
+import msgspec
+
+from singletable.errors import SingletableError
+from singletable.values.plans import SetPlan, ValuePlan, writer_of
+from singletable.values.untyped import AttributeValue
+
+Role = Literal["", "unique", "expires", "version"]
+"""unique: no other item may have the value. expires: the time of expiry. version: the number of writes of the item."""
+_EMPTY: tuple[Any, ...] = (list, dict, tuple, str, int, float, bool, bytes)
+"""The factories of a default that make the same value each time, and do nothing else."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One attribute of an entity or of a nested dataclass."""
+
+    name: str
+    """The name in Python."""
+    stored: str
+    """The name in DynamoDB."""
+    plan: ValuePlan = field(compare=False)
+    optional: bool = False
+    """May be None, which is stored as absence."""
+    default: Callable[[], Any] | None = None
+    """Makes the value for an item that lacks the attribute; None if the attribute is required."""
+    role: Role = ""
+    """The library's use of the attribute, beyond storing it."""
+    is_written: bool = True
+    """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
+    is_made: bool = False
+    """Whether a function makes the default, as `default_factory` says."""
+
+    @property
+    def may_be_absent(self) -> bool:
+        return self.optional or self.plan.is_set or self.default is not None
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """All that decides how it is stored under its name, and what an item without it reads as, as JSON."""
+        is_read = self.default is not None and not self.optional and not self.plan.is_set
+        facts = {
+            "form": self.plan.form,
+            "optional": self.optional,
+            "default": self._default_form() if is_read else None,
+            "role": self.role,
+            "in key": not self.is_written,
+        }
+        return {name: fact for name, fact in facts.items() if fact}
+
+    def absent(self) -> Any:
+        """The value for an item that lacks the attribute."""
+        if self.optional:
+            return None
+        if isinstance(self.plan, SetPlan):
+            return self.plan.kind()
+        if self.default is None:
+            raise LookupError("it is not there, and has no default")
+        return self.default()
+
+    def _default_form(self) -> AttributeValue | str:
+        """The stored form of the default; "made" where a function of the application makes it, perhaps another each
+        time."""
+        default: Any = self.default
+        if self.is_made and (get_origin(default) or default) not in _EMPTY:
+            return "made"
+        try:
+            return msgspec.to_builtins(writer_of(self.plan)(default()))  # type: ignore[no-any-return]
+        except (SingletableError, AttributeError, KeyError, TypeError, ValueError):
+            return "no value of its type"  # a declaration may say so, and an item without the attribute has it then

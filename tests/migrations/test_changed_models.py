@@ -1,0 +1,289 @@
+"""A model that changes on live data: what a plan counts, refuses, and goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from singletable import ANY, Database, Key, Table, field
+from singletable.graph import Edge, Graph, GraphTable, Node
+from singletable.migrations import Migrations, PlanRefused
+from tests.migrations.changing import order, refused
+from tests.support.engines import fresh
+
+NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
+
+
+class State(Enum):
+    OPEN = "open"
+    SHIPPED = "shipped"
+
+
+class Renamed(Enum):
+    OPEN = "open"
+    SHIPPED = "sent"
+
+
+class More(Enum):
+    OPEN = "open"
+    SHIPPED = "shipped"
+    PAID = "paid"
+
+
+class Swapped(Enum):
+    OPEN = "shipped"
+    SHIPPED = "open"
+
+
+class Spelled(Enum):
+    OPEN = "open"
+    SHIPPED = "shipped"
+
+    def key_text(self) -> str:
+        return self.value.upper()
+
+
+ATTRIBUTES: dict[str, Any] = {
+    "number": int,
+    "state": State,
+    "total": Decimal,
+    "placed": datetime,
+    "note": (str | None, None),
+}
+
+
+def by_bill(number: int) -> Key:
+    return f"bill#{number}", "bill"
+
+
+def in_state(state: Any, number: int = ANY) -> Key:
+    """The orders of a state."""
+    return f"state#{state}", f"{number}"
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    """A recorded table with 20 orders: half of them are shipped, and have a note."""
+    table, kind = order(ATTRIBUTES, patterns={"gsi1": in_state})
+    with fresh() as made:
+        Migrations(made, table).apply()
+        made.write_many(puts=[_order(kind, n) for n in range(20)])
+        yield made
+
+
+def _order(kind: Any, n: int) -> Any:
+    is_sent = n % 2 == 0
+    facts = {"state": State.SHIPPED if is_sent else State.OPEN, "note": "by hand" if is_sent else None}
+    return kind(number=n, total=Decimal(n) / 2, placed=NOON, **facts)
+
+
+def changed(**attributes: Any) -> Table:
+    """The same with other attributes; None takes one away."""
+    merged = {**ATTRIBUTES, **attributes}
+    return order({n: t for n, t in merged.items() if t is not None}, patterns={"gsi1": in_state})[0]
+
+
+def test_a_width_in_the_key_that_changes(db: Database) -> None:
+    def lines(width: str) -> tuple[Table, Any]:
+        def three(customer: str, number: int = ANY) -> Key:
+            return f"customer#{customer}", f"line#{number:03}"
+
+        def five(customer: str, number: int = ANY) -> Key:
+            return f"customer#{customer}", f"line#{number:05}"
+
+        def none(customer: str, number: int = ANY) -> Key:
+            return f"customer#{customer}", f"line#{number}"
+
+        key = {"three": three, "five": five, "none": none}[width]
+        return order({"customer": str, "number": int}, key=key)
+
+    with fresh() as own:
+        table, kind = lines("three")
+        Migrations(own, table).apply()
+        assert Migrations(own, lines("five")[0]).plan().steps[-1].kind == "record"  # no item lies under the former key
+        own.write_many(puts=[kind(customer="ada", number=n) for n in range(7)])
+        for other in ("five", "none"):
+            assert refused(own, lines(other)[0]) == ("changed key", [("key.changed", "Order", 7)])
+        assert Migrations(own, table).plan().is_empty
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "items"),
+    [(Renamed, "enum.lost", 10), (Swapped, "enum.changed", 20)],
+)
+def test_a_member_whose_value_changes(db: Database, kind: Any, rule: str, items: int) -> None:
+    assert refused(db, changed(state=kind)) == ("items unreadable", [(rule, "Order.state", items)])
+
+
+def test_a_member_that_is_new_is_ordered(db: Database) -> None:
+    plan = Migrations(db, changed(state=More)).plan()
+    assert [(each.rule, each.kind, each.subject) for each in plan.differences] == [
+        ("enum.gained", "ordered", "Order.state")
+    ]
+    assert [step.kind for step in plan.steps] == ["record"]
+    assert "deploy programs that read it, then programs that write it" in plan.differences[0].means
+
+
+def test_a_key_text_that_changes_rewrites_the_index_keys(db: Database) -> None:
+    table, kind = order({**ATTRIBUTES, "state": Spelled}, patterns={"gsi1": in_state})
+    plan = Migrations(db, table).plan()
+    assert [step.kind for step in plan.steps] == ["fill", "record"]
+    assert plan.steps[0].takes.items == 20
+    Migrations(db, table).apply(plan)
+    assert len(db.all(kind.in_gsi1(Spelled.SHIPPED))) == 10
+    assert db.check(table) == []
+
+
+@pytest.mark.parametrize("is_taken_off", [False, True])
+def test_expiry_that_is_put_on_or_taken_off(is_taken_off: bool) -> None:
+    plain = {"number": int, "ends": (datetime | None, None)}
+    expiring = {"number": int, "ends": (datetime | None, field(default=None, expires=True))}
+    before, after = (expiring, plain) if is_taken_off else (plain, expiring)
+    with fresh() as db:
+        table, kind = order(before)
+        Migrations(db, table).apply()
+        ends = datetime.now(timezone.utc).replace(year=2090)
+        db.write_many(puts=[kind(number=n, ends=ends if n else None) for n in range(4)])
+        assert refused(db, order(after)[0]) == ("items unreadable", [("attribute.removed", "Order.ends", 3)])
+
+
+def test_mirrors_that_change() -> None:
+    def net(*mirrors: str) -> tuple[Table, Any, Any]:
+        table = GraphTable("net", indexes=["gsi0"])
+
+        class Person(Node, table=table, type="PERSON"):
+            name: str
+
+        class Follow(Edge[Person, Person], table=table, type="FOLLOW", mirrors=mirrors):
+            since: datetime
+            kind: State = State.OPEN
+
+            @table.index("gsi0")
+            @staticmethod
+            def by_since(since: datetime = ANY) -> str:
+                return f"{since}"
+
+        return table, Person, Follow
+
+    with fresh() as db:
+        table, person, follow = net("kind")
+        Migrations(db, table).apply()
+        ada, bob = (person(id=name, name=name) for name in ("ada", "bob"))
+        db.create(ada)
+        db.create(bob)
+        Graph(db).link(follow(source=ada, target=bob, since=NOON))
+        assert refused(db, net("kind", "since")[0]) == ("items unreadable", [("mirrors.changed", "Follow", 1)])
+        assert db.check(table) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "rule", "subject", "items"),
+    [
+        ({"total": int}, "type.changed", "Order.total", 10),
+        ({"placed": date}, "type.changed", "Order.placed", 20),
+        ({"currency": str}, "attribute.required", "Order.currency", 20),
+        ({"note": str}, "attribute.required", "Order.note", 10),
+        ({"note": (str, "none")}, "default.changed", "Order.note", 10),
+        ({"note": None, "remark": (str | None, None)}, "attribute.removed", "Order.note", 10),
+        ({"note": (str | None, field(default=None, name="remark"))}, "attribute.removed", "Order.note", 10),
+    ],
+)
+def test_an_attribute_that_changes(db: Database, attributes: Any, rule: str, subject: str, items: int) -> None:
+    assert refused(db, changed(**attributes)) == ("items unreadable", [(rule, subject, items)])
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"priority": (int, 3)},
+        {"priority": (int | None, None)},
+        {"note": None, "remark": (str | None, field(default=None, name="note"))},
+    ],
+)
+def test_what_both_programs_read_is_free(db: Database, attributes: Any) -> None:
+    """Nothing is counted, so the table is not read."""
+    with db.meter() as meter:
+        plan = Migrations(db, changed(**attributes)).plan()
+    assert {each.kind for each in plan.differences} == {"free"}
+    assert [step.kind for step in plan.steps] == ["record"]
+    assert "Scan" not in meter.by_operation
+
+
+def test_what_is_accepted_is_in_the_plan(db: Database) -> None:
+    table = changed(note=None)
+    with pytest.raises(PlanRefused, match=r"--accept attribute\.removed Order\.note"):
+        Migrations(db, table).plan()
+    for subject in ("Order.note", "order.note"):
+        plan = Migrations(db, table).plan(accept=[("attribute.removed", subject)])
+    assert [text.partition(":")[0] for text in plan.accepted] == ["attribute.removed Order.note"]
+    Migrations(db, table).apply(plan)
+    assert Migrations(db, table).plan().is_empty
+
+
+def test_a_pattern_in_another_index_and_one_that_goes(db: Database) -> None:
+    """The former keys are removed with the fill that writes the new ones."""
+    for patterns in ({"gsi2": in_state}, {}):
+        table, _ = order(ATTRIBUTES, patterns=patterns)
+        plan = Migrations(db, table).plan()
+        assert [step.kind for step in plan.steps] == ["fill", "record"]
+        Migrations(db, table).apply(plan)
+        assert db.check(table) == []
+
+
+def test_a_class_that_goes(db: Database) -> None:
+    table, _ = order({"number": int}, type="bill")
+    with pytest.raises(PlanRefused):
+        Migrations(db, table).plan()
+    both, kind = order({"number": int}, type="bill", key=by_bill)
+    order(ATTRIBUTES, patterns={"gsi1": in_state}, table=both)
+    Migrations(db, both).apply()
+    db.create(kind(number=1))
+    alone, _ = order(ATTRIBUTES, patterns={"gsi1": in_state})
+    assert refused(db, alone) == ("items left behind", [("class.removed", "bill", 1)])
+    db.delete(kind.by_key(1))
+    assert [step.kind for step in Migrations(db, alone).plan().steps] == ["record"]
+
+
+def test_values_that_are_not_unique(db: Database) -> None:
+    table = changed(note=(str | None, field(default=None, unique=True)))
+    assert refused(db, table) == ("values not unique", [("unique.added", "Order.note", 9)])
+    assert db.check(changed()) == []
+
+
+def test_a_table_without_a_record_that_a_class_cannot_read() -> None:
+    with fresh() as db:
+        table, kind = order({"number": int, "total": int})
+        db.create_table(table)
+        db.write_many(puts=[kind(number=n, total=n) for n in range(50)])
+        other, _ = order({"number": int, "total": str})
+        assert refused(db, other) == ("items unreadable", [("unreadable", "Order.total", 50)])
+        plan = Migrations(db, other).plan(accept=[("unreadable", "Order.total")])
+        assert plan.steps[-1].kind == "record"
+
+
+def test_a_move_that_was_refused_at_its_end_and_is_rolled_back(db: Database) -> None:
+    def in_customer(customer: str, number: int) -> Key:
+        return f"customer#{customer}", f"{number}"
+
+    def before(customer: str, number: int) -> Key:
+        return f"order#{customer}", f"{number}"
+
+    with fresh() as own:
+        attributes = {"customer": str, "number": int, "note": (str, "")}
+        old, old_kind = order(attributes, key=before)
+        new, kind = order(attributes, key=in_customer, was=before)
+        Migrations(own, old).apply()
+        own.write_many(puts=[old_kind(customer="ada", number=n) for n in range(10)])
+        own.put(kind(customer="ada", number=5, note="moved"))
+        own.put(old_kind(customer="ada", number=5))
+        with pytest.raises(Exception, match="can't be moved"):
+            Migrations(own, new).apply()
+        assert refused(own, old)[1] == [("key.changed", "Order", 10)]
+        own.delete(old_kind.by_key("ada", 5))
+        Migrations(own, new).apply()
+        assert Migrations(own, new).plan().is_empty
