@@ -17,7 +17,6 @@ An erasure deletes the documents of a parent that it erases, each whole:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,6 +49,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item, ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.tables import projected_in, write_units
+from singletable.values import changed
 
 _TRIES = 50
 """More than others: a commit of a processor has fewer round trips, and so is first more often."""
@@ -87,7 +87,7 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
     race = Race(port, "delete", COMMITTED, context.model.table.name, tries=_TRIES)
     while True:
         last = await newest(port, context, epoch.document_id)
-        hidden = replace(epoch, epoch=epoch.epoch + 1, deleted=True)
+        hidden = changed(epoch, epoch=epoch.epoch + 1, deleted=True)
         actions = [*_hiding(context, epoch, hidden, last, port.now()), *await _leaving(port, context, epoch)]
         try:
             await port.send(TransactWriteItems(actions, port.token()))
@@ -105,7 +105,7 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
 def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Version, now: float) -> list[TransactAction]:
     """The epoch, if it is what was read; the version that hides the others; and the place in the parent's list."""
     rows = context.model.rows
-    final = replace(
+    final = changed(
         last, number=last.number + 1, time=to_the_millisecond(now), scalars={}, mutations=[],
         collections={}, sources=None, origin=None, deleted=True,
     )  # fmt: skip
@@ -124,7 +124,7 @@ async def _leaving(port: Port, context: Context[Any], epoch: GcEpoch) -> list[Tr
     row: Branch | None = await get(port, key.consistent())
     if row is None:
         return []
-    return [put_row_if(replace(row, deleted=True), None)]
+    return [put_row_if(changed(row, deleted=True), None)]
 
 
 # --- clearing ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b, scrypt
 from hmac import compare_digest
@@ -21,6 +20,7 @@ from singletable.flow import Port, instant
 from singletable.foundation import Belonging, Table, flows, model_for, put_if
 from singletable.migrations import ApplyRefused
 from singletable.operations import RefusedWrite
+from singletable.values import changed
 
 BATCH: Final = 48
 """Items between two writes of the record."""
@@ -60,7 +60,7 @@ class Journal:
         for each, is_done in zip(batch, done, strict=True):
             self._count(each.does, each.kind, int(is_done))
         gone = {each.again for each, is_done in zip(batch, done, strict=True) if is_done}
-        self.record = replace(self.record, doing={}, again=[text for text in self.record.again if text not in gone])
+        self.record = changed(self.record, doing={}, again=[text for text in self.record.again if text not in gone])
 
     async def close(self) -> None:
         """Write down the end, and remove all that could identify the subject. One write."""
@@ -71,7 +71,7 @@ class Journal:
         counts: dict[str, int] = dict(getattr(self.record, name))
         if number:
             counts[kind] = counts.get(kind, 0) + number
-            self.record = replace(self.record, **{name: counts})
+            self.record = changed(self.record, **{name: counts})
 
     def _digest(self, each: Belonging) -> str:
         text = "\0".join((each.does, each.kind, *each.place)).encode()
@@ -79,7 +79,7 @@ class Journal:
 
     async def _write(self, **changes: Any) -> None:
         """ApplyRefused if another process has written it since."""
-        after = replace(self.record, writes=self.record.writes + 1, **changes)
+        after = changed(self.record, writes=self.record.writes + 1, **changes)
         if self.is_stored:
             held = Condition("=", (Stored("writes"), Given({"N": str(self.record.writes)})))
         else:

@@ -7,7 +7,6 @@ guards go in the same transaction. A clearing holds as long as the attributes ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +30,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item, ReasonedCancellation, RefusedWrite, TransactWriteItems
 from singletable.tables import Projected, write_units
+from singletable.values import changed
 
 
 def deletion(
@@ -60,7 +60,7 @@ def clearing(
     model: Model[Any], item: Item, entity: Any, indexes: Sequence[Projected], wanted: Mapping[str, Any]
 ) -> Belonging:
     """An update of the attributes that mention somebody."""
-    after = model.item(replace(entity, **wanted))
+    after = model.item(changed(entity, **wanted))
     updates = [attr(getattr(model.kind, name)).set(value) for name, value in wanted.items()]
     where = None
     for name in wanted:

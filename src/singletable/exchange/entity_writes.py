@@ -13,7 +13,7 @@ from singletable.flow import Port
 from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, flows as records, is_same_item, model_for
 from singletable.graph import Edge, Node, flows as graph
 from singletable.operations import RAW, Item, RawCondition, RefusedWrite, UpdateItem, encode, read_item
-from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
+from singletable.values import MAX_ITEM_BYTES, item_size, only_declared, to_attribute_value
 
 _MOST_NAME_BYTES: Final = 1 << 16
 Mode = Literal["create", "if_absent", "replace"]
@@ -74,10 +74,11 @@ async def is_there(port: Port, entity: Any) -> bool:
 
 
 def _content(entity: Any) -> Item:
-    """An entity's item, without the count of its writes."""
+    """What an entity's class declares of its item, without the count of its writes."""
     model = model_for(entity)
     counter = None if model.counter is None else model.counter.stored
-    item: Item = read_item(encode(model.item(entity)))
+    with only_declared():
+        item: Item = read_item(encode(model.item(entity)))
     return {name: value for name, value in item.items() if name != counter}
 
 

@@ -1,7 +1,8 @@
 """Items with masks instead of personal values: in attributes, in keys and index keys, in guards.
 
-An item is read as its class declares it, and all that its personal attributes make is rewritten. Undeclared attributes
-stay. An item that can't be read so is not masked, and so not copied.
+An item is read as its class declares it, and all that its personal attributes make is rewritten. What of an undeclared
+attribute is personal is not known: it is masked whole, and left out where it lies inside an attribute. An item that
+can't be read is not masked, and so not copied.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from singletable.foundation import (
     type_in,
 )
 from singletable.operations import Item, PutItem, encode, read_item
+from singletable.values import (
+    AttributeValue,
+    FreePlan,
+    from_attribute_value,
+    only_declared,
+    to_attribute_value,
+)
 
 _KEPT_ROLES = ("expires", "version")
 """The roles of attributes by which the library counts and expires items: they name nobody."""
@@ -33,6 +41,7 @@ class ItemMask:
 
     def __init__(self, table: Table, mask: Mask) -> None:
         self.table, self.mask, self.names = table, mask, cache(masked_names)
+        self._hides = has_personal(table)
 
     def item(self, item: Item) -> Item | None:
         """An item with masks; None for one that can't be read, whose personal values are unknown."""
@@ -40,7 +49,7 @@ class ItemMask:
         if model is None:
             return None if has_personal(self.table) else item
         names = self.names(model)
-        if not names:
+        if not (names or self._hides):
             return item
         try:
             entity: Any = model.load_anywhere(item)
@@ -52,10 +61,15 @@ class ItemMask:
         after = copy(entity)
         for name in names:
             setattr(after, name, self._value(model, name, getattr(entity, name)))
-        old, new = (read_item(encode(model.item(each))) for each in (entity, after))  # as they are stored
-        if model.version_of(item) < model.version:
+        old = read_item(encode(model.item(entity)))  # as it is stored
+        with only_declared():
+            new = read_item(encode(model.item(after)))
+        version = model.version_of(item)
+        kept = model.upcast(item, version) if version < model.version else item
+        more = kept.keys() - model.codec.known
+        new |= {n: self._undeclared(kept[n]) for n in more if not (model.prefix and n.startswith(model.prefix))}
+        if version < model.version:
             reserved = self.table.definition.reserved
-            kept = model.upcast(item, model.version_of(item))
             return {**{name: value for name, value in kept.items() if name not in reserved}, **new}
         definition = self.table.definition  # an index key that is stale may have a value of before
         keys = {*definition.key, *(name for index in definition.indexes for name in definition.index_keys(index))}
@@ -64,6 +78,9 @@ class ItemMask:
             **{name: value for name, value in item.items() if name not in changed},
             **{name: value for name, value in new.items() if name in changed},
         }
+
+    def _undeclared(self, value: AttributeValue) -> AttributeValue:
+        return to_attribute_value(masked(self.mask, FreePlan(), from_attribute_value(value)))
 
     def _value(self, model: Model[Any], name: str, value: Any) -> Any:
         if isinstance(value, KeyOf):

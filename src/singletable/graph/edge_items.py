@@ -17,7 +17,7 @@ from singletable.expressions import Condition, Given, Stored
 from singletable.foundation import KeyOf, Model, Moment, Write, WritePart, delete_if, is_absent, model_of, put_if
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.members import form_of
-from singletable.graph.nodes import EDGE_SETS
+from singletable.graph.nodes import COUNTER, EDGE_SETS
 from singletable.operations import Item
 
 D = TypeVar("D", bound=Edge[Any, Any])
@@ -25,7 +25,7 @@ D = TypeVar("D", bound=Edge[Any, Any])
 
 def counter_of(edge: type[Edge[Any, Any]]) -> str:
     """The node's attribute that counts its listed edges of a type."""
-    return f"n_{model_of(edge).type}"
+    return f"{COUNTER}{model_of(edge).type}"
 
 
 def first_revision() -> int:

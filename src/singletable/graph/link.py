@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled
@@ -15,6 +14,7 @@ from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.link_writes import Link, Relink, Target, Unlink
 from singletable.graph.nodes import is_key_of, node_key
+from singletable.values import changed
 
 D = TypeVar("D", bound=Edge[Any, Any])
 _CHANGED = "another writer changed the edge"
@@ -97,7 +97,7 @@ def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
     model = model_for(edge)
     if not updates and target is None:
         raise InvalidRequest("relink() changes at least one attribute, or the target", operation="relink")
-    after = applied(model, edge, updates) if updates else replace(edge)
+    after = applied(model, edge, updates) if updates else changed(edge)
     if target is not None:
         after.target = node_key(target)
     if edge_key(after).partition != edge_key(edge).partition:

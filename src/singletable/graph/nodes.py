@@ -35,6 +35,8 @@ EDGE_SETS = ("edges0", "edges1")
 """Two string sets, read as one: an update can't add to and delete from the same set."""
 OVERFLOW = "overflow"
 """The types of the node's unlisted edges."""
+COUNTER = "n_"
+"""Before an edge's type: the number of a node's edges of it."""
 TOMBSTONE = "deleting"
 """The time when a node's deletion began, and random digits. Readers treat the node as missing, links refuse it."""
 RETAINED = "buried"
@@ -69,6 +71,7 @@ class Node(Entity):
                 "delete": "Use Graph(db).delete_node(), which removes its edges with it.",
                 "write_many": "Use graph.load() for new nodes with their edges, update() for others.",
             },
+            prefix=COUNTER,
             tombstone=TOMBSTONE,
             tombstone_hint="delete_node() continues the deletion, sweep_table() finishes it.",
         )

@@ -33,6 +33,7 @@ from singletable.records.item_writes import uniques_as_read, uniques_moved, wher
 from singletable.records.unique_guards import GuardChange
 from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult, counted
 from singletable.schema import KeyOf, Model, model_for
+from singletable.values import undeclared_in
 
 
 def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
@@ -220,7 +221,8 @@ class UpsertWrite(EntityWrite):
         model, definition = self.model, self.model.table.definition
         item = model.item(self.entity)
         check_item(item, self.verb, definition.name)
-        names = {f.stored for f in model.fields if f.is_written} | {*definition.reserved, *item}
+        stays = undeclared_in(self.entity)  # in the stored item, which may have a newer value
+        names = {f.stored for f in model.fields if f.is_written} | {*definition.reserved, *item} - {*stays}
         for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
             if model.counter is None or name != model.counter.stored:
                 yield AttributeChange(name, item.get(name))

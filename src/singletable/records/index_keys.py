@@ -8,7 +8,6 @@ read become conditions, so that a key is never written from stale values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
@@ -17,7 +16,7 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import AttributeChange, Condition, Update, first_name, is_element, is_whole, owner_of
 from singletable.records.conditions import both, is_as_read
 from singletable.schema import Captured, KeyOf, Model, check_update
-from singletable.values import name_owner
+from singletable.values import changed as entity_with, name_owner
 
 _NOT_REPEATABLE = frozenset({"APPEND"})
 
@@ -97,7 +96,7 @@ def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:
         if not is_whole(update.path):
             raise InvalidRequest(f"{update.path}: an upsert changes whole attributes", attribute=str(update.path))
         values[name] = _after(getattr(entity, name), update)
-    return replace(entity, **values)
+    return entity_with(entity, **values)
 
 
 def _after(value: Any, update: Update) -> Any:

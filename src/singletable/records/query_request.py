@@ -12,7 +12,7 @@ from singletable.expressions import Condition, Expressions, Given, Stored, first
 from singletable.operations import RAW, Item, ItemReader, Key, Query, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.placement import placement_of
-from singletable.records.readers import reader_of
+from singletable.records.readers import InPartReader, reader_of
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import Model, Query as PatternQuery, Table, check_query, model_of, needs_type_filter, within
 from singletable.values import TOP
@@ -86,13 +86,16 @@ def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, models, table, now)
+    reader = reader_of(query.kinds, query.attributes, tells=unreadable is not None)
+    if query.index is not None and table.definition.indexes[query.index].projection != "all":
+        reader = InPartReader(reader)
     return PreparedQuery(
         table,
         condition,
         expressions.condition(filter) if filter is not None else None,
         _projection(query, models, expressions, table),
         expressions,
-        reader_of(query.kinds, query.attributes, tells=unreadable is not None),
+        reader,
         query,
         unreadable,
     )

@@ -17,8 +17,8 @@ from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, ItemReader, Key, read_one
 from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
-from singletable.schema import Model, Table, model_of, naming
-from singletable.values import Codec, json_decoder, wire_struct
+from singletable.schema import Entity, Model, Table, model_of, naming
+from singletable.values import IN_PART, UNDECLARED, Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]
 """A primary key's two texts."""
@@ -126,6 +126,25 @@ class MixedReader:
     def load(self, item: Item) -> Any:
         reader = self.by_type.get(item.get(self.attribute, {}).get("S", ""))
         return None if reader is None else reader.load(item)
+
+
+class InPartReader:
+    """The same reader, for an index that holds a part of each item: all that is declared, and maybe no more."""
+
+    def __init__(self, reader: ItemReader[Any]) -> None:
+        self.wire, self._build, self._load = reader.wire, reader.build, reader.load
+
+    def build(self, wire: Any) -> Any:
+        return _in_part(self._build(wire))
+
+    def load(self, item: Item) -> Any:
+        return _in_part(self._load(item))
+
+
+def _in_part(found: Any) -> Any:
+    if isinstance(found, Entity):
+        vars(found)[UNDECLARED] = IN_PART
+    return found
 
 
 class PartReader:

@@ -8,7 +8,6 @@ item is read again. An item whose two forms disagree, because an older program w
 
 from __future__ import annotations
 
-from dataclasses import replace as entity_with
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,6 +35,7 @@ from singletable.records.send import send_at_its_key
 from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
 from singletable.records.write import Write
 from singletable.schema import Model
+from singletable.values import changed as entity_with
 
 
 def in_two_forms(model: Model[Any], placement: Placement) -> Placement:

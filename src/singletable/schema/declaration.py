@@ -41,6 +41,9 @@ class Special(Struct, frozen=True):
     """What to do with an item that has it."""
     is_system: bool = False
     """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
+    prefix: str = ""
+    """How the names begin under which the layer keeps more in an item. An object carries nothing undeclared then, and
+    no verb writes its item whole."""
     is_admitted: bool = True
     """Whether the table takes the class in. Guards have the keys and the type that it refuses to every class."""
 
@@ -72,6 +75,7 @@ def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int
         special.tombstone_hint,
         is_system=special.is_system or type.startswith("_"),
         stored_as=versions[1],
+        prefix=special.prefix,
     )
     if not any(isinstance(kind, str) for kind in declared.values()):
         _ = model.fields  # now: DeclarationError for a type that can't be stored

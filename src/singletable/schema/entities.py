@@ -21,7 +21,7 @@ from singletable.schema.models import Model, Upcaster, model_for, model_of
 from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
-from singletable.values import METADATA, Field, Role
+from singletable.values import METADATA, Field, Role, Undeclared
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
@@ -156,6 +156,8 @@ class Entity(metaclass=EntityType):
     __model__: ClassVar[Model[Any] | None] = None
     __table__: ClassVar[Table | None] = None
     __patterns__: ClassVar[Mapping[str, Bound[..., Any]]] = {}
+    __undeclared__: ClassVar[Undeclared | None] = None
+    """What an object carries beside its attributes: `values.undeclared`."""
 
     def __init_subclass__(
         cls,

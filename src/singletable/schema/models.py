@@ -60,6 +60,8 @@ class Model(Generic[T]):
     stored_as: int = 0
     """The schema version that items are stored with: an older one while programs that know no newer one run."""
     downcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
+    prefix: str = ""
+    """How the names begin under which a layer keeps more in an item. An object carries nothing undeclared then."""
 
     def __post_init__(self) -> None:
         self.stored_as = self.stored_as or self.version
@@ -84,10 +86,9 @@ class Model(Generic[T]):
     def fields(self) -> tuple[Field, ...]:
         """Computed at first use, when classes that the module defines later exist."""
         fields = tuple(self.make_fields())
-        reserved = {*self.table.definition.reserved, self.table.ttl_name, *self.before.table.definition.reserved}
         stored = [f.stored for f in fields]
         for f in fields:
-            taken = f.stored in reserved and f.role != "expires" and f.is_written
+            taken = f.stored in self.beside and f.role != "expires" and f.is_written
             if taken or stored.count(f.stored) > 1:
                 raise DeclarationError(
                     f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, a name in use",
@@ -139,7 +140,17 @@ class Model(Generic[T]):
                 "version runs.",
             )
         keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
-        return Codec(self.kind, self.fields, self.constants, [*keys], self.stored_key.key_texts(self.by_name))
+        texts = self.stored_key.key_texts(self.by_name)
+        return Codec(
+            self.kind, self.fields, self.constants, [*keys], texts, beside=None if self.prefix else self.beside
+        )
+
+    @cached_property
+    def beside(self) -> frozenset[str]:
+        """The stored names that belong to the library in every item of the table, or of the one that it moved from."""
+        tables = (self.table, self.before.table)
+        names = {name for table in tables for name in (*table.definition.reserved, table.ttl_name)}
+        return frozenset(names | {self.tombstone} - {""})
 
     @cached_property
     def stored_key(self) -> StoredKey:
@@ -246,7 +257,8 @@ class Model(Generic[T]):
                     hint=f"Write one: @{self.kind.__name__}.upcast({step}).",
                 )
             values = upcaster(dict(values))
-        return {name: to_attribute_value(value) for name, value in values.items() if value is not None}
+        nulls = {name for name, value in item.items() if "NULL" in value}
+        return {name: to_attribute_value(value) for name, value in values.items() if value is not None or name in nulls}
 
     # --- keys --------------------------------------------------------------------------------------------------------
     def item(self, entity: T) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Update, attr, encoded
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
-from singletable.values import Field, PerKind, ValuePlan, json_of, value_of_json, value_type_of
+from singletable.values import Field, PerKind, ValuePlan, json_of, only_declared, value_of_json, value_type_of
 
 _FORMS = PerKind(
     text="text",
@@ -38,6 +38,7 @@ _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """The characters that a browser's text field does not return unchanged."""
 WHY_COVERED = "it is personal, and covered"
+WHY_UNDECLARED = "it holds names that this program doesn't know, and would lose"
 VALUE, NONE = "value.", "none."
 """Before an attribute's name: its field in the form, and the box that says None. So no attribute is taken for a part of
 the key, or for another field of the form."""
@@ -133,12 +134,16 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[EditField]:
     """The form of an entity. Keys, counts and what is covered can't be changed in it."""
-    personal = personal_names(model.kind)
+    personal, whole = personal_names(model.kind), model.item(entity)
+    with only_declared():
+        shown = model.item(entity)
     for field in model.fields:
         if not field.is_written or field.name not in vars_of(model):
             continue
         name, declared = field.name, model.types.get(field.name)
         why = _why_fixed(model, name, declared, is_covered=covered and name in personal)
+        if whole.get(field.stored) != shown.get(field.stored):
+            why = WHY_UNDECLARED
         if why:
             yield EditField(name, shown_type(declared), "fixed", "", why_fixed=why)
             continue

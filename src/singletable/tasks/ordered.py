@@ -7,7 +7,7 @@ cancellation deletes. The end of an ordered task releases the lane in the same t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
@@ -45,6 +45,7 @@ from singletable.tasks.writes import (
     is_held,
     waking,
 )
+from singletable.values import changed
 
 _ANY_TIME = datetime(1, 1, 1, tzinfo=timezone.utc)
 
@@ -56,7 +57,7 @@ class ScheduleName(Schedule):
         plan = self.plan
         assert plan.order is not None
         place = self.tasks.by_place(plan.order, plan.due_at(now), plan.id).low
-        return replace(
+        return changed(
             super().item(now), state=TaskState.ORDERED, shard=None, arguments={}, order=plan.order, turn=place
         )
 
@@ -143,7 +144,7 @@ def claim_ordered(
 ) -> tuple[OrderedTask, list[Write]]:
     """The claimed task, and the writes of the claim: its item, its lane, and a check of its name."""
     model = model_for(task)
-    claimed = replace(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True)
+    claimed = changed(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True)
     changes = [
         AttributeChange("fence", {"N": str(claimed.fence)}),
         AttributeChange("tries", {"N": str(claimed.tries)}),
@@ -220,7 +221,7 @@ def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[
     )
     model = model_for(task)
     key, item = model.key_of(task), model.item(task)
-    name = replace(dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
+    name = changed(dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
     return [
         Advance(dead, name, TaskEvent.REVIVE.value),
         claiming(key, put_if(key, item, is_absent(model))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskIt
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import TRANSITIONS, TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import Advance, Finish
+from singletable.values import changed
 
 
 def finish_writes(tasks: TaskEntities, item: TaskItem) -> list[Write]:
@@ -38,7 +38,7 @@ def retry_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: st
 def return_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETURN: this program can't run it. Another worker may; the try is not counted."""
     if isinstance(item, OrderedTask):
-        return retry_ordered(tasks, replace(item, tries=item.tries - 1), ready, error)
+        return retry_ordered(tasks, changed(item, tries=item.tries - 1), ready, error)
     return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
 
 
@@ -54,7 +54,7 @@ def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[W
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)
     state = stored_after(TaskPhase.DEAD, TaskEvent.REVIVE)
-    again = replace(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
+    again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
     return [Advance(dead, again, TaskEvent.REVIVE.value)]
 
 
@@ -66,7 +66,7 @@ def drop_writes(dead: PlainTask) -> list[Write]:
 
 def _advance(item: TaskItem, event: TaskEvent, **changes: Any) -> Advance:
     """The write of an event of a claimed task; what is stored as its state is the table's."""
-    becomes = replace(item, state=stored_after(TaskPhase.CLAIMED, event), **changes)
+    becomes = changed(item, state=stored_after(TaskPhase.CLAIMED, event), **changes)
     return Advance(item, becomes, event.value)
 
 

@@ -13,10 +13,10 @@ from singletable.values.codecs import (
     Codec as Codec,
     Constant as Constant,
     Derived as Derived,
-    KeyText as KeyText,
 )
 from singletable.values.decoders import json_decoder as json_decoder, json_form as json_form
 from singletable.values.fields import Field as Field, Role as Role
+from singletable.values.key_lines import KeyText as KeyText
 from singletable.values.key_types import (
     SEPARATORS as SEPARATORS,
     TOP as TOP,
@@ -66,6 +66,14 @@ from singletable.values.types import (
     make_field as make_field,
     plan_for as plan_for,
     split_optional as split_optional,
+)
+from singletable.values.undeclared import (
+    IN_PART as IN_PART,
+    UNDECLARED as UNDECLARED,
+    Undeclared as Undeclared,
+    changed as changed,
+    only_declared as only_declared,
+    undeclared_in as undeclared_in,
 )
 from singletable.values.untyped import (
     AttributeValue as AttributeValue,

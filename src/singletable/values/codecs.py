@@ -1,4 +1,4 @@
-"""The one module of generated code: for each dataclass a reader and a writer, compiled from its plans.
+"""Generated code: for each dataclass a reader and a writer, compiled from its plans.
 
 Why: a generic walk over attribute values costs 10 to 70 us an item in Python; straight-line code compiled for one
 class costs 3 to 4, most of which is spent in msgspec's C. For a class
@@ -11,8 +11,9 @@ class costs 3 to 4, most of which is spent in msgspec's C. For a class
 
 the module below writes, and compiles once, on the class's first use:
 
-    struct Wire:                    # msgspec decodes the response's bytes straight into these
+    struct Wire:                    # msgspec decodes the response's bytes straight into these, and refuses other names
         g0: {"S": "user"}; g1: {"N": 1}     # the guards: another type or version fails, and takes the slow path alone
+        x0: Raw = None; ...         # what else the library stores, such as the keys of indexes: not looked at
         f0: {"S": str}; f1: {"N": int}; f2: {"S": str} | None = None; f3: {"SS": set[str]} | None = None
 
     def build(w):                   # struct -> entity
@@ -28,7 +29,7 @@ the module below writes, and compiles once, on the class's first use:
         v = o.email
         d["email"] = {"S": v if v.__class__ is str else text(v)}
         ...
-        return d
+        return d if o.__undeclared__ is None else completed(d, o)   # what a newer program wrote: see `undeclared`
 
 Everything that msgspec refuses, or that the guards turn away, is read again by `Codec.load`, attribute by attribute,
 with the same plans: that path names the attribute in its error. Both paths give the same values (a property test).
@@ -36,25 +37,32 @@ with the same plans: that path names the attribute in its error. Both paths give
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.checks import name_owner
 from singletable.values.fields import Field
+from singletable.values.key_lines import KeyText, key_lines
 from singletable.values.plans import wire_struct
-from singletable.values.source import Source, quoted
+from singletable.values.source import Source
+from singletable.values.undeclared import (
+    IN_PART,
+    UNDECLARED,
+    carry,
+    completed,
+    completed_slotted,
+    reading_inside,
+    slotted_now,
+)
 from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, Any] = {}
-_FEW = 3
-"""So many characters are looked for one by one; more by a regular expression."""
 
 
 class Constant(Struct, frozen=True):
@@ -74,35 +82,6 @@ class Derived(Struct, frozen=True):
     optional: bool = False
 
 
-class Piece(Struct, frozen=True):
-    """A value in a text, with what precedes it. At most one of the last three fields is set; it says how the value is
-    written. A str without any is written unchanged."""
-
-    literal: str
-    name: str
-    escaped: str = ""
-    """A str is written unchanged unless it contains one of these characters."""
-    leads: tuple[str, ...] = ()
-    """For a whole number from 0 up: what stands between the literal and its digits, by the number of digits. A number
-    with more digits takes the slow path."""
-    write: Callable[[Any], str] | None = None
-
-
-class KeyText(Struct, frozen=True):
-    """A stored text that must equal the one that some attributes make: an item's key must match its attributes."""
-
-    stored: str
-    pieces: tuple[Piece, ...]
-    end: str
-    """The text after the last value."""
-    check: Callable[[Any, str], None]
-    """`check(object, text)`: the full check, which raises ValueError. Called if the inline comparison fails."""
-    is_shared: bool = False
-    """Items that are read together mostly have the same text: the last text that was right is remembered."""
-    same_as: str = ""
-    """The stored text that it repeats, in place of pieces: that of an attribute which is read."""
-
-
 class Codec(Generic[T]):
     """A class's item, in both directions. Made once for each class; safe in threads."""
 
@@ -114,19 +93,22 @@ class Codec(Generic[T]):
         derived: Sequence[Derived] = (),
         keys: Sequence[KeyText] = (),
         whole: bool = True,
+        beside: Collection[str] | None = (),
     ) -> None:
-        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
+        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`, and can't
+        be written. `beside` are names that an item may have, and that no object carries; None for any name.
 
         `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
-        self.kind = kind
-        self._completes = whole and hasattr(kind, "__post_init__")
+        self.kind, self._whole, self._carries = kind, whole, beside is not None and whole
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
-        self.wire: Any = _wire_struct(kind, fields, constants, keys)
-        build = _build_lines(kind, fields, self._completes, source, _key_lines(fields, keys, source))
-        source.define((*build, *_dump_lines(fields, constants, derived, source)), f"codec of {kind.__qualname__}")
+        self.wire: Any = _wire_struct(kind, fields, constants, keys, beside if self._carries else None)
+        self.known = frozenset(field.encode_name for field in msgspec.structs.fields(self.wire))
+        build = _build_lines(kind, fields, whole, source, key_lines(fields, keys, source))
+        dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
+        source.define((*build, *dump), f"codec of {kind.__qualname__}")
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
         self._dump: Callable[[T], dict[str, AttributeValue]] = source.names["dump"]
@@ -151,11 +133,16 @@ class Codec(Generic[T]):
 
         `known` has the values of attributes that the item may lack.
         """
-        values = {
-            f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
-            for f in self.fields
-        }
-        return self.make(values)
+        with reading_inside() as slotted:
+            values = {
+                f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
+                for f in self.fields
+            }
+        made = self.make(values)
+        undeclared = {name: item[name] for name in item.keys() - self.known} if self._carries else {}
+        if undeclared or (slotted and self._whole):
+            carry(made, undeclared, slotted)
+        return made
 
     def make(self, values: Mapping[str, Any]) -> T:
         """The object of some or all of its attributes' values."""
@@ -163,7 +150,9 @@ class Codec(Generic[T]):
             return self.kind(**values)
         made: Any = object.__new__(self.kind)
         made.__dict__.update(values)
-        if self._completes:
+        if not self._whole:
+            made.__dict__[UNDECLARED] = IN_PART
+        elif hasattr(made, "__post_init__"):
             made.__post_init__()
         return made  # type: ignore[no-any-return]
 
@@ -215,8 +204,13 @@ def _fills_attributes(kind: type[Any]) -> bool:
 
 
 def _wire_struct(
-    kind: type[Any], fields: Sequence[Field], constants: Sequence[Constant], keys: Sequence[KeyText]
+    kind: type[Any],
+    fields: Sequence[Field],
+    constants: Sequence[Constant],
+    keys: Sequence[KeyText],
+    beside: Collection[str] | None,
 ) -> Any:
+    """The type of an item. Without `beside` it takes any other name, too."""
     read = {f.stored for f in fields}
     own = {f"k{i}": key for i, key in enumerate(keys) if key.stored not in read}
     texts: list[Any] = [
@@ -227,14 +221,18 @@ def _wire_struct(
     absent = [(f"f{i}", f.plan.wire | None, None) for i, f in enumerate(fields) if f.may_be_absent]
     rename = {f"g{i}": c.stored for i, c in enumerate(constants)} | {f"f{i}": f.stored for i, f in enumerate(fields)}
     rename |= {name: key.stored for name, key in own.items()}
+    others = {f"x{i}": name for i, name in enumerate(sorted({*(beside or ())} - {*rename.values()}))}
+    absent += [(name, Raw, None) for name in others]
     return msgspec.defstruct(
-        f"{kind.__name__}Wire", [*specification, *texts, *required, *absent], rename=rename, gc=False
+        f"{kind.__name__}Wire",
+        [*specification, *texts, *required, *absent],
+        rename=rename | others,
+        forbid_unknown_fields=beside is not None,
+        gc=False,
     )
 
 
-def _build_lines(
-    kind: type[Any], fields: Sequence[Field], completes: bool, source: Source, checks: list[str]
-) -> list[str]:
+def _build_lines(kind: type[Any], fields: Sequence[Field], whole: bool, source: Source, checks: list[str]) -> list[str]:
     reads = [(f.name, _read(f, f"f{i}", source)) for i, f in enumerate(fields)]
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
@@ -243,82 +241,11 @@ def _build_lines(
     new = source.bind(object.__new__, "new")
     lines = ["def build(w):", f"    o = {new}({made})"]
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
-    if completes:
+    if not whole:
+        lines.append(f"    o.{UNDECLARED} = {source.bind(IN_PART, 'part')}")
+    elif hasattr(kind, "__post_init__"):
         lines.append("    o.__post_init__()")
     return [*lines, *checks, "    return o"]
-
-
-def _key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) -> list[str]:
-    """The lines that check a read object against its key: a comparison if that suffices, else the key's own check.
-
-    t0 = w.k0.S
-    if t0 != f"user#{(v := o.email)}" or "#" in v or "$" in v or "%" in v:
-        check(o, t0)
-    """
-    lines: list[str] = []
-    places = {f.stored: f"w.f{i}" for i, f in enumerate(fields)}
-    for i, key in enumerate(keys):
-        if not key.pieces and not key.same_as:
-            continue  # the wire type takes no other text
-        text = f"t{i}"
-        differs = f"{text} != {places[key.same_as]}.S" if key.same_as else _differs(key, text, source)
-        check = [f"if {differs}:", f"    {source.bind(key.check, 'check')}(o, {text})"]
-        lines.append(f"{text} = {places.get(key.stored, f'w.k{i}')}.S")
-        lines += _remembering(key, text, check, source) if key.is_shared else check
-    return [f"    {line}" for line in lines]
-
-
-def _differs(key: KeyText, text: str, source: Source) -> str:
-    """A condition that is false only if the text is certainly the one that the attributes make."""
-    if len(key.pieces) == 1 and key.pieces[0].leads:
-        return _number_differs(key, text, source)
-    pieces: list[str] = []
-    others: list[str] = []
-    for piece in key.pieces:
-        literal, value = quoted(piece.literal), f"o.{piece.name}"
-        if piece.write is not None:
-            value = f"{source.bind(piece.write, 'write')}({value})"
-        elif piece.leads:
-            n = source.fresh("n")
-            literal += f"{{{source.bind(piece.leads, 'leads')}[len({n} := str({value}))]}}"
-            others.append(f"{value} < 0")
-            value = n
-        elif piece.escaped:
-            v = source.fresh("v")
-            value = f"({v} := {value})"
-            others.append(_holds(piece.escaped, v, source))
-        pieces.append(f"{literal}{{{value}}}")
-    return " or ".join([f'{text} != f"{"".join(pieces)}{quoted(key.end)}"', *others])
-
-
-def _number_differs(key: KeyText, text: str, source: Source) -> str:
-    """For a key of one whole number: two texts are joined, which takes half the time of an f-string."""
-    (piece,) = key.pieces
-    leads = source.bind(tuple(piece.literal + lead for lead in piece.leads), "leads")
-    n = source.fresh("n")
-    after = f" + {key.end!r}" if key.end else ""
-    return f"{text} != {leads}[len({n} := str(o.{piece.name}))] + {n}{after} or o.{piece.name} < 0"
-
-
-def _remembering(key: KeyText, text: str, check: Sequence[str], source: Source) -> list[str]:
-    """The check, but for what was found right last. One tuple, replaced whole: threads share it."""
-    last = source.bind([("", *("" for _ in key.pieces))], "last")
-    values = [f"o.{piece.name}" for piece in key.pieces]
-    known = source.fresh("m")
-    differs = [f"{known}[0] != {text}", *(f"{known}[{n}] != {value}" for n, value in enumerate(values, 1))]
-    return [
-        f"{known} = {last}[0]",
-        f"if {' or '.join(differs)}:",
-        *(f"    {line}" for line in check),
-        f"    {last}[0] = ({text}, {', '.join(values)})",
-    ]
-
-
-def _holds(characters: str, name: str, source: Source) -> str:
-    if len(characters) > _FEW:
-        find = re.compile(f"[{re.escape(characters)}]").search
-        return f"{source.bind(find, 'find')}({name})"
-    return " or ".join(f"{character!r} in {name}" for character in characters)
 
 
 def _read(field: Field, attribute: str, source: Source) -> str:
@@ -358,7 +285,19 @@ def _dump_lines(
         if d.optional:
             call = f"{source.bind(d.compute, 'key')}(o)"
             lines += [f"    if (v := {call}) is not None:", f"        d[{d.stored!r}] = {{'S': v}}"]
-    return [*lines, "    return d"]
+    return lines
+
+
+def _dumped(kind: type[Any], known: Collection[str], source: Source) -> str:
+    """The item `d` of the object `o`, with what it carries."""
+    if not kind.__dictoffset__:
+        complete = source.bind(completed_slotted, "completed")
+        return f"d if not {source.bind(slotted_now, 'slotted')}() else {complete}(d, o)"
+    carried = f"{source.bind(getattr, 'get')}(o, {UNDECLARED!r}, None)"
+    if hasattr(kind, UNDECLARED):
+        carried = f"o.{UNDECLARED}"
+    complete = source.bind(completed, "completed")
+    return f"d if {carried} is None else {complete}(d, o, {source.bind(known, 'known')}, dump)"
 
 
 def _dump_optional(field: Field, source: Source) -> list[str]:

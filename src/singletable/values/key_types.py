@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.values.codecs import Piece
+from singletable.values.key_lines import Piece
 from singletable.values.key_numbers import number_leads, read_decimal, read_integer, write_decimal, write_integer
 from singletable.values.shapes import ANYTHING, DIGIT, LETTER, ShapeStep, Steps, exactly, of_shape
 from singletable.values.source import Source

@@ -1,0 +1,131 @@
+"""What an object carries beside what its class declares: attributes that a newer program, or another one, wrote.
+
+    order = db.get(Order.by_number(1))      # the stored item has `priority` too, which this program doesn't know
+    order.state = "paid"
+    db.put(order)                           # writes `priority` as it was read
+
+It lies in the object's `__dict__`, under a name that is no attribute: so `copy`, `deepcopy` and pickle keep it, while
+`==`, `hash`, `repr` and `asdict` don't see it. `dataclasses.replace` makes a new object, which has none. An object with
+slots has no place for it: the nearest object around it has, for as long as it holds that very object.
+
+The reader of `codecs` finds what is undeclared at no cost where there is nothing: its fast decoder refuses names that
+it doesn't know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.values.untyped import AttributeValue
+
+T = TypeVar("T")
+Attributes = Mapping[str, AttributeValue]
+Inside = tuple[tuple[Any, Attributes], ...]
+"""Objects with slots, with what each of them would carry."""
+
+UNDECLARED: Final = "__undeclared__"
+_NOTHING: Final[Mapping[int, Attributes]] = {}
+_only_declared: ContextVar[bool] = ContextVar("only declared attributes are written", default=False)
+_slotted_read: ContextVar[list[tuple[Any, Attributes]] | None] = ContextVar("objects with slots, read", default=None)
+_slotted_written: ContextVar[Mapping[int, Attributes]] = ContextVar("the same, to be written", default=_NOTHING)
+slotted_now: Callable[[], Mapping[int, Attributes]] = _slotted_written.get
+
+
+class Undeclared(Struct, frozen=True):
+    """The stored attributes of one object that its class doesn't declare."""
+
+    attributes: Attributes
+    inside: Inside = ()
+    is_known: bool = True
+    """Whether they are all: only a part of the item was read otherwise, so that the whole can't be written."""
+
+    def __repr__(self) -> str:
+        """Without values, which may be personal."""
+        return f"<{len(self.attributes)} undeclared attributes>"
+
+
+IN_PART: Final = Undeclared({}, is_known=False)
+
+
+def undeclared_in(value: object) -> Attributes:
+    """The undeclared attributes that an object carries, by their stored names, in their stored form."""
+    kept: Undeclared | None = getattr(value, UNDECLARED, None)
+    return {} if kept is None else kept.attributes
+
+
+def changed(value: T, **values: Any) -> T:
+    """A changed copy of a dataclass's object, which carries the same as the object."""
+    made: Any = replace(cast(Any, value), **values)
+    kept: Undeclared | None = getattr(value, UNDECLARED, None)
+    if kept is not None:
+        vars(made)[UNDECLARED] = kept
+    return cast("T", made)
+
+
+@contextmanager
+def only_declared() -> Generator[None, None, None]:
+    """Inside the block items are made of what classes declare, also of objects that carry more."""
+    token = _only_declared.set(True)
+    try:
+        yield
+    finally:
+        _only_declared.reset(token)
+
+
+@contextmanager
+def reading_inside() -> Generator[list[tuple[Any, Attributes]], None, None]:
+    """The objects with slots that are read inside the block, with what they can't carry."""
+    slotted: list[tuple[Any, Attributes]] = []
+    token = _slotted_read.set(slotted)
+    try:
+        yield slotted
+    finally:
+        _slotted_read.reset(token)
+
+
+def carry(made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]]) -> None:
+    """Let an object carry undeclared attributes, and those of the objects with slots inside it."""
+    if hasattr(made, "__dict__"):
+        vars(made)[UNDECLARED] = Undeclared(attributes, tuple(slotted))
+        return
+    around = _slotted_read.get()
+    if around is None:
+        raise ValueError("the object around it is read by the fast path, which carries nothing")
+    around += [*slotted, (made, attributes)]
+
+
+def completed(
+    item: dict[str, AttributeValue],
+    value: Any,
+    known: Collection[str],
+    dump: Callable[[Any], dict[str, AttributeValue]],
+) -> dict[str, AttributeValue]:
+    """An object's item, with what it carries. Raises InvalidRequest for one that was read in part."""
+    if _only_declared.get():
+        return item
+    kept: Undeclared = getattr(value, UNDECLARED)
+    if not kept.is_known:
+        raise InvalidRequest(
+            f"{type(value).__name__} was read in part, so the whole can't be written: its item may have more",
+            hint="Read it without only(...), or update() what you mean to change.",
+        )
+    within = slotted_now()
+    if kept.inside and id(kept.inside[0][0]) not in within:
+        token = _slotted_written.set({**within, **{id(each): attributes for each, attributes in kept.inside}})
+        try:
+            return dump(value)
+        finally:
+            _slotted_written.reset(token)
+    return {**item, **{name: inner for name, inner in kept.attributes.items() if name not in known}}
+
+
+def completed_slotted(item: Attributes, value: Any) -> Attributes:
+    """The same of an object with slots, inside one that knows what it would carry."""
+    return {**slotted_now().get(id(value), {}), **item}
