@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from singletable import ANY, Entity, Key, Table
 from singletable.flow import Response
-from singletable.operations import Found, Query, Selection, encode
+from singletable.operations import AnswerPage, Query, Selection, encode
 from singletable.records.entity_writes import PutWrite, UpsertWrite
 from singletable.records.write import UNREAD, Moment
 from singletable.schema import model_of
@@ -89,7 +89,7 @@ def _answer(items: list[dict[str, Any]]) -> Response:
 
 
 def _read(query: Query[Any], answer: Response) -> list[Any]:
-    found: Found[Any] = query.answer(answer)[0]
+    found: AnswerPage[Any] = query.answer(answer)[0]
     return found.items
 
 

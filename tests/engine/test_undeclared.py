@@ -170,7 +170,7 @@ async def by_path(shell: Shell, order: Order) -> None:
 )
 async def test_a_write_of_what_was_read_erases_nothing(shell: Shell, write: Callable[..., Any]) -> None:
     await put_newer(shell)
-    order = await shell.get(KEY)
+    order: Any = await shell.get(KEY)
     order.state = "paid"
     await write(shell, order)
     assert await newer_in(shell) == {**NEWER, **INSIDE}
@@ -181,7 +181,7 @@ async def test_a_write_of_what_was_read_erases_nothing(shell: Shell, write: Call
 async def test_it_takes_the_requests_and_units_that_it_took(shell: Shell) -> None:
     await put_newer(shell)
     with shell.meter() as meter:
-        order = await shell.get(KEY)
+        order: Any = await shell.get(KEY)
         await shell.put(order)
     assert (meter.requests, meter.read_units) == (2, 0.5)
 
@@ -203,7 +203,7 @@ async def test_every_read_brings_it(shell: Shell) -> None:
 
 async def test_copies_and_pickles_keep_it_and_replace_drops_it(shell: Shell) -> None:
     await put_newer(shell)
-    order = await shell.get(KEY)
+    order: Any = await shell.get(KEY)
     for same in (copy.copy(order), copy.deepcopy(order), pickle.loads(pickle.dumps(order))):
         await put_newer(shell)
         await shell.put(same)
@@ -223,7 +223,7 @@ async def test_copies_and_pickles_keep_it_and_replace_drops_it(shell: Shell) -> 
 
 async def test_it_takes_no_part_in_what_an_object_is(shell: Shell) -> None:
     await put_newer(shell)
-    order = await shell.get(KEY)
+    order: Any = await shell.get(KEY)
     bare = Order(
         n=1,
         home=Address("a"),
@@ -250,7 +250,7 @@ async def test_a_new_object_writes_what_it_is_and_no_more(shell: Shell) -> None:
 
 async def test_an_upsert_keeps_the_newer_value(shell: Shell) -> None:
     await put_newer(shell)
-    order = await shell.get(KEY)
+    order: Any = await shell.get(KEY)
     await put_raw(shell.port, Order, {**ITEM, **NEWER, **INSIDE, "priority": {"N": "6"}})
     await shell.upsert(order)
     assert (await newer_in(shell))["priority"] == {"N": "6"}
@@ -259,7 +259,7 @@ async def test_an_upsert_keeps_the_newer_value(shell: Shell) -> None:
 async def test_what_is_the_librarys_own_does_not_come_back(shell: Shell) -> None:
     """Keys of indexes that the class is not in, the time of expiry, and the write id: as its class makes them."""
     await put_raw(shell.port, Order, {**ITEM, **NEWER, "gsi2pk": {"S": "of another class"}})
-    order = await shell.get(KEY)
+    order: Any = await shell.get(KEY)
     order.state = "paid"
     await shell.put(order)
     item = dict(await stored(shell.port, KEY) or {})
@@ -285,7 +285,7 @@ async def test_what_was_read_in_part_is_not_written_whole(shell: Shell) -> None:
         },
     )
     names = (Order.n, Order.state, Order.home, Order.homes, Order.frozen, Order.slotted)
-    part = await shell.get(KEY.only(*names))
+    part: Any = await shell.get(KEY.only(*names))
     assert part == await shell.get(KEY)
     (brief,) = await shell.all(Brief.by_state("x"))
     assert brief == Brief(n=1, state="x")

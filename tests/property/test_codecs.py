@@ -36,6 +36,16 @@ def test_both_paths_give_what_was_given(entity: Entity) -> None:
     assert fast(entity, body) in (entity, None)
 
 
+@given(shape | sets)
+def test_what_is_undeclared_is_carried_beside_the_same_object(entity: Entity) -> None:
+    model = model_of(type(entity))
+    item, more = read_item(encode(model.item(entity))), {"undeclared": {"M": {"x": {"B": "AAE="}}}}
+    carrying: Any = model.load(item | more)
+    assert carrying == entity
+    plain: Any = model.load(item)
+    assert model.item(carrying) == model.item(plain) | more
+
+
 @given(shape.filter(lambda s: abs(s.whole) < 2**63))
 def test_an_ordinary_item_takes_the_fast_path(entity: Shape) -> None:
     small = Shape(

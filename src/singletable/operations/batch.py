@@ -16,6 +16,7 @@ from singletable.operations.answers import (
     Item,
     ItemReader,
     Key,
+    build_each,
     decoder,
     decoder_of,
     encode,
@@ -71,11 +72,10 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[BatchFound[T], Consumed]:
         if response.status != 200:
             raise_fault(response, "BatchGetItem", self.table)
-        build = self.reader.build
         try:
             answer = decoder(_BatchGetAnswer, self.reader.wire)(response.body)
             wires = answer.responses.get(self.table, ())
-            items = [item for wire in wires if (item := build(wire)) is not None]
+            items = build_each(self.reader, wires)
         except Exception:  # also from a class's own code
             answer = decoder(_BatchGetAnswer, Raw)(response.body)
             wires = answer.responses.get(self.table, ())

@@ -17,6 +17,7 @@ from singletable.operations.answers import (
     ItemReader,
     ItemsAnswer,
     Key,
+    build_each,
     decoder,
     encode,
     raise_fault,
@@ -150,10 +151,9 @@ def _found(
 ) -> tuple[AnswerPage[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
-    build = reader.build
     try:
         answer = decoder(ItemsAnswer, reader.wire)(response.body)
-        items: list[Any] = [item for wire in answer.items if (item := build(wire)) is not None]
+        items: list[Any] = build_each(reader, answer.items)
     except Exception:  # also from a class's own code
         answer = decoder(ItemsAnswer, Raw)(response.body)
         items = read_items(answer.items, reader, f"{operation} of {pattern.shown}" if pattern else operation)

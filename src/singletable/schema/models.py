@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -199,12 +199,17 @@ class Model(Generic[T]):
     def build(self) -> Callable[[Any], T]:
         return self.codec.build  # itself, as a call in between would be a tenth of an item's time
 
+    @property
+    def build_all(self) -> Callable[[Sequence[Any]], list[T]]:
+        return self.codec.build_all
+
     def load(self, item: Item) -> T | None:
         """Load an item by the slow path: None for another type, upcast if it has an older version.
 
         Raises Corrupt if it can't be read, or is stored under another key than its attributes make.
         """
-        return self.load_anywhere(item, at_its_key=True)
+        carrying = self.codec.load_carrying(item)
+        return self.load_anywhere(item, at_its_key=True) if carrying is None else carrying
 
     def load_anywhere(self, item: Item, *, at_its_key: bool = False) -> T | None:
         """The same, for an item under any key. Attributes that are only in its key are read from there."""

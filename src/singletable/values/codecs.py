@@ -38,6 +38,7 @@ with the same plans: that path names the attribute in its error. Both paths give
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -105,13 +106,25 @@ class Codec(Generic[T]):
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
         self.wire: Any = _wire_struct(kind, fields, constants, keys, beside if self._carries else None)
-        self.known = frozenset(field.encode_name for field in msgspec.structs.fields(self.wire))
+        parts = msgspec.structs.fields(self.wire)
+        self.known = frozenset(part.encode_name for part in parts)
+        """The names that an item may have, and that its object does not carry."""
+        self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
         build = _build_lines(kind, fields, whole, source, key_lines(fields, keys, source))
         dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
+        self._source, self._build_lines = source, build
         source.define((*build, *dump), f"codec of {kind.__qualname__}")
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
         self._dump: Callable[[T], dict[str, AttributeValue]] = source.names["dump"]
+
+    @cached_property
+    def build_all(self) -> Callable[[Sequence[Any]], list[T]]:
+        """The objects of many wire structs, without a call for each. Compiled when a page has many."""
+        _, *body, _ = self._build_lines
+        lines = ["def build_all(ws):", "    all = []", "    for w in ws:", *(f"    {line}" for line in body)]
+        self._source.define([*lines, "        all.append(o)", "    return all"], f"codec of {self.kind.__qualname__}")
+        return self._source.names["build_all"]  # type: ignore[no-any-return]
 
     def dump(self, value: T) -> dict[str, AttributeValue]:
         """The item of an object, all attributes; InvalidValue names the attribute that does not fit its type."""
@@ -133,16 +146,36 @@ class Codec(Generic[T]):
 
         `known` has the values of attributes that the item may lack.
         """
+        carrying = self.load_carrying(item)
+        if carrying is not None:
+            return carrying
         with reading_inside() as slotted:
             values = {
                 f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
                 for f in self.fields
             }
         made = self.make(values)
-        undeclared = {name: item[name] for name in item.keys() - self.known} if self._carries else {}
+        undeclared = self._undeclared(item)
         if undeclared or (slotted and self._whole):
             carry(made, undeclared, slotted)
         return made
+
+    def load_carrying(self, item: Mapping[str, AttributeValue]) -> T | None:
+        """The object of an item with undeclared attributes, by the compiled reader; None where that can't read it, or
+        the item has none."""
+        undeclared = self._undeclared(item)
+        if not undeclared:
+            return None
+        declared = {name: item[name] for name in self._read & item.keys()}
+        try:
+            made = self.build(msgspec.convert(declared, self.wire, strict=False))
+        except Exception:  # also from the class's own code
+            return None
+        carry(made, undeclared, ())
+        return made
+
+    def _undeclared(self, item: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
+        return {name: item[name] for name in item.keys() - self.known} if self._carries else {}
 
     def make(self, values: Mapping[str, Any]) -> T:
         """The object of some or all of its attributes' values."""
@@ -237,7 +270,7 @@ def _build_lines(kind: type[Any], fields: Sequence[Field], whole: bool, source: 
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
         arguments = ", ".join(f"{name}={expression}" for name, expression in reads)
-        return ["def build(w):", f"    return {made}({arguments})"]
+        return ["def build(w):", f"    o = {made}({arguments})", "    return o"]
     new = source.bind(object.__new__, "new")
     lines = ["def build(w):", f"    o = {new}({made})"]
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
