@@ -15,6 +15,7 @@ from examples_shared.errors import in_field
 from examples_shared.forms import Fields, Form
 from examples_shared.principal import DAY_SECONDS
 from examples_shared.refused_forms import form_on
+from examples_shared.signing_in import bearer, keep_signed_in
 from goals.capabilities import Capability
 from goals.errors import AlreadyThere, Changed, Invalid, Missing
 from goals.model import Role, Team, TeamRole, User
@@ -44,14 +45,10 @@ def _to(folder: str, id: str, more: str = "") -> RedirectResponse:
 # --- who asks ---------------------------------------------------------------------------------------------------------
 @routes.post("/sign-in")
 def sign_in(request: Request, page: Shown, form: Form) -> Response:
-    """The token goes into a cookie that no script and no other site can use."""
     token = form.text("token")
-    if principal_of(request)({"authorization": f"Bearer {token}"}) is None:
+    if principal_of(request)(bearer(token)) is None:
         return page.show("sign_in.html", 403, took=None, wrong=True)
-    answer = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, token, max_age=DAY_SECONDS, httponly=True, samesite="strict", secure=secure)
-    return answer
+    return keep_signed_in(COOKIE, token, is_secure=request.url.scheme == "https", max_age_seconds=DAY_SECONDS)
 
 
 @routes.post("/sign-out")

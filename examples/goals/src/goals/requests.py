@@ -9,6 +9,7 @@ from typing import Annotated, cast
 from fastapi import Depends, HTTPException, Query, Request
 
 from examples_shared.principal import Principal
+from examples_shared.signing_in import viewer_by
 from goals.capabilities import Capability
 from goals.model import Goal, User
 from goals.service import Service
@@ -25,11 +26,9 @@ def principal_of(request: Request) -> Principal:
 
 
 def viewer_of(request: Request) -> str | None:
-    """Who asks: by the token in a header or, for pages, in the cookie of the sign-in page. A program's request has no
-    cookie, as other sites can make a browser send it."""
-    if "authorization" not in request.headers and COOKIE in request.cookies and not is_api(request):
-        return principal_of(request)({"authorization": f"Bearer {request.cookies[COOKIE]}"})
-    return principal_of(request)(request.headers)
+    """Who asks: by the token in a header or, for pages, in the cookie of the sign-in page."""
+    principal = principal_of(request)
+    return principal(request.headers) if is_api(request) else viewer_by(principal, request, COOKIE)
 
 
 def is_api(request: Request) -> bool:

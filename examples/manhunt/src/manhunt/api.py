@@ -6,18 +6,17 @@ A domain sees and changes what is its own. Whoever may not know that something i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, FastAPI, Query, Request
 from starlette.staticfiles import StaticFiles
 
 from examples_shared.bodies import ApiRoute
-from examples_shared.errors import LIBRARY_STATUS, words_of
+from examples_shared.error_answers import ErrorAnswers
+from examples_shared.errors import LIBRARY_STATUS
 from examples_shared.guard import guarded
-from examples_shared.refused_forms import NOT_THERE, form_page
 from manhunt import (
     api_incidents,
     pages,
@@ -27,7 +26,7 @@ from manhunt import (
     pages_rotas,
     telephone,
 )
-from manhunt.errors import ApplicationError, Invalid, Missing, Refused
+from manhunt.errors import Invalid, Missing, Refused
 from manhunt.model import Status
 from manhunt.queries import Window
 from manhunt.rendering import HEADERS
@@ -82,40 +81,13 @@ def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     for router in (routes, *PARTS):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
-    for kind, status in STATUS.items():
-        app.add_exception_handler(kind, _handler(status))
-    app.add_exception_handler(404, _handler(404))
-    app.add_exception_handler(HTTPException, _http_error)
+    ErrorAnswers(STATUS, is_api, pages.error_page).answer_errors(app)
     return app
 
 
-def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def answer(request: Request, error: Exception) -> Response:
-        """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
-        own = error if isinstance(error, ApplicationError) else None
-        said = "Not Found" if status == 404 else words_of(error)
-        return await _say(request, status, said, field=own.field if own else None, cause=error)
-
-    return answer
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return await _say(request, error.status_code, str(error.detail), error.headers)
-
-
-async def _say(
-    request: Request,
-    status: int,
-    said: str,
-    headers: Any = None,
-    field: str | None = None,
-    cause: Exception | None = None,
-) -> Response:
-    if request.url.path.startswith(("/api/", "/telephone/")):
-        return JSONResponse({"detail": said}, status, headers)
-    shown = await form_page(request, status, NOT_THERE if status == 404 else said, field, cause)
-    return shown or pages.error_page(request, status, said)
+def is_api(path: str) -> bool:
+    """Whether a program asks."""
+    return path.startswith(("/api/", "/telephone/"))
 
 
 # --- contacts ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from examples_shared.cost import metered
 from examples_shared.errors import in_field
 from examples_shared.forms import Form
 from examples_shared.refused_forms import form_on, typed
+from examples_shared.signing_in import bearer, keep_signed_in
 from manhunt import searches
 from manhunt.errors import AlreadyEnded
 from manhunt.model import Kind, Status
@@ -38,14 +39,10 @@ def start(request: Request, app: App, limit: Limit = 50, after: str | None = Non
 
 @routes.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
-    """The domain's token goes into a cookie that no script and no other site can use."""
     web, token = web_of(request), form.text("token")
-    if web.principal({"authorization": f"Bearer {token}"}) is None:
+    if web.principal(bearer(token)) is None:
         return render("sign_in.html", 401, wrong=True)
-    answer = RedirectResponse("/", 303)
-    secure = web.links.base_url.startswith("https:")
-    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
-    return answer
+    return keep_signed_in(COOKIE, token, is_secure=web.links.base_url.startswith("https:"))
 
 
 @routes.post("/sign-out")

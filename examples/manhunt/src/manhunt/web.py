@@ -8,6 +8,7 @@ from typing import Annotated, cast
 from fastapi import Depends, HTTPException, Request
 
 from examples_shared.principal import Principal
+from examples_shared.signing_in import viewer_by
 from manhunt.links import Links
 from manhunt.notifiers import Telephone
 from manhunt.service import Service
@@ -36,11 +37,7 @@ def _service(request: Request) -> Service:
 
 def domain_of(request: Request) -> str | None:
     """The domain that asks: by its token, in a header or in the cookie of the sign-in page."""
-    web = web_of(request)
-    headers = request.headers
-    if "authorization" in headers or COOKIE not in request.cookies:
-        return web.principal(headers)
-    return web.principal({"authorization": f"Bearer {request.cookies[COOKIE]}"})
+    return viewer_by(web_of(request).principal, request, COOKIE)
 
 
 def _domain(request: Request) -> str:

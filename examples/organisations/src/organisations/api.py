@@ -6,23 +6,21 @@ not know that something is there gets the answer that it is not: 404 for foreign
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
+from fastapi import APIRouter, FastAPI, Query, Response
 from starlette.staticfiles import StaticFiles
 
 from examples_shared.bodies import ApiRoute
-from examples_shared.errors import LIBRARY_STATUS, words_of
+from examples_shared.error_answers import ErrorAnswers
+from examples_shared.errors import LIBRARY_STATUS
 from examples_shared.guard import guarded
 from examples_shared.principal import Principal
-from examples_shared.refused_forms import NOT_THERE, form_page
 from organisations import pages
 from organisations.access import role_in
-from organisations.errors import ApplicationError, Invalid, Missing, NotAllowed, Refused
+from organisations.errors import Invalid, Missing, NotAllowed, Refused
 from organisations.schemas import (
     DecisionOut,
     GroupsIn,
@@ -67,39 +65,8 @@ def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LO
     app.include_router(jobs)
     app.include_router(pages.routes)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
-    for kind, status in STATUS.items():
-        app.add_exception_handler(kind, _handler(status))
-    app.add_exception_handler(HTTPException, _http_error)
+    ErrorAnswers(STATUS, pages.is_api, pages.error_page).answer_errors(app)
     return app
-
-
-def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def answer(request: Request, error: Exception) -> Response:
-        """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
-        own = error if isinstance(error, ApplicationError) else None
-        said = "Not Found" if status == 404 else words_of(error)
-        return await _say(request, status, said, field=own.field if own else None, cause=error)
-
-    return answer
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return await _say(request, error.status_code, str(error.detail), error.headers)
-
-
-async def _say(
-    request: Request,
-    status: int,
-    said: str,
-    headers: Any = None,
-    field: str | None = None,
-    cause: Exception | None = None,
-) -> Response:
-    if pages.is_api(request.url.path):
-        return JSONResponse({"detail": said}, status, headers)
-    shown = await form_page(request, status, NOT_THERE if status == 404 else said, field, cause)
-    return shown or pages.error_page(request, status, said)
 
 
 # --- oneself ----------------------------------------------------------------------------------------------------------

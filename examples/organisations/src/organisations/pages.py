@@ -15,6 +15,7 @@ from examples_shared.cost import metered
 from examples_shared.errors import in_field
 from examples_shared.forms import Fields, Form
 from examples_shared.refused_forms import form_on, typed
+from examples_shared.signing_in import bearer, keep_signed_in, viewer_by
 from organisations.addresses import address
 from organisations.errors import Invalid, NoSuchMember, NoSuchUser
 from organisations.groups import Group
@@ -24,7 +25,7 @@ from organisations.model import GroupMember, Organisation, OrganisationService, 
 from organisations.permissions import Decision, Grant
 from organisations.rendering import path_to, render
 from organisations.roles import CAPABILITIES, Capability
-from organisations.web import App, caller_of
+from organisations.web import App, principal_of
 from singletable import Page
 
 COOKIE = "organisations"
@@ -35,9 +36,7 @@ routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 def _user(request: Request) -> str | None:
     """Who has signed in: by the cookie of the sign-in page, or as the API's callers do."""
-    if "authorization" in request.headers or COOKIE not in request.cookies:
-        return caller_of(request, request.headers)
-    return caller_of(request, {"authorization": f"Bearer {request.cookies[COOKIE]}"})
+    return viewer_by(principal_of(request), request, COOKIE)
 
 
 def _signed_in(request: Request) -> str:
@@ -66,14 +65,10 @@ def start(request: Request, app: App) -> Response:
 
 @routes.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
-    """A session token goes into a cookie that no script and no other site can use."""
     token = form.text("token")
-    if caller_of(request, {"authorization": f"Bearer {token}"}) is None:
+    if principal_of(request)(bearer(token)) is None:
         return render("sign_in.html", 401, wrong=True)
-    answer = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
-    return answer
+    return keep_signed_in(COOKIE, token, is_secure=request.url.scheme == "https")
 
 
 @routes.post("/sign-out")

@@ -7,7 +7,7 @@ A route of any FastAPI application over the same service is guarded by `requires
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, cast
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -22,9 +22,8 @@ def equip(app: FastAPI, service: Service, principal: Principal) -> None:
     app.state.service, app.state.principal = service, principal
 
 
-def caller_of(request: Request, headers: Mapping[str, str]) -> str | None:
-    """Whom headers name."""
-    return cast(Principal, request.app.state.principal)(headers)
+def principal_of(request: Request) -> Principal:
+    return cast(Principal, request.app.state.principal)
 
 
 def _service(request: Request) -> Service:
@@ -33,7 +32,7 @@ def _service(request: Request) -> Service:
 
 def _caller(request: Request) -> str:
     """The user of a program's request: a cookie is for pages alone, as other sites can make a browser send it."""
-    email = caller_of(request, request.headers)
+    email = principal_of(request)(request.headers)
     if email is None:
         raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
     return email

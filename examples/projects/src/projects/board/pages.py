@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from examples_shared.forms import Form
 from examples_shared.principal import DAY_SECONDS
 from examples_shared.refused_forms import form_on
+from examples_shared.signing_in import bearer, keep_signed_in
 from projects.board.branch_pages import name_in
 from projects.board.callers import COOKIE
 from projects.board.rendering import error_page, render
@@ -54,15 +55,10 @@ def sign_in() -> HTMLResponse:
 
 @routes.post("/sign-in", response_model=None)
 async def signed_in(request: Request, form: Form) -> HTMLResponse | RedirectResponse:
-    """A token becomes a cookie that no script reads, and that no other site's page sends."""
     token = form.text("token")
-    if callers_of(request)({"authorization": f"Bearer {token}"}) is None:
+    if callers_of(request)(bearer(token)) is None:
         return render("sign_in.html", 403, refused=True)
-    answer = RedirectResponse("/", 303)
-    answer.set_cookie(
-        COOKIE, token, max_age=DAY_SECONDS, httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
-    return answer
+    return keep_signed_in(COOKIE, token, is_secure=request.url.scheme == "https", max_age_seconds=DAY_SECONDS)
 
 
 @routes.post("/sign-out")
