@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from examples_shared.testing.nursery import NURSERY
 from tests.conformance.recorder import valid_requests as valid_requests
 from tests.support import engine_option, spreading
-from tests.support.nursery import NURSERY
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

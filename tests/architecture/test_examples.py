@@ -8,7 +8,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 from tools.distributions import APPLICATIONS, EXAMPLES, ROOT
 from tools.site.public import GROUND, PACKAGES, passed_on
 
+TESTING = ROOT / "examples/shared/src/examples_shared/testing"
 OF_THE_LIBRARY = ("singletable", "singletable_deploy", "singletable_engine", "singletable_local", "singletable_mcp")
 OF_THE_REPOSITORY = ("benchmarks", "conftest", "examples", "requirements", "tests", "tools")
 SHARED = "examples_shared"
@@ -26,6 +27,32 @@ PACKAGE_OF = {"shared": SHARED, "demo": "examples_demo"}
 """Of each folder, where it is not the folder's name."""
 NEEDS = {"demo": {*APPLICATIONS, SHARED}, "shared": set[str]()}
 """Of the packages of this repository, what each may import besides its own; an application what is shared."""
+_ROLES = "roles are judged by the library's model of IAM"
+_KILLS = "killed at a request of the library"
+_QUEUES = "on an emulator of SQS and Lambda"
+_STORED = "items as they are stored, whatever the class"
+INNER: Mapping[str, str] = {
+    "goals/tests/test_broken_files.py": _STORED,
+    "goals/tests/test_deployment.py": _ROLES,
+    "manhunt/tests/processes.py": _KILLS,
+    "manhunt/tests/test_crashes.py": _KILLS,
+    "manhunt/tests/test_deployment.py": _ROLES,
+    "manhunt/tests/test_erasure.py": _STORED,
+    "manhunt/tests/test_escalation.py": "a stream whose records are gone",
+    "manhunt/tests/test_lambda.py": _QUEUES,
+    "manhunt/tests/test_picture.py": _STORED,
+    "manhunt/tests/test_queries.py": "the whole catalogue, and thousands of items in one write",
+    "organisations/tests/support.py": _STORED,
+    "organisations/tests/test_deployment.py": _ROLES,
+    "organisations/tests/test_erasure.py": _STORED,
+    "organisations/tests/test_jobs.py": _KILLS,
+    "projects/tests/board/replicache.py": "Replicache's client in Node",
+    "projects/tests/board/test_processors.py": _QUEUES,
+    "projects/tests/test_broken_files.py": _STORED,
+    "projects/tests/test_deployment.py": _ROLES,
+    "projects/tests/test_own_history.py": "bytes that are written, by the kind of item",
+}
+"""The tests that try the library by an application, with what of its own tests or inner names they need."""
 _PROVIDED_BY = {"jinja2": "jinja2", "yaml": "pyyaml", "obstore": "singletable"}
 """The distribution of a module, where the name is another one."""
 
@@ -40,7 +67,8 @@ def package_of(folder: Path) -> str:
 
 
 def modules_of(folder: Path) -> list[Path]:
-    return sorted((folder / "src").rglob("*.py"))
+    """But for `testing`, which is an extra."""
+    return sorted(path for path in (folder / "src").rglob("*.py") if path.parent != TESTING)
 
 
 MODULES = [*(path for folder in EXAMPLES for path in modules_of(folder)), *(ROOT / "examples/recipes").glob("*.py")]
@@ -83,6 +111,18 @@ def top_of(module: str) -> str:
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(ROOT / "examples").as_posix())
 def test_it_imports_described_names_only(module: Path) -> None:
     assert inner_names(module.read_text()) == []
+
+
+def test_only_these_tests_know_what_is_not_described() -> None:
+    tests = [path for folder in EXAMPLES for path in sorted((folder / "tests").rglob("*.py"))]
+    inner = [path for path in [*tests, *sorted(TESTING.glob("*.py"))] if knows_inner(path.read_text())]
+    assert [path.relative_to(ROOT / "examples").as_posix() for path in inner] == sorted(INNER)
+
+
+def knows_inner(text: str) -> bool:
+    """Whether it imports inner names of the library, or what this repository doesn't install."""
+    tops = {top_of(module) for module, _ in imports_of(text)}
+    return bool(inner_names(text)) or bool(tops & {*OF_THE_REPOSITORY} - {"examples"})
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from examples_shared.testing.serving import serving
 from goals import Service, records
 from goals.generated import generate
 from goals.model import EVERYBODY, Organisation, Team, TeamOrganisation
 from singletable import connect
 from singletable.graph import Graph
-from tests.support.serving import serving
 
 GOALS = 45
 Page = Any

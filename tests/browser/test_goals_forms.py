@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from examples_shared.testing.serving import serving
 from goals import Service, records
 from goals.model import Goal, Role, Team, TeamRole, User
 from goals.principal import SessionTokens
 from singletable import connect
-from tests.support.serving import serving
 
 SECRET = "a secret of the browser's tests, long enough"
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"

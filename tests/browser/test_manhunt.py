@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from examples_shared.testing.commandline import CommandLine
+from examples_shared.testing.serving import serving
 from tests.browser.studio.opened import barriers, sideways
-from tests.support.commandline import CommandLine
-from tests.support.serving import serving
 
 MODULE = "manhunt"
 PICTURES = "MANHUNT_PICTURES"

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from examples.organisations.tests.files import FOLDER
+from examples_shared.testing.serving import serving
 from organisations import Service, organisations
 from organisations.github_file import read
 from organisations.groups import Group
@@ -26,7 +27,6 @@ from organisations.import_github import import_file
 from organisations.principal import SessionTokens
 from singletable import Database, connect
 from tests.browser.studio.opened import barriers, sideways
-from tests.support.serving import serving
 
 PICTURES = "ORGANISATIONS_PICTURES"
 """A folder for pictures of the pages, for people to look at."""

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from examples.manhunt.tests.support import BASE, LINKS
 from examples_shared.principal import InsecureUser
+from examples_shared.testing.forms_table import FORMS
 from goals import Service as Goals
 from goals.api import create_app as goals_app
 from manhunt import Service as Manhunt
@@ -30,7 +31,6 @@ from projects.board.opening import open_boards
 from singletable.documents import LocalBlobs
 from singletable.studio.pages import actions as studio_actions
 from tests.support.engines import fresh, fresh_async
-from tests.support.forms_table import FORMS
 
 APPLICATIONS = sorted(FORMS.keys() - {"studio"})
 SOMEBODY = InsecureUser("ada@example.org")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import signal
 
+from examples_shared.testing.serving import is_open
 from singletable_local.polling import wait_until
 from tests.support.children import child
 from tests.support.emulators import MINISTACK
-from tests.support.serving import is_open
 
 
 def start_and_wait() -> None:

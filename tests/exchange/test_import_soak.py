@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from examples_shared.testing.nursery import Process
 from singletable import connect
 from tests.exchange import importing
 from tests.exchange.importing import check_orders, write_orders
 from tests.support.children import child
 from tests.support.engines import fresh_url
-from tests.support.nursery import Process
 from tests.support.traits import LOCAL
 
 COUNT = 100_000

@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
+from examples_shared.testing.nursery import Process
 from singletable import Database
 from singletable.migrations import Migrations
 from tests.migrations import life
 from tests.migrations.life import CITIES, PROGRAMS, Items, Program, person
 from tests.support.children import KILLED, start_child
 from tests.support.engines import fresh
-from tests.support.nursery import Process
 
 POINTS = "request.before", "request.after"
 _PATIENCE_SECONDS = 3600.0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from examples_shared.testing.nursery import Process
 from singletable import Database, connect
 from singletable.streams import Changes, ChangeWorker
 from singletable_local.polling import wait_until
@@ -21,7 +22,6 @@ from singletable_local.private_files import private_directory
 from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
 from tests.support.children import start_child
-from tests.support.nursery import Process
 
 pytestmark = pytest.mark.embedded("its processes share one engine's file")
 ROOT = Path(__file__).parents[2]

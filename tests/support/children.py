@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from examples_shared.testing.nursery import File, Process, start_program
 from singletable import Database, Table, connect
 from tests.faults.failpoints import VARIABLE, make_mortal
-from tests.support.nursery import File, Process, start_program
 from tests.support.traits import LOCAL
 from tools.distributions import PYTHONPATH
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from singletable.cli import main
-from tests.support.nursery import ROOT
+from tools.distributions import ROOT
 
 if __name__ == "__main__":
     folder, *arguments = sys.argv[1:]

@@ -1,19 +1,16 @@
 """Every request that an application makes in its suite is held to the role of the program that makes it.
 
-    program = Program("examples/goals/src/goals", {"worker.py": "Worker", "cli.py": "Admin"}, "Web")
-    held = held_to_roles(deployment, program)
-
-in a `conftest.py` is a fixture for every test there: one fails whose application asks for what the deployed template
-does not allow. Which program asks is read off the stack: a worker of the library is the worker's; else the outermost
-module of the application decides. What tests ask for themselves is nobody's, and so is the set-up of a local table.
+A test fails whose application asks for what the deployed template does not allow: `examples/conftest.py` has the
+fixture, `tests/support/programs.py` the programs. Which program asks is read off the stack: a worker of the library is
+the worker's; else the outermost module of the application decides. What tests ask for themselves is nobody's, and so is
+the set-up of a local table.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from types import FrameType
 from typing import Any, Protocol
 
@@ -180,21 +177,9 @@ def recording(monkeypatch: pytest.MonkeyPatch, recorded: Recorder) -> None:
     monkeypatch.setattr(Delivery, "deliver", deliver)
 
 
-def held_to_roles(deployment: Deployment, program: Program) -> Callable[..., Iterator[None]]:
-    """The fixture of a suite."""
-
-    @cache
-    def judge() -> Judge:
-        return Judge(deployment, holds_keys=program.holds_keys)
-
-    @pytest.fixture(autouse=True)
-    def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        recorded = Recorded(deployment, program, judge=judge())
-        recording(monkeypatch, recorded)
-        yield
-        if recorded.refused:
-            pytest.fail("; ".join(dict.fromkeys(recorded.refused)))
-        if escaped := recorded.escaped()[1]:
-            pytest.fail(f"{len(escaped)} requests outside of their roles are allowed: {escaped[0]}")
-
-    return held
+def check_held(recorded: Recorded) -> None:
+    """Fail the test, where what was recorded is not allowed, or a step outside of it is."""
+    if recorded.refused:
+        pytest.fail("; ".join(dict.fromkeys(recorded.refused)))
+    if escaped := recorded.escaped()[1]:
+        pytest.fail(f"{len(escaped)} requests outside of their roles are allowed: {escaped[0]}")

@@ -15,11 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from examples_shared.testing.nursery import Process
+from examples_shared.testing.serving import is_open
 from singletable.documents import LocalBlobs
 from tests.support.children import child
 from tests.support.engines import fresh_async
-from tests.support.nursery import Process
-from tests.support.serving import is_open
 from tests.sync import processes
 from tests.sync.replicache.serving import served
 from tests.sync.simulated import Client

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from examples_shared.testing.nursery import Process
 from singletable import Database, InvalidRequest, connect
 from singletable.errors import NotConfigured
 from singletable.flow import Traits
 from singletable.tasks import TaskWorker
 from tests.support.children import child
-from tests.support.nursery import Process
 from tests.support.shells import disguised
 from tests.support.workers import task_worker
 from tests.tasks import processes

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from examples.projects.tests.board.serving import until
-from tests.support.commandline import ROOT, environ
-from tests.support.serving import free_port, is_open
+from examples_shared.testing.commandline import environ
+from examples_shared.testing.serving import free_port, is_open
 
 SHOWN = {
     "organisations": "Harbour",
@@ -28,7 +28,7 @@ def test_the_demo_shows_three_calls_of_each_application(tmp_path: Path, opening:
     """And prints lines that open what it kept."""
     kept = tmp_path / "kept here"
     command = [sys.executable, "-m", "examples_demo", "--keep", str(kept)]
-    ran = subprocess.run(command, cwd=ROOT, env=environ(), capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, env=environ(), capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     shown, _, opened = ran.stdout.partition("To look at each in a browser:")
     for application in ("organisations", "goals", "projects", "manhunt"):
@@ -50,9 +50,7 @@ def check_opens(log: Path, line: list[str]) -> None:
     port, is_studio = free_port(), line[0] == "singletable"
     program = str(Path(sys.executable).with_name("singletable")) if is_studio else sys.executable
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [program, *line[1:], "--port", str(port)], cwd=ROOT, env=environ(), stdout=out, stderr=out
-        )
+        process = subprocess.Popen([program, *line[1:], "--port", str(port)], env=environ(), stdout=out, stderr=out)
     try:
         until(lambda: process.poll() is not None or (is_open(f"http://127.0.0.1:{port}") and bool(log.stat().st_size)))
         application = line[2].split(".")[0]

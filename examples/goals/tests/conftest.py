@@ -11,20 +11,14 @@ import pytest
 
 from examples.goals.tests.file import FILE, NEEDS_FILE
 from examples.goals.tests.support import Generated
+from examples_shared.testing.databases import fresh
 from goals import Service, records
-from goals.deployment import deployment
 from goals.enhancements import read
 from goals.generated import generate
 from goals.import_enhancements import import_enhancements
 from goals.model import Team, User
 from singletable import Database, connect
 from singletable.graph import Graph
-from tests.support.engines import fresh
-from tests.support.roles import Program, held_to_roles
-
-OPERATOR = ("cli.py", "import_enhancements.py", "generated.py", "sample.py", "tour.py")
-PROGRAM = Program("examples/goals/src/goals", dict.fromkeys(OPERATOR, "Admin"), "Web")
-held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
+from examples_shared.testing.applications import Served
 from goals import Service
 from goals.api import create_app
 from goals.principal import SessionTokens
-from tests.support.applications import Served
 
 SECRET = "a secret of the tests, long enough to sign"
 TOKENS = SessionTokens([SECRET])

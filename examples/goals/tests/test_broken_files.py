@@ -12,11 +12,11 @@ import pytest
 
 from examples.goals.tests.file import FILE, NEEDS_FILE
 from examples.goals.tests.support import enhancement, text_of
+from examples_shared.testing.refused_commands import check_refused, run
 from goals import records
 from goals.cli import main
 from goals.model import Goal, KeyResult
 from singletable import Database, connect
-from tests.e2e.breaking import check_refused, run
 from tests.support.raw import all_items
 
 GOOD = text_of(enhancement("1-a"), enhancement("2-b", milestone={"alpha": "v1"}))

@@ -11,8 +11,8 @@ import pytest
 
 from examples.goals.tests.file import FILE, NEEDS_FILE, expected
 from examples.goals.tests.support import enhancement, write_lines
-from tests.support.commandline import CommandLine, Inside
-from tests.support.serving import serving
+from examples_shared.testing.commandline import CommandLine, Inside
+from examples_shared.testing.serving import serving
 
 COST = {"requests", "round_trips", "read_units", "write_units"}
 LINES = (

@@ -11,9 +11,8 @@ import pytest
 
 from examples.goals.tests.support import run
 from goals.cli_actions import COMMANDS
-from tests.support.commandline import ROOT
 
-README = ROOT / "examples" / "goals" / "README.md"
+README = Path(__file__).parents[1] / "README.md"
 SERVE = "serve --insecure-user grace"
 
 

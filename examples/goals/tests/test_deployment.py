@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from examples.goals.tests.conftest import PROGRAM
 from goals.deployment import deployment
 from goals.model import Role, Team, User
 from goals.service import Service
 from tests.support.mutations import KEYS
+from tests.support.programs import PROGRAMS
 from tests.support.roles import Recorded, recording
+
+PROGRAM = PROGRAMS["goals/tests"]
 
 
 def use(app: Service) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from examples.goals.tests.test_refused_forms import asking, team
+from examples_shared.testing.forms_table import FORMS, edits_of, pattern_of
+from examples_shared.testing.page_forms import Edit, Page, PageForm, form_at, forms_from, save, two_tabs, uncarried
 from goals import Service
 from goals.model import Role, TeamRole, User
-from tests.support.forms_table import FORMS, edits_of, pattern_of
-from tests.support.page_forms import Edit, Page, PageForm, form_at, forms_from, save, two_tabs, uncarried
 
 __all__ = ["team"]
 EDITS = (

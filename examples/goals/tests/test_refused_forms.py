@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from examples.goals.tests.http import Client
+from examples_shared.testing.page_forms import Ask, Page, refuse_each
 from goals import Service
 from goals.model import Team, TeamRole, User
-from tests.support.page_forms import Ask, Page, refuse_each
 
 
 def asking(app: Service, caller: str = "ada") -> Ask:

@@ -12,13 +12,13 @@ import pytest
 
 from examples.goals.tests.http import Client
 from examples.goals.tests.support import run
+from examples_shared.testing.databases import fresh
 from goals import Service, records
 from goals.capabilities import OF_ROLE, OF_TEAM_ROLE, Capability
 from goals.errors import NotAllowed
 from goals.model import Goal, GoalMembership, Role, Team, TeamMembership, TeamRole, User
 from singletable import Database, connect
 from singletable.graph import Graph
-from tests.support.engines import fresh
 
 Budget = Callable[..., Any]
 EVERYTHING = {"manage-goal", "check-in", "comment"}

@@ -7,32 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from examples.manhunt.tests.support import Clock, Outbox, World, make_world
+from examples_shared.testing.databases import fresh
 from manhunt import Service, manhunt
 from manhunt.check import check
-from manhunt.deployment import deployment
 from manhunt.model import tasks
 from singletable import Database
 from singletable.streams import ChangeWorker
 from singletable.tasks import TaskWorker
-from tests.support.engines import fresh
-from tests.support.roles import Program, held_to_roles
-
-OPERATOR = (
-    "actions.py",
-    "actions_incidents.py",
-    "audit.py",
-    "check.py",
-    "check_incidents.py",
-    "erasure.py",
-    "cli.py",
-    "picture.py",
-    "simulate.py",
-    "storm.py",
-    "tour.py",
-)
-ROLES = {**dict.fromkeys(OPERATOR, "Admin"), "escalation.py": "Worker", "worker.py": "Worker"}
-PROGRAM = Program("examples/manhunt/src/manhunt", ROLES, "Web", function="Functions", holds_keys=False)
-held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

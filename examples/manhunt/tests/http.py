@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import httpx
 
 from examples.manhunt.tests.support import BASE, LINKS, SECRET
+from examples_shared.testing.applications import Served
 from manhunt import Service
 from manhunt.api import create_app
 from manhunt.links import Links
@@ -16,7 +17,6 @@ from manhunt.notifiers import Telephone
 from manhunt.principal import YEAR_SECONDS, DomainTokens
 from manhunt.telephone import signature
 from manhunt.web import Web
-from tests.support.applications import Served
 
 TOKENS = DomainTokens([SECRET], YEAR_SECONDS)
 TELEPHONE = Telephone("AC1", "the account's token", "+15550000000")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from examples.manhunt.tests.conftest import PROGRAM
 from examples.manhunt.tests.support import USUAL, World
 from manhunt.deployment import deployment
 from singletable_deploy.cloudformation import template
+from tests.support.programs import PROGRAMS
 from tests.support.roles import Recorded, recording
+
+PROGRAM = PROGRAMS["manhunt/tests"]
 
 
 def test_each_program_may_do_what_it_does_and_nothing_a_step_outside(

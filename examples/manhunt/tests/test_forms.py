@@ -11,10 +11,10 @@ import pytest
 from examples.manhunt.tests.oncall import DAY, HOUR, alarm, at, hunted, on, person, policy_of, rota_of
 from examples.manhunt.tests.support import DOMAIN, OTHER, World
 from examples.manhunt.tests.test_refused_forms import asking
+from examples_shared.testing.forms_table import FORMS, edits_of, pattern_of
+from examples_shared.testing.page_forms import Edit, Page, form_at, forms_from, pairs_of, save, two_tabs, uncarried
 from manhunt.choosing import CHOICES
 from manhunt.model import Contact, Policy, QuietHours, Rota, Stage
-from tests.support.forms_table import FORMS, edits_of, pattern_of
-from tests.support.page_forms import Edit, Page, form_at, forms_from, pairs_of, save, two_tabs, uncarried
 
 
 def edits(world: World) -> Iterator[Edit]:

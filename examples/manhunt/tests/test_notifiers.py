@@ -15,6 +15,7 @@ import pytest
 from examples.manhunt.tests.receivers import HttpBox, http_server
 from examples.manhunt.tests.support import DOMAIN, LINKS, World
 from examples_shared.mail import subject_of
+from examples_shared.testing.mailbox import Mailbox, mail_server
 from manhunt.errors import Invalid, Rejected, Undeliverable
 from manhunt.escalation import Escalation
 from manhunt.messages import check_message, text_of
@@ -30,7 +31,6 @@ from manhunt.notifiers import (
     WebhookNotifier,
 )
 from manhunt.providers import Providers
-from tests.support.mailbox import Mailbox, mail_server
 
 TEXT = "The lighthouse is dark: please look"
 

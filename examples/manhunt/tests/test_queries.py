@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from examples.manhunt.tests.support import DOMAIN, OTHER, USUAL, Clock, Outbox, World, contact_with, make_world
+from examples_shared.testing.databases import fresh
 from manhunt import Service, manhunt
 from manhunt.errors import Invalid, Missing
 from manhunt.model import Contact, Kind, Planned, Search, Status
@@ -18,7 +19,6 @@ from singletable import Database, InvalidCursor
 from singletable.operations import BatchWriteItem
 from singletable.schema.catalogue import catalogue
 from singletable.schema.models import model_for
-from tests.support.engines import fresh
 
 Budget = Callable[..., Any]
 Ask = Callable[[str, str], object]

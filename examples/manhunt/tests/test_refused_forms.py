@@ -10,8 +10,8 @@ import pytest
 from examples.manhunt.tests.http import TOKENS, Client
 from examples.manhunt.tests.oncall import alarm, at, person, policy_of, rota_of
 from examples.manhunt.tests.support import BASE, DOMAIN, LINKS, World
+from examples_shared.testing.page_forms import Ask, Page, PageForm, refuse_each
 from manhunt.model import Kind, QuietHours
-from tests.support.page_forms import Ask, Page, PageForm, refuse_each
 
 NIGHT = QuietHours("22:00", "07:00", "UTC")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from examples.manhunt.tests.support import DOMAIN, USUAL, World
+from examples_shared.testing.sampling import sampled
 from manhunt.errors import AlreadyEnded, NoSuchAttempt
 from manhunt.model import Delivery, Kind, Search, Status
-from tests.support.sampling import sampled
 
 
 def test_an_answer_between_two_attempts_stops_the_third(world: World) -> None:

@@ -9,18 +9,10 @@ from itertools import count
 import pytest
 
 from examples.organisations.tests.support import INVITED, MEMBER, OWNER, STRANGER
+from examples_shared.testing.databases import fresh
 from organisations import Service, organisations
 from organisations.check import check
-from organisations.deployment import deployment
 from singletable import Database
-from tests.support.engines import fresh
-from tests.support.roles import Program, held_to_roles
-
-OPERATOR = ("actions.py", "cli.py", "check.py", "erasure.py", "import_github.py", "tour.py", "walkthrough.py")
-TASKS = ("jobs.py", "deletion.py", "trail.py")  # where a test calls what only a worker does
-ROLES = {**dict.fromkeys(OPERATOR, "Admin"), **dict.fromkeys(TASKS, "Worker")}
-PROGRAM = Program("examples/organisations/src/organisations", ROLES, "Web")
-held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import pytest
 
 from examples.organisations.tests.files import FILES
 from examples.organisations.tests.support import raw_items
+from examples_shared.testing.refused_commands import check_refused, run
+from examples_shared.testing.sampling import sampled
 from organisations import organisations
 from organisations.check import check
 from organisations.cli import main
 from organisations.model import OrganisationDetails
 from singletable import Database, connect
-from tests.e2e.breaking import check_refused, run
-from tests.support.sampling import sampled
 
 BEFORE = "name: Acme\nadmins: [Ada]\nmembers: [grace]\nteams: {crew: {members: [grace], repos: {api: write}}}\n"
 OK = b"admins: [ada]\n"

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from examples.organisations.tests.files import FILES, expected, lower
+from examples_shared.testing.commandline import CommandLine, Inside
+from examples_shared.testing.databases import fresh
+from examples_shared.testing.serving import serving
 from organisations import organisations
-from tests.support.commandline import CommandLine, Inside
-from tests.support.engines import fresh
-from tests.support.serving import serving
 
 SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
 COST = {"requests", "round_trips", "read_units", "write_units"}

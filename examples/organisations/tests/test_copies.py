@@ -16,6 +16,7 @@ from examples.organisations.tests.support import (
     stopping,
     user_side,
 )
+from examples_shared.testing.sampling import sampled
 from organisations.changes import changes_of
 from organisations.copies import MAX_COPIES, member_of
 from organisations.errors import NoSuchOrganisation, NotAllowed
@@ -29,7 +30,6 @@ from organisations.views import Person
 from organisations.worker import drain
 from singletable import attr
 from singletable.streams import ChangeWorker
-from tests.support.sampling import sampled
 
 
 def first_name(app: Service, org: str, email: str) -> str | None:

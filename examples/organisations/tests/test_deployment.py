@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from examples.organisations.tests.conftest import PROGRAM
 from examples.organisations.tests.support import MEMBER, OWNER, STRANGER
 from organisations.deployment import deployment, web
 from organisations.groups import Group
@@ -21,8 +20,11 @@ from singletable_deploy.policy import Statement
 from singletable_deploy.verbs import Pattern
 from tests.support.iam import Attempt, is_allowed
 from tests.support.mutations import KEYS
+from tests.support.programs import PROGRAMS
 from tests.support.roles import Recorded, recording
 from tests.support.templates import statements_of
+
+PROGRAM = PROGRAMS["organisations/tests"]
 
 
 @pytest.fixture

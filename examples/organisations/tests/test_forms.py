@@ -6,10 +6,10 @@ import pytest
 
 from examples.organisations.tests.support import MEMBER, OWNER
 from examples.organisations.tests.test_refused_forms import asking
+from examples_shared.testing.forms_table import FORMS, edits_of, pattern_of
+from examples_shared.testing.page_forms import Edit, form_at, forms_from, save, two_tabs, uncarried
 from organisations.groups import Group
 from organisations.service import Service
-from tests.support.forms_table import FORMS, edits_of, pattern_of
-from tests.support.page_forms import Edit, form_at, forms_from, save, two_tabs, uncarried
 
 
 async def test_in_two_tabs_the_later_save_is_refused(app: Service, org: str) -> None:

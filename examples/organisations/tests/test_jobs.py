@@ -22,6 +22,8 @@ from examples.organisations.tests.support import (
     user_side,
 )
 from examples_shared.mail import MailServer, send
+from examples_shared.testing.mailbox import Mailbox, mail_server
+from examples_shared.testing.sampling import sampled
 from organisations import organisations
 from organisations.check import check
 from organisations.errors import (
@@ -43,8 +45,6 @@ from organisations.worker import drain
 from singletable import Database, connect
 from singletable.tasks import TaskWorker
 from tests.support.children import KILLED, mortal, run_child
-from tests.support.mailbox import Mailbox, mail_server
-from tests.support.sampling import sampled
 
 CREW = Group("crew")
 

@@ -14,6 +14,7 @@ from fastapi import Depends, FastAPI
 from examples.organisations.tests.files import FOLDER, Expected, expected
 from examples.organisations.tests.http import TOKENS, Client
 from examples.organisations.tests.support import INVITED, MEMBER, OWNER, STRANGER, Stopped, stopping
+from examples_shared.testing.databases import fresh
 from organisations import organisations
 from organisations.errors import Invalid, NoSuchOrganisation, NoSuchService, NotAllowed
 from organisations.github_file import read
@@ -23,7 +24,6 @@ from organisations.model import OrganisationMember
 from organisations.roles import CAPABILITIES, Capability, Role
 from organisations.service import Service
 from organisations.web import equip, requires
-from tests.support.engines import fresh
 
 CREW, PILOTS, SLASHES = Group("crew"), Group("pilots", "api"), Group("a/b", "c/d")
 

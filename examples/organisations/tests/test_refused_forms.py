@@ -9,10 +9,10 @@ import pytest
 
 from examples.organisations.tests.http import TOKENS
 from examples.organisations.tests.support import MEMBER, OWNER
+from examples_shared.testing.page_forms import Ask, Page, refuse_each
 from organisations.api import create_app
 from organisations.groups import Group
 from organisations.service import Service
-from tests.support.page_forms import Ask, Page, refuse_each
 
 
 def asking(app: Service, caller: str = OWNER) -> Ask:

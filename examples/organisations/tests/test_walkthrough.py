@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from examples_shared.testing.databases import fresh
 from organisations.check import check
 from organisations.walkthrough import walkthrough
 from singletable import Database
-from tests.support.engines import fresh
 
 
 def test_every_action_is_walked_through(db: Database) -> None:

@@ -9,14 +9,9 @@ import pytest
 
 from examples.projects.tests.gitted import make_repository
 from examples.projects.tests.histories import EVERYTHING
-from projects.deployment import deployment
+from examples_shared.testing.databases import fresh
 from projects.service import Service
 from singletable.documents import LocalBlobs
-from tests.support.engines import fresh
-from tests.support.roles import Program, held_to_roles
-
-PROGRAM = Program("examples/projects/src/projects", {"counting.py": None}, "Operator")
-held = held_to_roles(deployment, PROGRAM)
 
 ORGANISATION = "o1"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from examples.projects.tests.conftest import ORGANISATION
+from examples_shared.testing.commandline import environ
 from projects.errors import Invalid, Missing, Refused
 from projects.model import (
     Project,
@@ -21,7 +22,6 @@ from projects.model import (
 )
 from projects.service import Service, blobs_at
 from singletable.documents import LocalBlobs, Mutation, ObjectBlobs
-from tests.support.commandline import environ
 
 SHAPE = {"kind": "note", "x": 1, "y": 2.5, "text": "Call the bank", "more": {"any": [None, True]}}
 CLIENT = "c1"

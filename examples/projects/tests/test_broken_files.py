@@ -23,10 +23,10 @@ from examples.projects.tests.gitted import (
     make_repository,
     run_git,
 )
+from examples_shared.testing.refused_commands import Told, check_refused, run
 from projects.cli import main
 from projects.model import projects
 from singletable import Database, connect
-from tests.e2e.breaking import Told, check_refused, run
 from tests.support.raw import all_items
 
 SECOND = b"the second content\n"

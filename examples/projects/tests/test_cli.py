@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from examples.projects.tests.gitted import SUBMODULE, commits_of, tree_in, tree_of
-from tests.support.commandline import CommandLine, Inside
+from examples_shared.testing.commandline import CommandLine, Inside
 
 
 def command_line(folder: Path) -> CommandLine:

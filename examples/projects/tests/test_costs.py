@@ -10,11 +10,11 @@ import pytest
 
 from examples.projects.tests.conftest import ORGANISATION
 from examples.projects.tests.gitted import REGULAR, Step, make_repository
+from examples_shared.testing.databases import fresh
 from projects.import_git import import_git
 from projects.service import Service
 from singletable import Meter
 from singletable.documents import LocalBlobs
-from tests.support.engines import fresh
 
 FILES = 100
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from examples_shared.testing.databases import fresh
 from projects.counting import CountingBlobs, counted
 from singletable import Database, Entity, Key, Table, attr
 from singletable.documents import LocalBlobs
 from singletable.values import item_size
-from tests.support.engines import fresh
 
 things = Table("things")
 

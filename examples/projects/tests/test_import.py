@@ -13,11 +13,11 @@ from examples.projects.tests.comparing import assert_same_history, tree_of_versi
 from examples.projects.tests.conftest import ORGANISATION
 from examples.projects.tests.gitted import EXECUTABLE, REGULAR, Step, commits_of, make_repository, run_git
 from examples.projects.tests.histories import EVERYTHING
+from examples_shared.testing.sampling import strides
 from projects.errors import NoHistory, OtherHistory, Refused
 from projects.import_git import CLIENT, Imported, import_git
 from projects.service import Service, blobs_at
 from singletable import Database
-from tests.support.sampling import strides
 
 
 def take(app: Service, repository: Path, **options: Any) -> Imported:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from examples.projects.tests.comparing import assert_same_history
 from examples.projects.tests.gitted import REGULAR, Step, commits_of, make_repository
+from examples_shared.testing.nursery import Process, start_program
 from projects.import_git import import_git
 from projects.model import Repository
 from projects.service import Service
 from singletable import NotFound, connect
 from singletable.documents import Documents, LocalBlobs
-from tests.support.nursery import Process, start_program
 
 COMMITS = 60
 KILLS = (3, 10, 25)

@@ -16,10 +16,11 @@ from projects.import_git import import_git
 from projects.model import Repository, commit
 from projects.service import Service
 from tests.documents.recording import recorded
-from tests.support.commandline import ROOT
 
 FIRST = 25
 """Commits of the short run."""
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

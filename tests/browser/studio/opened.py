@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
 
+from examples_shared.testing.nursery import SERVING, start_program
 from tests.browser.frames import wait_for_frame
-from tests.support.nursery import ROOT, SERVING, start_program
+from tools.distributions import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = (390, 820, 1440)

@@ -13,9 +13,9 @@ from tempfile import TemporaryFile
 
 import pytest
 
+from examples_shared.testing.nursery import NURSERY, Nursery, run_program
 from singletable.cli.app import COMMANDS
 from singletable_local import ENGINE_VARIABLE, control, find_engine
-from tests.support.nursery import NURSERY, Nursery, run_program
 
 ROOT = Path(__file__).parents[3]
 DEFAULT_FILE = "data/singletable.db"

@@ -11,19 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
+from examples_shared.testing.databases import fresh_async
 from projects.board.app import create_app
 from projects.board.callers import DEMO, Callers, ProjectTokens
 from projects.board.opening import open_boards
 from projects.board.service import Boards
-from projects.deployment import deployment
 from projects.model import projects
 from singletable.documents import LocalBlobs
 from singletable.records import Finding
-from tests.support.engines import fresh_async
-from tests.support.roles import Program, held_to_roles
-
-PROGRAM = Program("examples/projects/src/projects", {}, "Web")
-held = held_to_roles(deployment, PROGRAM)
 
 SECRET = "a secret of at least thirty-two characters"
 HERE = "http://127.0.0.1"

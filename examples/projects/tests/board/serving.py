@@ -12,12 +12,12 @@ from pathlib import Path
 
 import httpx
 
+from examples_shared.testing.nursery import SERVING, Process, start_program
+from examples_shared.testing.serving import is_open
 from projects.board.callers import DEMO
 from projects.service import Service
 from singletable import AlreadyExists, connect
 from singletable.documents import LocalBlobs
-from tests.support.nursery import SERVING, Process, start_program
-from tests.support.serving import is_open
 
 PATIENCE_SECONDS = 60.0
 _WARM = ("projects.cli", "projects.board.app", "projects.board.server", *SERVING)

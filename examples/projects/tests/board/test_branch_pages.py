@@ -12,7 +12,7 @@ import pytest
 from examples.projects.tests.board.conftest import Application
 from examples.projects.tests.board.pushing import Client
 from examples.projects.tests.board.test_branches_api import SHAPE, board
-from tests.support.page_forms import Page, pairs_of
+from examples_shared.testing.page_forms import Page, pairs_of
 
 HOSTILE = "<script>alert(1)</script>"
 

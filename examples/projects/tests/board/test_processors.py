@@ -16,15 +16,15 @@ import pytest
 
 from examples.projects.tests.board.pushing import Client
 from examples.projects.tests.board.serving import Server, served, until
+from examples_shared.testing.commandline import environ
+from examples_shared.testing.databases import fresh
 from projects.board.processors import lambda_processor
 from projects.service import Service
 from singletable import connect
 from singletable.documents import LocalBlobs
 from singletable.flow.request import SQS
 from singletable.operations.queue import ReceiveMessage
-from tests.support.commandline import environ
 from tests.support.emulators import aws_emulator as aws_emulator
-from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
 
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}

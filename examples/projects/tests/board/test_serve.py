@@ -12,8 +12,8 @@ import pytest
 from examples.projects.tests.board.conftest import SECRET
 from examples.projects.tests.board.replicache import needs_node, replicache_client, waiting
 from examples.projects.tests.board.serving import Server, served, until
-from tests.support.busy import busy_loops
-from tests.support.commandline import CommandLine
+from examples_shared.testing.busy import busy_loops
+from examples_shared.testing.commandline import CommandLine
 
 SHAPE = {"kind": "rect", "x": 1, "y": 2, "text": "a"}
 

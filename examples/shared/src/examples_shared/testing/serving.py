@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.support.nursery import SERVING, Process, start_program
+from examples_shared.testing.nursery import SERVING, Process, start_program
 
 PATIENCE_SECONDS = 45
 

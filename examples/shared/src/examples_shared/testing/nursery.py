@@ -2,7 +2,7 @@
 
     process = start_program("goals", "--db", target, "init", warm=["goals.cli"], stdout=PIPE)
 
-It is `python -m goals --db ...` in the folder of this checkout. One process, the nursery, imports what
+It is `python -m goals --db ...` in the folder where the tests were started. One process, the nursery, imports what
 programs name as `warm`, and each program is a fork of it: with arguments, an environment and files of its own, and with
 an end as any program has. What that leaves out is the start of Python and the imports, most of what a short program
 takes. Where the system has no descriptors of processes, a program starts in the usual way.
@@ -22,9 +22,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tools.distributions import PYTHONPATH
-
-ROOT = Path(__file__).parents[2]
+FOLDER = Path.cwd()
+"""Where programs run: where the tests were started."""
 _HAS_DESCRIPTORS = hasattr(os, "pidfd_open")
 _START_SECONDS = 60.0
 SERVING = (
@@ -127,10 +126,10 @@ class Nursery:
         self._asked, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._owner = os.getpid()
         with its_end:
-            environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
+            environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.nursery_process", str(its_end.fileno())],
-                cwd=ROOT,
+                [sys.executable, "-m", "examples_shared.testing.nursery_process", str(its_end.fileno())],
+                cwd=FOLDER,
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -160,7 +159,7 @@ def start_program(
     own = dict(os.environ if environ is None else environ)
     if starts_python or not _HAS_DESCRIPTORS:
         command = [sys.executable, *(["-W", "error"] if strict else []), "-m", module, *arguments]
-        return subprocess.Popen(command, cwd=ROOT, env=own, stdin=stdin, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(command, cwd=FOLDER, env=own, stdin=stdin, stdout=stdout, stderr=stderr)
     program = {"module": module, "arguments": arguments, "warm": warm, "environ": own, "strict": strict}
     to_it: IO[bytes] | None = None
     from_it: IO[bytes] | None = None

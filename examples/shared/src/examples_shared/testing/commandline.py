@@ -9,17 +9,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 import click
 from click.testing import CliRunner
 
+from examples_shared.testing.nursery import run_program
 from singletable import connect
-from tests.support.nursery import run_program
-
-ROOT = Path(__file__).parents[2]
 
 
 def environ() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`python -m tests.support.nursery_process DESCRIPTOR`: the process whose forks are the programs of `nursery`.
+"""`python -m examples_shared.testing.nursery_process DESCRIPTOR`: the process that forks the programs of `nursery`.
 
 It is asked over a socket, with four descriptors each time: the program's three files, and the socket where it is told
 of the program: its id, then, when it has ended, its return code.
