@@ -116,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = options(arguments)
     folder = LATEST / asked.area
     if asked.command == "map":
-        tests = asked.tests or (areas()[asked.area]["tests"] if asked.area else ["tests"])
+        tests = asked.tests or (areas()[asked.area]["tests"] if asked.area else ["tests", "examples"])
         return write_map(folder, tests, asked.workers)
     paths = [path.resolve() for path in asked.modules] or modules_of(asked.area)
     found = all_mutants(paths)

@@ -58,7 +58,7 @@ class Tree:
 
     def collected(self) -> frozenset[str]:
         """The tests that there are: pytest runs none at all where it is asked for one that there isn't."""
-        _, output = self.runner.run(["--collect-only", "-q", "-p", "no:cacheprovider", "tests"], _LONGEST_RUN_SECONDS)
+        _, output = self.runner.run(["--collect-only", "-q", "-p", "no:cacheprovider"], _LONGEST_RUN_SECONDS)
         return frozenset(line for line in output.splitlines() if "::" in line)
 
     def outcome(self, mutant: Mutant, tests: Sequence[str]) -> Outcome:
