@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+import msgspec
 import pytest
 
 from singletable import ANY, Database, Key, Table, field
 from singletable.graph import Edge, Graph, GraphTable, Node
 from singletable.migrations import Migrations, PlanRefused
+from singletable.migrations.items import ModelRecord
+from singletable.migrations.model_document import document_of
 from tests.migrations.changing import order, refused
 from tests.support.engines import fresh
 
@@ -287,3 +291,53 @@ def test_a_move_that_was_refused_at_its_end_and_is_rolled_back(db: Database) -> 
         own.delete(old_kind.by_key("ada", 5))
         Migrations(own, new).apply()
         assert Migrations(own, new).plan().is_empty
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+def _older(table: Table) -> str:
+    """The record as a library wrote it that knew no forms."""
+    tree = msgspec.json.decode(document_of(table).text)
+    for form in tree["entities"].values():
+        for name in ("stored", "slots", "beside", "is_system"):
+            form.pop(name, None)
+    return msgspec.json.encode({name: each for name, each in tree.items() if name not in ("names", "layers")}).decode()
+
+
+def _write_record(db: Database, table: Table, **facts: Any) -> None:
+    record: Any = db.get(ModelRecord.of(table).only())
+    db.put(replace(record, **facts))
+
+
+def test_a_record_without_forms_is_read(db: Database) -> None:
+    """What it lacks is unknown: the table is read once, and what it has is compared."""
+    table = changed()
+    _write_record(db, table, model=_older(table))
+    with db.meter() as meter:
+        plan = Migrations(db, table).plan()
+    assert ([step.kind for step in plan.steps], plan.differences) == (["record"], ())
+    assert meter.by_operation["Scan"].requests > 0
+    for attributes, rule, items in (({"total": int}, "type.changed", 10), ({"note": None}, "attribute.removed", 10)):
+        (subject,) = attributes
+        assert refused(db, changed(**attributes))[1] == [(rule, f"Order.{subject}", items)]
+    unique = changed(note=(str | None, field(default=None, unique=True)))
+    assert refused(db, unique)[1] == [("unique.added", "Order.note", 9)]
+    Migrations(db, table).apply()
+    assert Migrations(db, table).plan().is_empty
+
+
+def test_a_large_model_is_stored_compressed() -> None:
+    """An item has 400 KB: 300 classes of 40 attributes take part of it."""
+    table = Table("wide")
+    for number in range(300):
+        names = {f"attribute_{n}_of_class_{number}": (str | None, None) for n in range(40)}
+        text = f"def key(number):\n    return f'c{number}#{{number}}', 'one'"
+        scope: dict[str, Any] = {}
+        exec(text, scope)
+        order({"number": int, **names}, key=scope["key"], type=f"type_{number}", table=table)
+    assert len(document_of(table).text) > 1_000_000
+    with fresh() as db:
+        Migrations(db, table).apply()
+        assert Migrations(db, table).plan().is_empty
+        record: Any = db.get(ModelRecord.of(table).only())
+        assert record.model == ""
+        assert len(record.packed) < 100_000

@@ -37,7 +37,10 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
         tables = tables_of(module)
         asks = _asks(db, yes, [table.name for table in tables])
         prices = prices_for(db, options["price"])
-        plans = [plan_of(db, table, options, prices) for table in tables]
+        with output.MeteredBlock(db) as planning:
+            plans = [plan_of(db, table, {**options, "yes": yes}, prices) for table in tables]
+        if not as_json:
+            planning.print()
         for each in () if as_json else plans:
             show(each, prices)
         if asks and not all(each.is_empty for each in plans):

@@ -12,6 +12,7 @@ import msgspec
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of
 from singletable.cli.session import options_anywhere, rate_of, session_of
+from singletable.cli.stats import confirm_cost
 from singletable.database import Database
 from singletable.foundation import Table
 from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
@@ -39,6 +40,7 @@ accept_option = click.option(
     help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
 @accept_option
+@click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
 @options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None, **options: Any) -> None:
@@ -46,7 +48,7 @@ def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None
 
     The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
     a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before. Nothing is
-    written.
+    written. Above 10,000 read units it asks, but for a table on this machine.
 
     The exit code is 0 where there is nothing to do, 2 where there is a plan, and 1 for a refusal. With --check-in it is
     2 where the file changed.
@@ -55,12 +57,14 @@ def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None
         ctx.exit(THERE_IS_A_PLAN if _check_in(module, check_in) else 0)
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
-        plans = [plan_of(db, table, options, prices) for table in tables_of(module)]
+        with output.MeteredBlock(db) as cost:
+            plans = [plan_of(db, table, options, prices) for table in tables_of(module)]
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:
         for each in plans:
             show(each, prices)
+    cost.print()
     if not all(each.is_empty for each in plans):
         ctx.exit(THERE_IS_A_PLAN)
 
@@ -69,7 +73,8 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     """The plan of one table, under the shared options."""
 
     def begins(takes: Estimate) -> None:
-        click.echo(f"{table.name}: reading the table, about {_taken(takes)}", err=True)
+        output.note(f"{table.name}: reading the table, about {_taken(takes)}")
+        confirm_cost(db, takes.read_units, yes=options["yes"])
 
     return Migrations(db, table).plan(
         rate=rate_of(options),

@@ -170,11 +170,12 @@ class DocumentModel:
     @property
     def form(self) -> Mapping[str, Any]:
         """All that decides which bytes are stored, besides the classes of its rows, as JSON."""
+        inbox = model_of(self.rows.inbox).type
         return {
             "words": dataclasses.asdict(self.words),
             "scalars": {field.stored: field.form for field in self.scalars.fields},
             "collections": {name: collection.form for name, collection in self.collections.items()},
-            "mutations": {name: mutator.form for name, mutator in self.mutators.items()},
+            "mutations": {n: {"arguments": m.form, "items": (inbox, "name")} for n, m in self.mutators.items()},
             "items": (model_of(self.rows.version).type,),
         }
 

@@ -41,12 +41,21 @@ class Site(Struct, frozen=True):
         return Difference(rule, "/".join(self.path), f"it was {said(self.was)}, and is {said(self.now)}")
 
     def of_layer(self, rule: str, what: str) -> Difference:
-        """A difference of what a layer stores, with the items that it is stored in."""
-        facts = facts_of((self.new.layers or {})[self.path[1]].get(self.path[2]))
-        items: tuple[str, ...] = (*facts.get("items", ()), "", "")
-        type_name, attribute = items[:2]
-        subject = ".".join(self.path[2:])
-        return Difference(rule, subject, what, type_name, attribute, (self.path[2],) if attribute else ())
+        """A difference of what a layer stores, with the items that the nearest part above says it is stored in."""
+        items, text = self._items()
+        texts = (text,) if items[1] else ()
+        return Difference(rule, ".".join(self.path[2:]), what, items[0], items[1], texts)
+
+    def _items(self) -> tuple[tuple[str, str], str]:
+        """The stored type, and the attribute that holds the name of the part; with that name."""
+        found, part = ("", ""), ""
+        for document in (self.old, self.new):
+            facts: Any = document.layers
+            for name in self.path[1:]:
+                facts = facts_of(facts).get(name)
+                if items := facts_of(facts).get("items"):
+                    found, part = (items[0], items[1] if len(items) > 1 else ""), name
+        return found, part
 
     def children(self) -> Iterator[Difference]:
         """The differences of what is below."""
@@ -255,17 +264,17 @@ def _argument(site: Site) -> Iterator[Difference]:
         yield site.of_layer(own, what)
 
 
-def _json_object(site: Site) -> Iterator[Difference]:
+def _mutation(site: Site) -> Iterator[Difference]:
     """The arguments of a mutation, by their JSON Schema: new ones that may be left out are ordered."""
     if site.was is None:
         yield site.of_layer("layer.added", "it is new")
         return
-    rest: list[dict[str, Any]] = [{**facts_of(each), "properties": {}, "$defs": {}} for each in (site.was, site.now)]
-    old, new = (_parts_of_schema(facts_of(each)) for each in (site.was, site.now))
+    schemas = [facts_of(facts_of(each).get("arguments")) for each in (site.was, site.now)]
+    rest = [{**each, "properties": {}, "$defs": {}} for each in schemas]
+    old, new = map(_parts_of_schema, schemas)
     is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
-    yield site.of_layer(
-        "layer.added" if is_more else "layer.changed", f"it was {said(site.was)}, and is {said(site.now)}"
-    )
+    what = f"it was {said(schemas[0].get('properties'))}, and is {said(schemas[1].get('properties'))}"
+    yield site.of_layer("layer.added" if is_more else "layer.changed", what)
 
 
 def _parts_of_schema(schema: Mapping[str, Any]) -> dict[str, str]:
@@ -307,7 +316,7 @@ JUDGES: tuple[tuple[str, Judge], ...] = (
     ("layers/*/*", _layer_part),
     ("layers/tasks/*/arguments/*", _argument),
     ("layers/documents/*/scalars/*", _argument),
-    ("layers/documents/*/mutations/*", _json_object),
+    ("layers/documents/*/mutations/*", _mutation),
     ("layers/documents/*/collections/*", _collection),
     ("layers/streams/*/handles", _free),
 )

@@ -186,7 +186,8 @@ def document_of(table: Table) -> ModelDocument:
         "expiry": table.ttl_name,
     }
     settings, layers = _settings(table), forms_of(table)
-    return ModelDocument(table.name, definition.key, indexes, settings, entities, leaving, names, layers)
+    made = ModelDocument(table.name, definition.key, indexes, settings, entities, leaving, names, layers)
+    return read_document(msgspec.json.encode(made))  # as a record is read: a layer's form may hold tuples
 
 
 def is_alike(one: str, other: str) -> bool:

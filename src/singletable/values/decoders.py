@@ -23,7 +23,13 @@ def json_decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]
 def json_form(kind: Any) -> Any:
     """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people."""
     with _one_at_a_time:
-        return _facts(msgspec.json.schema(kind))
+        schema = msgspec.json.schema(kind)
+    parts = dict(schema.get("$defs", {}))
+    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    whole = {**parts.pop(name), "$defs": parts} if name else schema
+    if f'#/$defs/{name}"' in msgspec.json.encode(whole).decode():  # it holds values of its own type
+        whole = schema
+    return _facts(whole)
 
 
 def _facts(schema: object) -> Any:
