@@ -86,6 +86,24 @@ def test_the_manifest_counts_and_an_answer_that_reads_it_says_so(db: Database, t
         assert session.query("SELECT 'share' FROM payer").left_out == {}
 
 
+TOGETHER: list[tuple[list[Decimal], Decimal, int]] = [
+    ([Decimal("1E+15"), Decimal(10) / 3], Decimal("1E+15"), 1),
+    ([Decimal("1E+10"), Decimal(10) / 3], Decimal("10000000003.333333333333333333333333333"), 0),
+    ([Decimal("0.125"), Decimal("1E+34")], Decimal("10000000000000000000000000000000000.125"), 0),
+    ([Decimal("0.1234"), Decimal("1E+34")], Decimal("0.1234"), 1),
+]
+
+
+@pytest.mark.parametrize(("shares", "total", "missing"), TOGETHER)
+def test_a_column_is_as_wide_as_what_is_in_it_and_beyond(
+    db: Database, tmp_path: Path, shares: list[Decimal], total: Decimal, missing: int
+) -> None:
+    with open_export(exported(db, tmp_path, bills(shares)), books) as session:
+        answer = session.query("SELECT sum(share) FROM bill")
+        assert list(answer.rows()) == [(total,)]
+        assert answer.left_out == ({"bill.share": missing} if missing else {})
+
+
 READ_ALL = [
     "FROM bill",
     "SELECT * FROM bill",
