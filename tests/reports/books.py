@@ -21,6 +21,7 @@ class Tax:
 
 class Payer(Entity, table=books, type="payer"):
     number: int
+    name: str = field(default="", personal=True)
 
     @books.key
     @staticmethod

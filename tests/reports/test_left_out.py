@@ -59,9 +59,10 @@ def test_a_live_table_is_asked_as_exactly(db: Database) -> None:
         assert only(session, "SELECT sum(share) FROM bill") == (Decimal("20.833333333333333333333333333"),)
 
 
-def test_a_question_with_limits_is_as_exact(db: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize("personal", [True, False])
+def test_a_question_with_limits_is_as_exact(db: Database, tmp_path: Path, personal: bool) -> None:
     folder = exported(db, tmp_path, [*bills(TENTHS, WEI), Bill(id="x", parts=[Decimal("1E-30")])])
-    with open_export(folder, books, limits=Limits(rows=5, seconds=30)) as session:
+    with open_export(folder, books, limits=Limits(rows=5, seconds=30), personal=personal) as session:
         answer = session.query("SELECT sum(share), sum(wei), count(parts) FROM bill")
         assert list(answer.rows()) == [(Decimal("20.833333333333333333333333333"), sum(WEI), 4)]
         assert answer.left_out == {"bill.parts": 1}
@@ -174,11 +175,14 @@ def test_items_that_their_class_can_not_read_are_left_out_by_name(db: Database, 
     db.write_many(puts=bills(TENTHS))
     key = {"pk": {"S": "bill"}, "sk": {"S": "bill#new"}}
     db.run(_put(db, {**key, "_type": {"S": "bill"}, "_v": {"N": "9"}, "id": {"S": "new"}}))
-    assert Exports(db, books).export(tmp_path).unknown == 1
+    key = {"pk": {"S": "payer#1"}, "sk": {"S": "payer"}}
+    db.run(_put(db, {**key, "_type": {"S": "payer"}, "_v": {"N": "9"}, "number": {"N": "1"}}))
+    assert Exports(db, books).export(tmp_path).unknown == 2
     with open_export(tmp_path, books) as session:
         assert session.query("SELECT count(*) FROM bill").left_out == {"bill": 1}
-        assert session.query("SELECT count(*) FROM bill_payer").left_out == {"bill_payer": 1}
-        assert session.query("SELECT count(*) FROM payer").left_out == {}
+        assert session.query("SELECT count(*) FROM bill_payer").left_out == {"bill_payer": 2}
+        assert session.query("SELECT count(*) FROM payer").left_out == {"payer": 1}
+        assert session.query("SELECT count(*) FROM cheque").left_out == {}
         assert session.query("SELECT count(*) FROM bill").notes == (
             "bill lacks 1 item that the class can't read: _unknown has them",
         )
@@ -200,6 +204,7 @@ def test_an_export_of_an_older_version_did_not_count(db: Database, tmp_path: Pat
         assert (list(answer.rows()), answer.left_out) == ([(Decimal("17.5"),)], {})
         assert answer.uncounted == ("bill",)
         assert answer.notes == ("bill may lack values: its export is of an older version, which did not count them",)
+        assert session.query("SELECT 1 FROM bill_payer").uncounted == ("bill_payer",)
         assert session.query("SELECT 1").uncounted == ()
 
 
