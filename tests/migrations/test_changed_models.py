@@ -218,6 +218,16 @@ def test_what_both_programs_read_is_free(db: Database, attributes: Any) -> None:
     assert "Scan" not in meter.by_operation
 
 
+def test_an_upcaster_says_what_becomes_of_a_value(db: Database) -> None:
+    attributes = {n: t for n, t in ATTRIBUTES.items() if n != "note"} | {"remark": (str | None, None)}
+    table, kind = order(attributes, patterns={"gsi1": in_state}, version=2)
+    kind.upcast(1)(lambda item: {**item, "remark": item.pop("note", None)})
+    plan = Migrations(db, table).plan()
+    assert ("fill", "attribute.upcast", "Order.note") in [(e.kind, e.rule, e.subject) for e in plan.differences]
+    Migrations(db, table).apply(plan)
+    assert {each.remark for each in db.scan(kind)} == {"by hand", None}
+
+
 def test_what_is_accepted_is_in_the_plan(db: Database) -> None:
     table = changed(note=None)
     with pytest.raises(PlanRefused, match=r"--accept attribute\.removed Order\.note"):

@@ -97,7 +97,7 @@ def test_a_table_is_made_in_one_step(db: Database) -> None:
 
 
 GREETING = '''
-from singletable.migrations.steps import Estimate, Phase, Prediction, Step
+from singletable.migrations.steps import Estimate, Step, StepPhase, StepPrediction
 
 
 class Greeting(Step, frozen=True, tag="greet"):
@@ -106,10 +106,10 @@ class Greeting(Step, frozen=True, tag="greet"):
     @classmethod
     def needed(cls, compared):
         if "greeted" not in GREETED:
-            yield Phase.ROOM, cls(compared.table.name, "say hello", notes=("a program hears it",))
+            yield StepPhase.ROOM, cls(compared.table.name, "say hello", notes=("a program hears it",))
 
     async def predict(self, planning):
-        return Prediction(Estimate(items=len(GREETED), requests=7), ("nobody was greeted before",))
+        return StepPrediction(Estimate(items=len(GREETED), requests=7), ("nobody was greeted before",))
 
     async def run(self, applying):
         applying.tell(said="hello", done=1, total=1)

@@ -241,8 +241,10 @@ def _attributes(site: Site) -> Iterator[Difference]:
 def _in_class(site: Site, stored: str, was: Any, now: Any) -> Iterator[Difference]:
     type_name = site.path[1]
     subject = f"{site.names.get(type_name, type_name)}.{facts_of(now or was).get('name', stored)}"
+    old, new = site.forms()
     for rule, what, texts in attribute_changes(was, now):
-        yield Difference(rule, subject, what, type_name, stored, texts)
+        is_upcast = rule == "attribute.removed" and new.version > old.version
+        yield Difference("attribute.upcast" if is_upcast else rule, subject, what, type_name, stored, texts)
 
 
 # --- layers ---------------------------------------------------------------------------------------------------------
@@ -270,7 +272,7 @@ def _mutation(site: Site) -> Iterator[Difference]:
         yield site.of_layer("layer.added", "it is new")
         return
     schemas = [facts_of(facts_of(each).get("arguments")) for each in (site.was, site.now)]
-    rest = [{**each, "properties": {}, "$defs": {}} for each in schemas]
+    rest: list[dict[str, Any]] = [{**each, "properties": {}, "$defs": {}} for each in schemas]
     old, new = map(_parts_of_schema, schemas)
     is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
     what = f"it was {said(schemas[0].get('properties'))}, and is {said(schemas[1].get('properties'))}"
