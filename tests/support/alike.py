@@ -10,7 +10,7 @@ from typing import Any, cast
 def is_alike(one: Any, other: Any, *, numbers: bool = False) -> bool:
     """With `numbers`, an int and a Decimal are the same where they are equal, as in `Any`."""
     if numbers and {type(one), type(other)} <= {int, Decimal}:
-        return bool(one == other)
+        return bool(one == other) or str(one) == str(other)
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -21,4 +21,9 @@ def is_alike(one: Any, other: Any, *, numbers: bool = False) -> bool:
         return len(cast("list[Any]", one)) == len(other) and all(is_alike(*pair, numbers=numbers) for pair in pairs)
     if is_dataclass(one) and not isinstance(one, type):
         return all(is_alike(getattr(one, f.name), getattr(other, f.name), numbers=numbers) for f in fields(one))
-    return bool(one == other)
+    if isinstance(one, Decimal) and not one.is_finite():
+        return str(one) == str(other)
+    if isinstance(one, (set, frozenset)):
+        ours, theirs = (sorted(map(repr, cast("set[Any]", held))) for held in (one, other))
+        return bool(one == other) or ours == theirs
+    return bool(one == other) or bool(one != one and other != other)

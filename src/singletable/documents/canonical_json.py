@@ -17,7 +17,7 @@ import msgspec
 from msgspec import inspect
 
 from singletable.errors import Corrupt, DeclarationError, InvalidValue
-from singletable.values import json_decoder
+from singletable.values import is_kept, json_decoder
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def canonical(value: object) -> bytes:
     """The canonical JSON of a value. Raises InvalidValue if it has none."""
     try:
         data = _encode(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InvalidValue(f"a {type(value).__name__} has no JSON: {_kind_of(error)}") from None
     except RecursionError:
         raise InvalidValue(f"a {type(value).__name__} is nested too deep, or holds itself") from None
@@ -64,10 +64,17 @@ class JsonCodec(Generic[T]):
         """Raises InvalidValue if the value is not of the type, or has no JSON."""
         data = canonical(value)
         try:
-            return canonical(self._read(data))
+            read = self._read(data)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             said = "" if isinstance(error, RecursionError) else _path_of(error)
             raise InvalidValue(f"the value is not of its declared type{said}", attribute=self.where) from None
+        if not is_kept(value, read):
+            raise InvalidValue(
+                "the value would be read as another one, by its declared type",
+                attribute=self.where,
+                hint="Declare the type that it has: JSON has no tuple, set, bytes, Decimal or time without one.",
+            )
+        return canonical(read)
 
     def decode(self, data: bytes) -> T:
         """Raises Corrupt if the JSON is not of the type."""

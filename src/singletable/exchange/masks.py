@@ -28,6 +28,7 @@ import msgspec
 
 from singletable.errors import InvalidRequest
 from singletable.values import (
+    MAX_DIGITS,
     FreePlan,
     ListPlan,
     MapPlan,
@@ -82,9 +83,11 @@ class Mask:
         return masked + _NO_HOST if name and at and "." in host and "@" not in host else masked
 
     def whole(self, value: int) -> int:
-        """A number with the same number of digits, with its sign."""
-        digits = str(abs(value))
-        masked = int("".join(self._permuted(digits, _digits_of(digits, is_decimal=False))))
+        """A number with the same number of digits, with its sign; beyond the 38 that are stored they are zeros."""
+        number = str(abs(value))
+        digits = number[:MAX_DIGITS]
+        permuted = "".join(self._permuted(digits, _digits_of(digits, is_decimal=False)))
+        masked = int(permuted.ljust(len(number), "0"))
         return -masked if value < 0 else masked
 
     def decimal(self, value: Decimal) -> Decimal:

@@ -33,4 +33,5 @@ from singletable.expressions.texts import (
     AttributeChange as AttributeChange,
     Expressions as Expressions,
     encoded as encoded,
+    stored_or_absent as stored_or_absent,
 )

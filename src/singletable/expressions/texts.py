@@ -322,6 +322,11 @@ def encoded(plan: ValuePlan, value: Any, handle: Any = None) -> AttributeValue:
         raise
 
 
+def stored_or_absent(plan: ValuePlan, value: Any) -> AttributeValue | None:
+    """A value as its attribute stores it; None where that is absence."""
+    return None if _is_absence(plan, value) and not plan.holds_none else encoded(plan, value)
+
+
 def _checked(text: str, what: str) -> str:
     if len(text) > MAX_TEXT_BYTES:
         raise InvalidRequest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -11,7 +12,7 @@ import msgspec
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue
 from singletable.operations import MAX_DELAY_SECONDS, Received
-from singletable.values import json_decoder
+from singletable.values import is_kept, json_decoder
 
 T = TypeVar("T")
 
@@ -37,13 +38,21 @@ class Queue(Generic[T]):
         return self.name.endswith(".fifo")
 
     def text_of(self, body: T) -> str:
-        """A body as JSON. Raises InvalidValue for a value without a JSON form."""
+        """A body as JSON. Raises InvalidValue for a value without a JSON form, and for one that would be read as
+        another one."""
         try:
-            return msgspec.json.encode(body).decode()
-        except (TypeError, ValueError):
+            text = msgspec.json.encode(body).decode()
+        except (TypeError, ValueError, ArithmeticError, RecursionError):
             raise InvalidValue(
                 f"a {body.__class__.__name__} has no form in JSON", hint="Send a dataclass, or what JSON has."
             ) from None
+        with suppress(Corrupt):
+            if is_kept(body, self.body_of(text)):
+                return text
+        raise InvalidValue(
+            f"a {body.__class__.__name__} would be read as another value from queue {self.name}",
+            hint="Send what the queue's type says: JSON has no tuple, set, bytes, Decimal or time without a type.",
+        )
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:

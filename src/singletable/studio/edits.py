@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.expressions import Update, attr, encoded
+from singletable.expressions import Update, attr, stored_or_absent
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
 from singletable.values import Field, PerKind, ValuePlan, json_of, only_declared, value_of_json, value_type_of
@@ -216,9 +216,7 @@ def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool)
 
 def _is_stored_alike(plan: ValuePlan, one: Any, other: Any) -> bool:
     """Whether an attribute has the same stored form: 1 and True are equal, and are not."""
-    if one is None or other is None:
-        return one is other
-    return encoded(plan, one) == encoded(plan, other)
+    return stored_or_absent(plan, one) == stored_or_absent(plan, other)
 
 
 def _field(stored: Field, declared: Any, value: Any) -> EditField:
@@ -234,7 +232,7 @@ def _field(stored: Field, declared: Any, value: Any) -> EditField:
     if form == "fixed":
         return msgspec.structs.replace(field, form=form, why_fixed="it has no form as JSON")
     wanted = "text as JSON, as it has control characters" if inner is str else "JSON"
-    text = "" if value is None else json_of(stored.plan, encoded(stored.plan, value))
+    text = "" if value is None else json_of(stored.plan, stored_or_absent(stored.plan, value))
     return msgspec.structs.replace(field, text=text, wanted=wanted)
 
 

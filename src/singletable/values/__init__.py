@@ -15,6 +15,7 @@ from singletable.values.codecs import (
     Derived as Derived,
 )
 from singletable.values.decoders import json_decoder as json_decoder, json_form as json_form
+from singletable.values.exact import is_kept as is_kept
 from singletable.values.fields import Field as Field, Role as Role
 from singletable.values.key_lines import KeyText as KeyText
 from singletable.values.key_types import (
@@ -25,7 +26,7 @@ from singletable.values.key_types import (
     KeyType as KeyType,
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
-from singletable.values.numbers import normalized as normalized, read_float as read_float
+from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
 from singletable.values.plain_json import (
     exact_json as exact_json,
     json_of as json_of,

@@ -9,7 +9,7 @@ from math import floor
 from typing import Any, TypeVar, cast
 
 from singletable.errors import InvalidValue
-from singletable.values.exact import named, plain, wanted
+from singletable.values.exact import named, plain, same_datetime, wanted
 
 T = TypeVar("T")
 _CANONICAL_INSTANT = 27
@@ -46,16 +46,11 @@ def instant_text(value: object) -> str:
     """UTC with six decimals and Z: the text sorts as the time does."""
     if not isinstance(value, datetime):
         raise wanted("a datetime", value)
-    moment = value if value.__class__ is datetime else plain(datetime, _same_datetime, value)
+    moment = value if value.__class__ is datetime else plain(datetime, same_datetime, value)
     if moment.tzinfo is None:
         raise _without_zone()
     utc = moment if moment.tzinfo is timezone.utc else _in_utc(moment)
     return utc.isoformat("T", "microseconds")[:26] + "Z"
-
-
-def _same_datetime(value: datetime) -> datetime:
-    day, clock = (value.year, value.month, value.day), (value.hour, value.minute, value.second, value.microsecond)
-    return datetime(*day, *clock, value.tzinfo, fold=value.fold)
 
 
 def _in_utc(moment: datetime) -> datetime:

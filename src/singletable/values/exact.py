@@ -7,13 +7,18 @@ Where none does, as of a pandas Timestamp with nanoseconds, it is refused.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from singletable.errors import InvalidValue
 
 T = TypeVar("T")
+_MISSING = object()
 
 
 def named(value: object) -> str:
@@ -41,3 +46,55 @@ def plain(kind: type[T], copy: Callable[[Any], T], value: Any) -> T:
         f"the {named(value)} equals no {kind.__name__}: a part of it would be lost",
         hint=f"Make a {kind.__name__} of it, which says what is left off.",
     )
+
+
+def is_kept(given: Any, read: Any) -> bool:
+    """Whether what is read says all of what was given. Where an object is wanted, a dict of its attributes does."""
+    with suppress(ValueError, TypeError, ArithmeticError):
+        return _is_kept(given, read)
+    return False
+
+
+def _is_kept(given: Any, read: Any) -> bool:
+    if type(given) is type(read) and given == read:
+        return True
+    if isinstance(given, Mapping):
+        return _is_mapping_kept(given, read)  # pyright: ignore[reportUnknownArgumentType]
+    names = _attributes_of(read)
+    if names is not None:
+        return type(given) is type(read) and all(_is_kept(getattr(given, n), getattr(read, n)) for n in names)
+    if isinstance(given, (list, tuple, set, frozenset)):
+        return isinstance(given, type(read)) and _are_kept(cast("Collection[Any]", given), read)
+    if isinstance(given, datetime) and isinstance(read, datetime) and given.tzinfo is not None:
+        same = same_datetime(given)
+        return same == given and _instant(same) == _instant(read)
+    return bool(given == read) or bool(given != given and read != read)
+
+
+def _is_mapping_kept(given: Mapping[Any, Any], read: Any) -> bool:
+    if isinstance(read, dict):
+        return given.keys() == read.keys() and all(_is_kept(value, read[name]) for name, value in given.items())
+    return all(_is_kept(value, getattr(read, name, _MISSING)) for name, value in given.items())
+
+
+def _are_kept(given: Collection[Any], read: Collection[Any]) -> bool:
+    if isinstance(given, (set, frozenset)):
+        return len(given) == len(read) and all(any(_is_kept(one, other) for other in read) for one in given)
+    return len(given) == len(read) and all(map(_is_kept, given, read))
+
+
+def _attributes_of(value: Any) -> Sequence[str] | None:
+    if is_dataclass(value):
+        return [field.name for field in fields(value)]
+    return value.__struct_fields__ if isinstance(value, msgspec.Struct) else None
+
+
+def same_datetime(value: datetime) -> datetime:
+    """The value of a subclass, or what of it a datetime can say."""
+    day, clock = (value.year, value.month, value.day), (value.hour, value.minute, value.second, value.microsecond)
+    return datetime(*day, *clock, value.tzinfo, fold=value.fold)
+
+
+def _instant(value: datetime) -> timedelta:
+    """A point in time, which can be compared also in an hour that is there twice, and in the first and last year."""
+    return value.replace(tzinfo=None) - datetime.min - (value.utcoffset() or timedelta())

@@ -66,14 +66,17 @@ def _not_a_number(_: str) -> Any:
     raise ValueError("NaN and Infinity are not numbers of JSON")
 
 
-def plain_of(plan: ValuePlan, value: AttributeValue) -> Any:
-    """A stored value as texts, numbers, truths, None, lists and dicts, as a JSON text says it."""
+def plain_of(plan: ValuePlan, value: AttributeValue | None) -> Any:
+    """A stored value as texts, numbers, truths, None, lists and dicts, as a JSON text says it. None is what is absent:
+    None, or an empty set."""
+    if value is None:
+        return [] if plan.is_set else None
     return _shown(plan, value)
 
 
-def json_of(plan: ValuePlan, value: AttributeValue) -> str:
+def json_of(plan: ValuePlan, value: AttributeValue | None) -> str:
     """The JSON text of a stored value, indented."""
-    return msgspec.json.format(_ENCODER.encode(_shown(plan, value)), indent=2).decode()
+    return msgspec.json.format(_ENCODER.encode(plain_of(plan, value)), indent=2).decode()
 
 
 def value_of_json(plan: ValuePlan, text: str) -> Any:

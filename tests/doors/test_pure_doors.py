@@ -1,0 +1,73 @@
+"""The law of values: through every door a value is equal and of the same type, or refused by name before it is out."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import click
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from singletable.errors import InvalidValue, TooLarge
+from singletable.values import VALUE_TYPES
+from tests.doors.doors import DOORS, JSON_DOORS, Through, slow
+from tests.doors.drawn import DECLARED, SINGLE, subclassed
+from tests.doors.law import is_same
+
+REFUSED = InvalidValue, TooLarge, click.UsageError
+draws = st.sampled_from(list(DECLARED)).flatmap(lambda name: st.tuples(st.just(name), DECLARED[name][1]))
+thousand = settings(max_examples=1000, suppress_health_check=list(HealthCheck), deadline=None)
+
+
+@cache
+def through(door: str, declared: str) -> Through:
+    return {**DOORS, **JSON_DOORS}[door](DECLARED[declared][0])
+
+
+def stored(name: str, value: Any) -> bool:
+    """Whether an item holds the value; where it refuses it, it says of which attribute, of which type, what to do."""
+    try:
+        read = slow(DECLARED[name][0])(value)
+    except InvalidValue as error:
+        refused = error
+    else:
+        assert is_same(read, value, DECLARED[name][0]), (read, value)
+        return True
+    assert (refused.attribute or "").startswith(("Held", "value")), refused
+    assert refused.hint, refused
+    return False
+
+
+@pytest.mark.parametrize("door", DOORS)
+@thousand
+@given(drawn=draws)
+def test_what_is_stored_is_the_same_through_every_door(door: str, drawn: tuple[str, Any]) -> None:
+    name, value = drawn
+    if stored(name, value):
+        read = through(door, name)(value)
+        assert is_same(read, value, DECLARED[name][0]), (read, value)
+    else:
+        with pytest.raises(REFUSED):
+            through(door, name)(value)
+
+
+@pytest.mark.parametrize("door", JSON_DOORS)
+@thousand
+@given(drawn=draws)
+def test_what_has_a_form_in_json_is_the_same(door: str, drawn: tuple[str, Any]) -> None:
+    name, value = drawn
+    try:
+        read = through(door, name)(value)
+    except REFUSED:
+        return
+    assert is_same(read, value, DECLARED[name][0]), (read, value)
+
+
+@pytest.mark.parametrize("door", [*DOORS, *JSON_DOORS])
+@pytest.mark.parametrize("name", [name for name in SINGLE if name in {kind.__name__ for kind in VALUE_TYPES}])
+def test_no_door_refuses_an_ordinary_value(door: str, name: str) -> None:
+    """A door that refuses all would keep the law; nor does one refuse a subclass's."""
+    sample = VALUE_TYPES[SINGLE[name][0]].sample
+    for value in (sample, subclassed(sample)) if door in DOORS else (sample,):
+        assert is_same(through(door, name)(value), value, SINGLE[name][0])
