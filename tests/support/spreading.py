@@ -21,7 +21,15 @@ TOGETHER = (
     "examples/projects/tests/",
 )
 """The folders whose files share a server, a program or an imported file."""
-LONGEST = ("tests/browser/", "tests/e2e/cli/", "tests/aws/", "tests/typing/", "tests/e2e/", "tests/faults/")
+LONGEST = (
+    "tests/browser/",
+    "tests/e2e/cli/",
+    "tests/aws/",
+    "tests/typing/",
+    "tests/e2e/",
+    "examples/",
+    "tests/faults/",
+)
 """In the order in which they begin, before all others."""
 WAITING = (
     "tests/faults/test_every_request.py",
