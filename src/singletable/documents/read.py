@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -33,7 +33,6 @@ from singletable.foundation import (
 )
 
 T = TypeVar("T")
-R = TypeVar("R")
 D = TypeVar("D", bound=Document)
 
 PROBES = 15
@@ -127,9 +126,8 @@ async def version_rows(port: Port, context: Context[Any], document_id: str, numb
         raise InvalidRequest(f"versions are numbered from 0, not {min(numbers)}", operation="at")
     rows = context.model.rows
     keys = [rows.version.by_number(document_id, number) for number in dict.fromkeys(numbers)]
-    epoch, *rows_of_versions = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True) or [
-        None
-    ]
+    epoch_key = rows.epoch.by_document(document_id)
+    epoch, *rows_of_versions = await get_many(port, [epoch_key, *keys], consistent=True) or [None]
     if not isinstance(epoch, GcEpoch) or epoch.deleted:
         raise not_found(context, document_id)
     versions: dict[int, Version] = {row.number: row for row in rows_of_versions}
@@ -400,8 +398,3 @@ async def versions_since(
     """The versions after one, up to another, in order. One request for each MB."""
     numbers = range(version + 1, until + 1)
     return await _versions(port, context, document_id, numbers) if numbers else []
-
-
-def mutations_after(versions: Sequence[Version]) -> Mapping[str, int]:
-    """The last id of each client in some versions."""
-    return {applied.client: applied.id for version in versions for applied in version.mutations}

@@ -27,7 +27,6 @@ from singletable.documents.flows import (
     client_rows,
     hashes_of,
     hashes_of_all,
-    mutations_after,
     newest,
     newest_of,
     newest_operation,
@@ -96,7 +95,8 @@ class Puller:
             return await self._everything(port, asked.group, head, sight)
         base, *since = between_them
         if since and since[0].number == base.number + 1:
-            last_ids = await self._own(port, asked.group, mutations_after(since))
+            last_known = {applied.client: applied.id for version in since for applied in version.mutations}
+            last_ids = await self._own(port, asked.group, last_known)
         else:
             head, last_ids = await self._from_records(port, asked.group, head)
         return Pulled(sight.cookie(head.number), last_ids, await self._patch(port, base, head, sight))
