@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -89,6 +90,27 @@ def test_killed_at_random_it_ends_with_the_same_files(db: Database, tmp_path: Pa
 
 def _point(random: Random) -> str:
     return f"request.{random.choice(('before', 'after'))}:{random.randrange(6, 30)}"
+
+
+class Stopped(Exception):
+    """Where an export is ended."""
+
+
+def test_what_an_older_version_began_has_no_count(db: Database, tmp_path: Path) -> None:
+    def stop(at: object) -> None:
+        if json.loads((tmp_path / UNFINISHED).read_text())["files"]:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        Exports(db, shop).export(tmp_path, progress=stop)
+    state = json.loads((tmp_path / UNFINISHED).read_text())
+    for file in state["files"]["order"]:
+        del file["left_out"]
+    (tmp_path / UNFINISHED).write_text(json.dumps(state))
+    done = Exports(db, shop).export(tmp_path)
+    assert done.manifest is not None
+    assert (done.resumed, done.left_out, done.manifest.dataset("order").left_out) == (True, None, None)
+    assert Exports(db, shop).export(tmp_path).left_out == COUNT // 50
 
 
 def test_readers_see_the_export_before_until_the_next_is_whole(db: Database, tmp_path: Path) -> None:
