@@ -54,7 +54,7 @@ def bills(shares: Sequence[Decimal] = (), wei: Sequence[int] = ()) -> list[Bill]
 
 class Cheque(Entity, table=books, type="cheque", version=2):
     id: str
-    amount: Decimal
+    amount: Decimal = field(personal=True)
 
     @books.key
     @staticmethod

@@ -18,6 +18,7 @@ from singletable import Database, Entity, InvalidRequest
 from singletable.exchange import Exports
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.manifest import MANIFEST
+from singletable.exchange.masks import Mask
 from singletable.foundation import model_of
 from singletable.operations import PutItem, encode, read_item
 from singletable.reports import Limits, SqlSession, open_export, open_live
@@ -160,6 +161,18 @@ def test_a_number_under_an_older_name_is_counted(db: Database, tmp_path: Path) -
     with open_export(tmp_path, books) as session:
         answer = session.query("SELECT sum(amount) FROM cheque")
         assert (list(answer.rows()), answer.left_out) == ([(None,)], {"cheque.amount": 1})
+
+
+def test_the_sum_of_masks_is_as_exact(db: Database, tmp_path: Path) -> None:
+    db.write_many(puts=[Cheque(id=str(n), amount=amount) for n, amount in enumerate(TENTHS)])
+    key = {"pk": {"S": "cheque#9"}, "sk": {"S": "cheque"}, "_type": {"S": "cheque"}, "_v": {"N": "9"}}
+    db.run(_put(db, key))
+    mask_key = b"a key of 16 bytes"
+    assert Exports(db, books).export(tmp_path, personal=False, mask_key=mask_key).unknown == 1
+    with open_export(tmp_path, books) as session, localcontext(prec=40):
+        answer = session.query("SELECT sum(amount) FROM cheque")
+        assert list(answer.rows()) == [(sum(map(Mask(mask_key).decimal, TENTHS)),)]
+        assert answer.left_out == {"cheque": 1}
 
 
 def test_a_relation_joins_and_shows_what_is_stored(db: Database, tmp_path: Path) -> None:
