@@ -1,0 +1,59 @@
+"""A class with an attribute of each type that is drawn, and things of it with one value each."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any, Optional, cast
+
+from hypothesis import HealthCheck, settings, strategies as st
+
+from singletable import ANY, Database, Entity, Table, field
+from singletable.values import plan_for
+from tests.doors.drawn import DECLARED
+from tests.doors.law import is_same
+
+NAMES = {f"v{number}": name for number, name in enumerate(DECLARED)}
+"""The attributes of the class, each of one declared type."""
+things = Table("things")
+masked_things = Table("masked-things")
+
+
+def _class(table: Table, *, personal: bool) -> Any:
+    def of(id: str = cast(str, ANY)) -> Any:
+        """All of them."""
+        return "things", f"{id}"
+
+    of.__annotations__ = {"id": str}
+    annotations: dict[str, Any] = {"id": str}
+    body: dict[str, Any] = {"__annotations__": annotations, "of": table.key(staticmethod(of))}
+    for attribute, name in NAMES.items():
+        declared = DECLARED[name][0]
+        is_set = plan_for(declared).is_set
+        annotations[attribute] = declared if is_set or declared is Any else Optional[declared]  # noqa: UP045
+        body[attribute] = field(default_factory=set[Any] if is_set else cast("Any", type(None)), personal=personal)
+    return types.new_class("Thing", (Entity,), {"table": table, "type": "thing"}, lambda made: made.update(body))
+
+
+Thing: Any = _class(things, personal=False)
+MaskedThing: Any = _class(masked_things, personal=True)
+draw = st.sampled_from(list(NAMES)).flatmap(lambda at: st.tuples(st.just(at), DECLARED[NAMES[at]][1]))
+fifty = st.lists(draw, min_size=50, max_size=50)
+few = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+"""The first is the simplest of all, the others are drawn."""
+
+
+def emptied(db: Database, kind: Any = Thing) -> None:
+    db.create_table(kind.__table__)
+    db.write_many(deletes=[kind.of(each.id) for each in db.scan(kind)])
+
+
+def things_of(drawn: list[tuple[str, Any]], kind: Any = Thing) -> list[Any]:
+    return [kind(id=f"{number:02}", **{attribute: value}) for number, (attribute, value) in enumerate(drawn)]
+
+
+def assert_same(found: list[Any], kept: Mapping[str, Any], drawn: list[tuple[str, Any]]) -> None:
+    assert {thing.id for thing in found} == set(kept)
+    for thing in found:
+        attribute, value = drawn[int(thing.id)]
+        assert is_same(getattr(thing, attribute), value, DECLARED[NAMES[attribute]][0]), (attribute, value)
