@@ -56,11 +56,11 @@ def _number(text: str) -> Decimal | None:
 
 def together(counts: Iterable[Mapping[str, LeftOut]]) -> dict[str, LeftOut]:
     """The counts of several files."""
-    found: dict[str, LeftOut] = {}
-    for each in counts:
-        for name, left_out in each.items():
-            found[name] = found.get(name, LeftOut()) + left_out
-    return found
+    sums: dict[str, LeftOut] = {}
+    for of_file in counts:
+        for name, left_out in of_file.items():
+            sums[name] = sums.get(name, LeftOut()) + left_out
+    return sums
 
 
 class LeftOutTally:

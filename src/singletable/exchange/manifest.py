@@ -128,13 +128,13 @@ class Manifest(Struct, frozen=True):
 def left_out_of(files: Iterable[DataFile]) -> dict[str, LeftOut] | None:
     """The counts of files together; None if one has none."""
     counts = [file.left_out for file in files]
-    return None if None in counts else together(each for each in counts if each is not None)
+    return None if None in counts else together(count for count in counts if count is not None)
 
 
 def cells_left_out(files: Iterable[DataFile]) -> int | None:
     """The number of cells that files leave out."""
     counts = left_out_of(files)
-    return None if counts is None else sum(each.cells for each in counts.values())
+    return None if counts is None else sum(left_out.cells for left_out in counts.values())
 
 
 def new_id(port: Port) -> str:

@@ -252,20 +252,20 @@ class SqlSession:
     def _lacking(self) -> Mapping[str, Mapping[str, int]]:
         """The cells that each open view leaves out, by column; the items that it leaves out, without one."""
         unread = (self._files[UNKNOWN].left_out or {}) if UNKNOWN in self._files else {}
-        found = {name: cells_lacking(self._files[name], self._wide[name]) for name in self._opened}
-        found |= {name: {**found[name], "": each.cells} for name, each in unread.items() if name in found}
+        counts = {name: cells_lacking(self._files[name], self._wide[name]) for name in self._opened}
+        counts |= {name: {**counts[name], "": items.cells} for name, items in unread.items() if name in counts}
         for relation in self.relations:
             if {relation.left, relation.right} <= self._opened:
                 prefix = prefix_of(relation, self._files)
-                right = {prefix + column if column else "": n for column, n in found[relation.right].items()}
-                found[relation.name] = dict(Counter(found[relation.left]) + Counter(right))
-        return found
+                right = {prefix + column if column else "": n for column, n in counts[relation.right].items()}
+                counts[relation.name] = dict(Counter(counts[relation.left]) + Counter(right))
+        return counts
 
     def _uncounted(self) -> Iterator[str]:
         """The views over files of an older version, which did not count."""
-        old = {name for name, each in self._files.items() if each.left_out is None}
+        old = {name for name, dataset in self._files.items() if dataset.left_out is None}
         yield from sorted(old)
-        yield from (each.name for each in self.relations if {each.left, each.right} & old)
+        yield from (relation.name for relation in self.relations if {relation.left, relation.right} & old)
 
     def _source(self, name: str) -> Iterator[Step]:
         """The SQL that returns the rows of a dataset, and the step that it takes."""

@@ -28,18 +28,18 @@ def wide_columns(dataset: DatasetFiles) -> dict[str, LeftOut]:
     counts = dataset.left_out or {}
     types = {column.name: column.type for column in dataset.columns}
     return {
-        name: each
-        for name, each in counts.items()
-        if each.numbers
-        and each.whole + each.decimals <= MOST_DIGITS
-        and (types.get(name, "").startswith(_DECIMAL) or not each.decimals)
+        name: left_out
+        for name, left_out in counts.items()
+        if left_out.numbers
+        and left_out.whole + left_out.decimals <= MOST_DIGITS
+        and (types.get(name, "").startswith(_DECIMAL) or not left_out.decimals)
     }
 
 
 def digits_question(dataset: DatasetFiles, rows: str) -> str:
     """The question for the largest number and the most decimals in each of `wide_columns`, in order."""
-    found = (quoted(name) for name in wide_columns(dataset))
-    asked = (f"max(abs({c})), max(length(rtrim(split_part({c}::VARCHAR, '.', 2), '0')))" for c in found)
+    columns = map(quoted, wide_columns(dataset))
+    asked = (f"max(abs({c})), max(length(rtrim(split_part({c}::VARCHAR, '.', 2), '0')))" for c in columns)
     return f"SELECT {', '.join(asked)} FROM {rows}"  # noqa: S608  (names are quoted)
 
 
@@ -71,5 +71,5 @@ def value_of(column: ColumnFacts, wide: Wide, alias: str = "") -> str:
 def cells_lacking(dataset: DatasetFiles, wide: Wide) -> dict[str, int]:
     """The number of cells that a view leaves out, by column."""
     counts = dataset.left_out or {}
-    lacking = {name: each.cells - (each.numbers if name in wide else 0) for name, each in counts.items()}
+    lacking = {name: of.cells - (of.numbers if name in wide else 0) for name, of in counts.items()}
     return {name: count for name, count in lacking.items() if count}
