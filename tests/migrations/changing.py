@@ -25,6 +25,7 @@ def order(
     patterns: Mapping[str, Keys] = {},
     indexes: tuple[str, ...] = ("gsi1", "gsi2"),
     version: int = 1,
+    stored_as: int | None = None,
     type: str = "order",
     table: Table | None = None,
 ) -> tuple[Table, Any]:
@@ -41,7 +42,7 @@ def order(
         "by_key": (shop.key if was is None else shop.key(was=was))(staticmethod(_untyped(key))),
         **{f"in_{index}": shop.index(index)(staticmethod(_untyped(f))) for index, f in patterns.items()},
     }
-    options = {"table": shop, "type": type, "version": version}
+    options = {"table": shop, "type": type, "version": version, "stored_as": stored_as}
     return shop, new_class("Order", (Entity,), options, lambda namespace: namespace.update(body))
 
 

@@ -367,6 +367,9 @@ def _scalar(cls: type[Any], name: str, around: dict[str, Any]) -> Field:
     scalar = make_field(name, _evaluated(base, name, annotation, around), own)
     if scalar.role:
         raise DeclarationError(f"{cls.__name__}.{name} can't be {scalar.role}=True: a document's versions are kept")
+    if scalar.was is not None:
+        hint = "Give the scalar another name, and set it by a mutation."
+        raise DeclarationError(f"{cls.__name__}.{name} can't have was=: scalars have no versions", hint=hint)
     return scalar
 
 

@@ -71,7 +71,8 @@ class ItemCounts:
 
     def __init__(self, table: Table, differences: Sequence[Difference], *, whole: bool = False) -> None:
         self.table, self.whole = table, whole
-        self.differences = [each for each in differences if each.counts]
+        raised = {each.type for each in differences if each.rule == "version.raised"}
+        self.differences = [d for d in differences if d.counts and not (d.type in raised and _is_told(table, d))]
         self.seen = 0
         self._counted: dict[tuple[str, str], Counted] = {}
         self._values = set[int]()
@@ -152,6 +153,14 @@ class ItemCounts:
         self._counted[each.place] = replace(counted, items=counted.items + 1, keys=keys)
 
 
+def _is_told(table: Table, difference: Difference) -> bool:
+    """Whether the class says what the values of an attribute are since its new version: which members they are."""
+    model = table.model_here(difference.type)
+    if model is None or difference.rule != "enum.changed":
+        return False
+    return any(f.since == model.version for f in model.fields if f.stored == difference.attribute)
+
+
 def unique_of(model: Model[Any], field: Field) -> Difference:
     """A unique attribute of a table that no record knows: its values may have no guards."""
     return Difference(
@@ -196,7 +205,9 @@ def _look(model: Model[Any], item: Item) -> _Look | None:
     if entity is None:
         return None
     try:
-        return _Look(current, model.item(entity))
+        again: Item = model.item(entity)
+        again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
+        return _Look(current, again)
     except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
         return _Look(current)
 

@@ -53,6 +53,7 @@ def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int
     in whose form items are stored; `names` the local ones around the class statement. Raises DeclarationError."""
     special = cls.__special__(table, type)
     _check_stored_as(cls, *versions, special)
+    _check_since(cls, versions[0])
     declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
     types: dict[str, Any] = {**declared, **special.types}
     captured = dict(_captured(cls, table, types))
@@ -123,6 +124,18 @@ def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Spec
             f"{cls.__name__} has stored_as={stored_as}, and its layer writes its items in one form only",
             hint="Deploy a version that reads both forms first, then one that writes the new one.",
         )
+
+
+def _check_since(cls: type[Any], version: int) -> None:
+    """Raise DeclarationError for an attribute that is otherwise since a version that no step leads to."""
+    for declared in dataclasses.fields(cast(Any, cls)):
+        since = declared.metadata.get(METADATA, {}).get("since")
+        if since is not None and not 2 <= since <= version:
+            raise DeclarationError(
+                f"{cls.__name__}.{declared.name} is otherwise since version {since}, and the class is of version "
+                f"{version}",
+                hint="Raise it with the change, as in class X(Entity, ..., version=2) and field(was=..., since=2).",
+            )
 
 
 def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:

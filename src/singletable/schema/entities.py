@@ -17,11 +17,12 @@ from singletable.expressions import Handle
 from singletable.schema.copies import copy_of
 from singletable.schema.declaration import Special, make_model, names_around
 from singletable.schema.mistakes import positional
-from singletable.schema.models import Model, Upcaster, model_for, model_of
+from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
-from singletable.values import METADATA, Field, Role, Undeclared
+from singletable.schema.version_steps import Upcaster
+from singletable.values import METADATA, Field, Role, Undeclared, Was
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
@@ -38,6 +39,8 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    was: Was | None = None,
+    since: int = 0,
 ) -> T: ...
 @overload
 def field(
@@ -47,6 +50,8 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    was: Was | None = None,
+    since: int = 0,
 ) -> T: ...
 @overload
 def field(
@@ -58,6 +63,8 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    was: Was | None = None,
+    since: int = 0,
 ) -> Any: ...
 def field(
     *,
@@ -70,6 +77,8 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    was: Was | None = None,
+    since: int = 0,
 ) -> Any:
     """An attribute with options.
 
@@ -80,6 +89,9 @@ def field(
     `belongs_to`: an attribute of another class, as in `User.email`: an item with its value is erased with that one.
     `mentions`: the same, but an erasure clears this attribute, and the item stays.
     `name`: the name under which DynamoDB stores it.
+    `was`, `since`: what it was before a version of its class: its stored name; the members by the values that they
+    had; or two functions, from the stored value before to the one now, and back. A field that begins or ceases to
+    expire names where its time was stored. Items of older versions are read so, and `stored_as` writes both forms.
     """
     given: dict[Role, bool] = {"unique": unique, "expires": expires, "version": version}
     roles = [role for role, on in given.items() if on]
@@ -91,8 +103,16 @@ def field(
         )
     if belongs_to is not None and mentions is not None:
         raise DeclarationError("an item belongs to somebody or mentions them: say belongs_to= or mentions=")
+    if (was is None) is not (since == 0):
+        raise DeclarationError("was= and since= go together", hint='As in field(was="old_name", since=2).')
     said = {"name": name, "role": roles[0] if roles else ""}
-    more = {"personal": personal or None, "belongs_to": belongs_to, "mentions": mentions}
+    more = {
+        "was": was,
+        "since": since or None,
+        "personal": personal or None,
+        "belongs_to": belongs_to,
+        "mentions": mentions,
+    }
     options = {METADATA: said | {option: value for option, value in more.items() if value is not None}}
     if default_factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=options)

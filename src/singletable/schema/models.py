@@ -15,6 +15,7 @@ from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
+from singletable.schema.version_steps import Upcaster, VersionSteps, attribute_steps
 from singletable.values import (
     Codec,
     Constant,
@@ -22,15 +23,11 @@ from singletable.values import (
     KeyPlace,
     KeyType,
     Role,
-    from_attribute_value,
     name_owner,
-    to_attribute_value,
     wire_struct,
 )
 
 T = TypeVar("T")
-Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-"""From the stored attributes of one schema version to those of the next; pure."""
 
 
 @dataclass(eq=False)
@@ -102,6 +99,12 @@ class Model(Generic[T]):
         return {f.name: f for f in self.fields}
 
     @cached_property
+    def steps(self) -> VersionSteps:
+        """The steps between its schema versions."""
+        otherwise = attribute_steps(self.fields, self.table.ttl_name)
+        return VersionSteps(self.kind, self.table.name, otherwise, self.upcasters, self.downcasters)
+
+    @cached_property
     def expires(self) -> Field | None:
         """The attribute that holds the time at which an item expires."""
         return next((f for f in self.fields if f.role == "expires"), None)
@@ -131,14 +134,7 @@ class Model(Generic[T]):
 
     @cached_property
     def codec(self) -> Codec[T]:
-        missing = next((n for n in range(self.version, self.stored_as, -1) if n not in self.downcasters), None)
-        if missing is not None:
-            raise DeclarationError(
-                f"{self.kind.__name__} has stored_as={self.stored_as}, and no inverse of upcast({missing - 1})",
-                table=self.table.name,
-                hint=f"Write it: @{self.kind.__name__}.downcast({missing}). Or omit stored_as, once no program of that "
-                "version runs.",
-            )
+        self.steps.check_down(self.version, self.stored_as)
         keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
         texts = self.stored_key.key_texts(self.by_name)
         return Codec(
@@ -249,21 +245,7 @@ class Model(Generic[T]):
         """The item in the current version's form, by the chain of upcasters. Raises Corrupt if one is missing, or
         can't read the item."""
         with naming(self, item):
-            return self._upcast(item, version)
-
-    def _upcast(self, item: Item, version: int) -> Item:
-        values = {name: from_attribute_value(value) for name, value in item.items()}
-        for step in range(version, self.version):
-            upcaster = self.upcasters.get(step)
-            if upcaster is None:
-                raise Corrupt(
-                    f"an item of {self.kind.__name__} has schema version {step}, and no upcaster from it",
-                    table=self.table.name,
-                    hint=f"Write one: @{self.kind.__name__}.upcast({step}).",
-                )
-            values = upcaster(dict(values))
-        nulls = {name for name, value in item.items() if "NULL" in value}
-        return {name: to_attribute_value(value) for name, value in values.items() if value is not None or name in nulls}
+            return self.steps.up(item, version, self.version)
 
     # --- keys --------------------------------------------------------------------------------------------------------
     def item(self, entity: T) -> dict[str, Any]:
@@ -279,10 +261,7 @@ class Model(Generic[T]):
     def _in_both_forms(self, entity: T, item: dict[str, Any]) -> dict[str, Any]:
         """An item with the attributes that it has in the older version, and marked as of that version."""
         item = read_item(encode(item))  # the stored form: an entity's item has bytes and sets in it
-        values = {name: from_attribute_value(value) for name, value in item.items()}
-        for step in range(self.version, self.stored_as, -1):
-            values = self.downcasters[step](dict(values))
-        older = {name: to_attribute_value(value) for name, value in values.items() if value is not None}
+        older = self.steps.down(item, self.version, self.stored_as)
         both = {**item, **read_item(encode(older)), self.table.definition.version_attribute: {"N": str(self.stored_as)}}
         if self.codec.load(self.upcast(both, self.stored_as)) != entity:
             raise InvalidValue(

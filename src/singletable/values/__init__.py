@@ -16,7 +16,7 @@ from singletable.values.codecs import (
 )
 from singletable.values.decoders import json_decoder as json_decoder, json_form as json_form
 from singletable.values.exact import is_kept as is_kept
-from singletable.values.fields import Field as Field, Role as Role
+from singletable.values.fields import Field as Field, Role as Role, Was as Was
 from singletable.values.key_lines import KeyText as KeyText
 from singletable.values.key_types import (
     SEPARATORS as SEPARATORS,
@@ -82,6 +82,7 @@ from singletable.values.untyped import (
     to_attribute_value as to_attribute_value,
 )
 from singletable.values.value_types import (
+    EXPIRY as EXPIRY,
     FLAG as FLAG,
     INSTANT as INSTANT,
     INTEGER as INTEGER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_origin
 
@@ -14,6 +14,9 @@ from singletable.values.untyped import AttributeValue
 
 Role = Literal["", "unique", "expires", "version"]
 """unique: no other item may have the value. expires: the time of expiry. version: the number of writes of the item."""
+Was = str | Mapping[Any, Any] | tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""What an attribute was in an older schema version: its stored name, its members by their former values, or two
+functions between its stored values, up and down."""
 _EMPTY: tuple[Any, ...] = (list, dict, tuple, str, int, float, bool, bytes)
 """The factories of a default that make the same value each time, and do nothing else."""
 
@@ -37,6 +40,9 @@ class Field:
     """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
     is_made: bool = False
     """Whether a function makes the default, as `default_factory` says."""
+    was: Was | None = field(default=None, compare=False)
+    """What it was before the version `since` of its class."""
+    since: int = 0
 
     @property
     def may_be_absent(self) -> bool:

@@ -63,7 +63,8 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
             f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", attribute=name
         )
     is_made = declared.default_factory is not dataclasses.MISSING
-    return Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made)
+    former = {"was": options.get("was"), "since": options.get("since", 0)}
+    return Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made, **former)
 
 
 def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.Field[Any]) -> ValuePlan:
