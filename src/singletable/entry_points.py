@@ -49,7 +49,7 @@ LAYERS: Mapping[str, str] = {
     "documents": "singletable.documents.layer:LAYER",
     "sync": "singletable.sync.layer:LAYER",
 }
-"""What layers add to a check and an erasure: `TableLayer`s, in the order in which a check reads them."""
+"""Layers' parts in a check and an erasure: `TableLayer`s, in the order in which a check reads them."""
 
 STUDIO: Mapping[str, str] = {
     "documents": "singletable.studio.pages.documents:SECTION",

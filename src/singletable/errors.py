@@ -76,7 +76,7 @@ class SingletableError(Exception):
 
     @property
     def _places(self) -> tuple[tuple[str, str | None], ...]:
-        """What `str` says in parentheses, for developers: names of the program's classes and attributes among it."""
+        """The part of `str` in parentheses, for developers: names of the program's classes and attributes among it."""
         key = getattr(self.key, "shown", None)
         return ("operation", self.operation), ("table", self.table), ("key", key), ("attribute", self.attribute)
 

@@ -194,9 +194,9 @@ from singletable.schema.table import (
 )
 from singletable.schema.tool_items import (
     ToolItem as ToolItem,
+    ToolKey as ToolKey,
     tool_class as tool_class,
     tool_classes as tool_classes,
-    tool_key as tool_key,
 )
 from singletable.schema.type_texts import type_text as type_text
 from singletable.values import TOP as TOP, Verbatim as Verbatim

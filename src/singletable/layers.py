@@ -17,7 +17,7 @@ from singletable.foundation import CursorSeal, HasBelongings, LayerChecks, Table
 
 
 class ToolSettings(Struct, frozen=True):
-    """What a tool was given for layers to work with."""
+    """The arguments of a tool for layers to work with."""
 
     seal: CursorSeal
     blobs: Any = None
@@ -33,32 +33,32 @@ def _nothing(table: Table, settings: ToolSettings) -> Iterable[Any]:
 
 
 class TableLayer(Struct, frozen=True):
-    """What a layer adds to the tools of a table: functions of the table. Each adds nothing by default."""
+    """A layer's part in the tools of a table: functions of the table. Each adds nothing by default."""
 
     checks: Callable[[Table, ToolSettings], Iterable[LayerChecks]] = _nothing
-    """What a check looks for besides records, with the findings that it reports."""
+    """The layer's checks, with the findings that they report."""
     belongings: Callable[[Table, ToolSettings], Iterable[HasBelongings]] = _nothing
-    """What an erasure finds and deletes besides records."""
+    """The layer's items that an erasure deletes."""
     form: Callable[[Table], Mapping[str, Any]] = _no_form
-    """What decides which bytes it stores, besides the classes of its items, as JSON: a table's record has it."""
+    """The facts that decide which bytes it stores, other than its items' classes, as JSON: a table's record has it."""
 
 
 LAYERS = ExtensionGroup("singletable.layers", TableLayer, entry_points.LAYERS)
 
 
 def checks_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[LayerChecks]:
-    """What the layers of a table add to its check."""
+    """The checks of a table's layers."""
     settings = ToolSettings(seal, blobs)
     return [checks for layer in LAYERS.all() for checks in layer.checks(table, settings)]
 
 
 def belongings_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[HasBelongings]:
-    """What the layers of a table add to an erasure from it."""
+    """The items of a table's layers that an erasure deletes."""
     settings = ToolSettings(seal, blobs)
     return [belongings for layer in LAYERS.all() for belongings in layer.belongings(table, settings)]
 
 
 def forms_of(table: Table) -> dict[str, Mapping[str, Any]]:
-    """What decides the stored bytes of a table's layers, by the layer; those that declare nothing are left out."""
+    """The facts that decide the stored bytes of a table's layers, by layer; a layer that declares nothing is left out."""
     forms = {entry.name: LAYERS.load(entry).form(table) for entry in LAYERS.entries().values()}
     return {name: form for name, form in forms.items() if form}

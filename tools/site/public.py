@@ -46,7 +46,7 @@ GROUND = {
     "singletable.values": ("AttributeValue", "item_size"),
     "singletable.cli": ("Session", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"),
     "singletable.layers": ("TableLayer", "ToolSettings"),
-    "singletable.foundation": ("ItemCheck", "LayerChecks", "ToolItem", "tool_key", "place_in", "type_in"),
+    "singletable.foundation": ("ItemCheck", "LayerChecks", "ToolItem", "ToolKey", "place_in", "type_in"),
     "singletable.operations": ("Item",),
     "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded"),
 }

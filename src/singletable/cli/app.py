@@ -77,7 +77,7 @@ def _docstring(entry: RegisteredEntry) -> str | None:
 
 
 def _loader_of(module: str) -> Loader | None:
-    """What would load a module, found without an import of the packages that it is in."""
+    """The loader of a module, found without an import of its packages."""
     names, path, loader = module.split("."), None, None
     for count in range(len(names)):
         spec = PathFinder.find_spec(".".join(names[: count + 1]), path)

@@ -35,7 +35,7 @@ class Session:
 
     @property
     def target(self) -> str:
-        """What names the database: --db, the environment variable, or the default."""
+        """The option that names the database: --db, the environment variable, or the default."""
         return self.named or os.environ.get(DB_VARIABLE) or DEFAULT_DB
 
     @property

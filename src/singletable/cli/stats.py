@@ -111,7 +111,7 @@ def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
 
 # --- what is shown ----------------------------------------------------------------------------------------------------
 def _as_shown(table: Table, shape: TableShape, *, personal: bool) -> dict[str, Any]:
-    """As JSON, without what is personal in the keys."""
+    """Write it as JSON, without the personal parts of keys."""
     facts: dict[str, Any] = msgspec.to_builtins(shape)
     if personal:
         return facts

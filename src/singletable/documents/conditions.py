@@ -48,7 +48,7 @@ async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> 
 _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0
 COMMITTED = "another processor committed, or a garbage collection began"
-"""What refuses a transaction that writes the next version."""
+"""The condition that refuses a transaction which writes the next version."""
 
 
 async def ensure_contents(

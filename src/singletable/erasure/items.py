@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from singletable.foundation import ANY, ToolItem, field, tool_key
+from singletable.foundation import ANY, ToolItem, ToolKey, field
 
 
 class ErasureRecord(ToolItem, word="erasure"):
@@ -27,11 +27,11 @@ class ErasureRecord(ToolItem, word="erasure"):
     deleted: dict[str, int] = field(default_factory=dict[str, int])
     cleared: dict[str, int] = field(default_factory=dict[str, int])
     doing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """What is being deleted now, by class, as salted digests: after a crash, those that are gone are counted."""
+    """The items being deleted now, by class, as salted digests: after a crash, those that are gone are counted."""
     again: list[str] = field(default_factory=list[str])
     """Documents whose deletion has begun, by their ids, until it has ended: such a one is in no list any more."""
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_id(erasure: str = ANY) -> tuple[str, ...]:
         """The erasures of a table."""

@@ -89,13 +89,13 @@ class ErasableItems(Struct):
 
     @property
     def in_order(self) -> list[list[Belonging]]:
-        """As it is deleted: mentions first, then the deepest level, and the subject last. So what is left after a crash
-        is found by the same subject again."""
+        """The order of deletion: mentions first, then the deepest level, and the subject last. So what is left after a
+        crash is found by the same subject again."""
         return [group for group in (self.clears, *reversed(self.levels)) if group]
 
     @property
     def all(self) -> list[Belonging]:
-        """As a person reads it: the subject first."""
+        """The order for a reader: the subject first."""
         return [*(each for level in self.levels for each in level), *self.clears]
 
 

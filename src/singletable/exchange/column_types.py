@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from singletable.errors import Corrupt
 
 _MOST_LEVELS: Final = 32
-"""As many as an attribute of DynamoDB has."""
+"""The levels that an attribute of DynamoDB has."""
 _PLAIN: Final[Mapping[str, pa.DataType]] = {
     str(each): each
     for each in (pa.string(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.binary(), pa.date32())
@@ -28,7 +28,7 @@ class ColumnFacts(Struct, frozen=True):
 
     name: str
     type: Annotated[str, Meta(max_length=20_000)]
-    """As Arrow writes it: `decimal128(38, 18)`, `list<item: string>`."""
+    """The type in Arrow's notation: `decimal128(38, 18)`, `list<item: string>`."""
     description: str = ""
     is_json: bool = False
     attribute: str = ""

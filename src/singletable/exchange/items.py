@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.foundation import ANY, ToolItem, field, tool_key
+from singletable.foundation import ANY, ToolItem, ToolKey, field
 
 
 class Transfer(ToolItem, word="transfer"):
@@ -11,12 +11,12 @@ class Transfer(ToolItem, word="transfer"):
     transfer: str
     """The digest of what is brought here, and how."""
     state: str = field(personal=True)
-    """As JSON, with the key that it has come to. Empty where that stays with the user who copies."""
+    """JSON, with the key that it has reached. Empty if that stays with the user who copies."""
     token: str
     """Random: by it a copy knows its own table from another."""
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_id(transfer: str = ANY) -> tuple[str, ...]:
-        """What is being brought into a table."""
+        """A transfer into a table."""
         return (f"{transfer}",)

@@ -1,4 +1,5 @@
-"""What the columns of a data file leave out: cells that are null while their items have a value, which is in `_rest`.
+"""Values that the columns of a data file leave out: cells that are null while their items have a value, which is in
+`_rest`.
 
 They are counted where rows are made, and stand in the manifest with their file: so a resumed export has them too, and
 every reader can say what its answer lacks.
@@ -64,7 +65,7 @@ def together(counts: Iterable[Mapping[str, LeftOut]]) -> dict[str, LeftOut]:
 
 
 class LeftOutTally:
-    """What the rows since the last file leave out, by dataset and column."""
+    """Values that the rows since the last file leave out, by dataset and column."""
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, LeftOut]] = {}

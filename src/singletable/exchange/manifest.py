@@ -69,7 +69,7 @@ class DatasetFiles(Struct, frozen=True):
 
     @property
     def left_out(self) -> dict[str, LeftOut] | None:
-        """What the columns of all files leave out. None if it is unknown, as for an export of an older version."""
+        """Values that the columns of all files leave out. None if unknown, as for an export of an older version."""
         return left_out_of(self.files)
 
 

@@ -130,7 +130,7 @@ class Mask:
                 return value
 
     def octets(self, value: bytes) -> bytes:
-        """As many bytes."""
+        """Mask bytes: the same number of them."""
         if len(value) >= _KEY_BYTES:
             return self._hash("bytes", value, len(value))
         size = 256 ** len(value)

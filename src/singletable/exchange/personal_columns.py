@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from singletable.exchange.datasets import UNKNOWN, Dataset
 from singletable.exchange.manifest import DatasetFiles
 from singletable.foundation import GUARD_TYPE, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
-_GUARD_COLUMNS = frozenset({"type", "attribute"})
+_NAMING_NOBODY = frozenset({"type", "attribute"})
 """The columns of a guard that name nobody."""
 
 
 def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles]) -> Mapping[str, frozenset[str]]:
     """The columns of an export that hold what is personal, by dataset: attributes, keys that are made of them, and raw
     items. Of a dataset whose class is gone, all of them, where any class has personal attributes."""
-    by_name = {each.name: {column.name for column in each.columns} for each in files}
-    found = {each.name: _columns(each, by_name.get(each.name, set())) for each in datasets if each.type != GUARD_TYPE}
-    if not any(found[each.name] for each in datasets if not each.is_system):
-        return found
-    for each in datasets:
-        if each.type == GUARD_TYPE:
-            names = {column.name for column in each.columns} | by_name.get(each.name, set())
-            found[each.name] = frozenset(names - _GUARD_COLUMNS)
-        found[each.name] |= {c.name for c in each.columns if c.field.stored in each.table.derived}
-    gone = {name: frozenset(columns) for name, columns in by_name.items() if name not in found}
-    return {**found, **gone, UNKNOWN: _UNKNOWN_COLUMNS}
+    written = {files_of.name: {column.name for column in files_of.columns} for files_of in files}
+    guards = {each.name: _guard_columns(each, written) for each in datasets if each.type == GUARD_TYPE}
+    personal = {each.name: _columns(each, written) for each in datasets if each.name not in guards}
+    if not any(personal[each.name] for each in datasets if not each.is_system):
+        return personal
+    of_items = personal | guards
+    known = {each.name: of_items[each.name] | _derived_columns(each) for each in datasets}
+    gone = {name: frozenset(columns) for name, columns in written.items() if name not in known}
+    return {**known, **gone, UNKNOWN: _UNKNOWN_COLUMNS}
 
 
-def _columns(dataset: Dataset, written: set[str]) -> frozenset[str]:
-    names = personal_names(dataset.model.kind)
+def _columns(dataset: Dataset, written: Mapping[str, Set[str]]) -> frozenset[str]:
+    """The personal attributes of a class, and the columns of its keys if there are any."""
+    names, columns = personal_names(dataset.model.kind), {column.name for column in dataset.columns}
     own = frozenset(column.name for column in dataset.columns if column.field.name in names)
-    keys = written - {column.name for column in dataset.columns}
+    keys = written.get(dataset.name, frozenset()) - columns
     return own | keys if own else own
+
+
+def _guard_columns(dataset: Dataset, written: Mapping[str, Set[str]]) -> frozenset[str]:
+    names = {column.name for column in dataset.columns} | written.get(dataset.name, frozenset())
+    return frozenset(names - _NAMING_NOBODY)
+
+
+def _derived_columns(dataset: Dataset) -> frozenset[str]:
+    """The columns that a layer fills from others: the ends of edges, edge sets."""
+    derived = dataset.table.derived
+    return frozenset(column.name for column in dataset.columns if column.field.stored in derived)

@@ -7,7 +7,7 @@ A row whose item is there already, just as the row says, was written by an earli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Final
 
@@ -222,14 +222,14 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         rests = {n: row.rest for n, row in enumerate(rows) if row.rest and self.options.unknown == "keep"}
         waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
         for number, row in enumerate(rows):
-            found = entity_of(self.tables, part.dataset, row)
-            if not isinstance(found, str) and number in rests:
-                found = why_not_kept(found, row.rest) or found
-            if isinstance(found, str):
-                outcomes[number] = found
+            entity = entity_of(self.tables, part.dataset, row)
+            if not isinstance(entity, str) and number in rests:
+                entity = why_not_kept(entity, row.rest) or entity
+            if isinstance(entity, str):  # the reason why it is none
+                outcomes[number] = entity
                 continue
             try:
-                held = held_by(found)
+                held = held_by(entity)
             except SingletableError as error:  # a value that its key can't hold
                 outcomes[number] = reason_of(error)
                 continue
@@ -237,7 +237,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
             if wave is None:
                 waves.append(wave := (set(), []))
             wave[0].update(held)
-            wave[1].append((number, found))
+            wave[1].append((number, entity))
         for _, entities in waves:
             for number, outcome in await self._wave(entities, rests):
                 outcomes[number] = outcome
@@ -246,21 +246,28 @@ class ImportRun(ResumableRun[ImportState, Imported]):
     async def _wave(
         self, entities: Sequence[tuple[int, Any]], rests: Mapping[int, Mapping[str, Any]]
     ) -> list[tuple[int, str]]:
+        """Write entities of different keys: the plain new ones together, then the others concurrently. Returns the
+        outcome of each, with its row's number."""
         if self.options.dry_run:
             return [(number, why_too_large(entity, rests.get(number, {})) or WRITTEN) for number, entity in entities]
-        plain = [each for each in entities if each[0] not in rests and self._is_plain(each[1])]
-        made = await self._created([entity for _, entity in plain])
-        done = [(number, WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
-        known, tried = {number for number, _ in done}, {number for number, _ in plain}
-        rest = [each for each in entities if each[0] not in known]
-        for i in range(0, len(rest), FAN_OUT):
-            part = rest[i : i + FAN_OUT]
-            calls: list[Callable[[], Any]] = [
-                partial(self._one, entity, number in tried, rests.get(number)) for number, entity in part
-            ]
-            outcomes: list[str] = await self.port.call_all(calls)
-            done += [(number, outcome) for (number, _), outcome in zip(part, outcomes, strict=True)]
-        return done
+        plain = [(number, entity) for number, entity in entities if number not in rests and self._is_plain(entity)]
+        are_new = await self._created([entity for _, entity in plain])
+        outcomes = [(number, WRITTEN) for (number, _), is_new in zip(plain, are_new, strict=True) if is_new]
+        written, tried = {number for number, _ in outcomes}, {number for number, _ in plain}
+        left = [(number, entity) for number, entity in entities if number not in written]
+        for i in range(0, len(left), FAN_OUT):
+            outcomes += await self._at_once(left[i : i + FAN_OUT], tried, rests)
+        return outcomes
+
+    async def _at_once(
+        self, entities: Sequence[tuple[int, Any]], tried: Set[int], rests: Mapping[int, Mapping[str, Any]]
+    ) -> list[tuple[int, str]]:
+        """Write entities concurrently, each by requests of its own; `tried` are those whose `create` was refused."""
+        calls: list[Callable[[], Any]] = [
+            partial(self._one, entity, number in tried, rests.get(number)) for number, entity in entities
+        ]
+        outcomes: list[str] = await self.port.call_all(calls)
+        return [(number, outcome) for (number, _), outcome in zip(entities, outcomes, strict=True)]
 
     def _is_plain(self, entity: Any) -> bool:
         """True if its `create` is one request, which is sent with others, without a thread for each."""
@@ -271,8 +278,8 @@ class ImportRun(ResumableRun[ImportState, Imported]):
         """Create entities; returns True for each new one. Refused items are retried one by one."""
         tries: dict[int, Any] = {}
         for at, entity in enumerate(entities):
-            if (made := try_create(entity, self.port.now())) is not None:
-                tries[at] = made
+            if (write := try_create(entity, self.port.now())) is not None:
+                tries[at] = write
         outcomes: list[bool] = await patiently(self.port, lambda: self.port.send_all(list(tries.values())))
         new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}
         return [at in new for at in range(len(entities))]

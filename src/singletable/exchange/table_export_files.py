@@ -99,7 +99,7 @@ class TableExportFiles:
 
     @property
     def where(self) -> str:
-        """As errors name it."""
+        """The name of it in errors."""
         return f"{self.store.url}/{self.name}"
 
     def data_files(self) -> list[ManifestFile]:

@@ -46,7 +46,7 @@ class Race(Struct, eq=False):
     port: Port
     operation: str
     what: str
-    """What wins where this call loses: a clause."""
+    """The winner when this call loses: a clause."""
     table: str | None = None
     key: Any = None
     hint: str = "Nothing was written. Try again later, with fewer writers at once."

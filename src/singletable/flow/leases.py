@@ -123,11 +123,11 @@ class LeaseStore(Protocol[R]):
     """Where one lease lies, for one process that takes it."""
 
     async def read(self, port: Port) -> R | None:
-        """What is stored; None where the lease was never made, or has been deleted."""
+        """The stored lease; None if it was never made, or has been deleted."""
         ...
 
     def sign(self, stored: R) -> object:
-        """What a live owner changes; None for a lease without an owner."""
+        """The part that a live owner changes; None for a lease without an owner."""
         ...
 
     async def try_take(self, port: Port, seen: R | None) -> bool:

@@ -128,7 +128,7 @@ class Port(Protocol):
 
     @property
     def traits(self) -> Traits:
-        """What the engine can do."""
+        """The abilities of the engine."""
         ...
 
     @property

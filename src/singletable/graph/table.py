@@ -27,8 +27,8 @@ class GraphIndexDecorator(IndexDecorator):
     @overload
     def __call__(self, function: Callable[P, str]) -> EdgeIndex[P]: ...
     def __call__(self, function: Callable[P, Any]) -> Any:
-        send_alone = inspect.get_annotations(plain(function)).get("return") in (str, "str")
-        return (EdgeIndex if send_alone else Declared)(plain(function), self.name)
+        is_one_text = inspect.get_annotations(plain(function)).get("return") in (str, "str")
+        return (EdgeIndex if is_one_text else Declared)(plain(function), self.name)
 
 
 class GraphTable(Table):

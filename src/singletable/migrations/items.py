@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from singletable.foundation import ANY, ToolItem, field, tool_key
+from singletable.foundation import ANY, ToolItem, ToolKey, field
 from singletable.operations import Key
 
 
@@ -26,7 +26,7 @@ class FillPart(ToolItem, word="migration"):
     old_keys: dict[str, int] = field(default_factory=dict[str, int])
     """The number of items under the keys that their classes had before, by type."""
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_segment(declaration: str = ANY, segment: int = ANY) -> tuple[str, ...]:
         """The progress of one segment of a fill."""
@@ -51,7 +51,7 @@ class ModelRecord(ToolItem, word="model", goes_along=True):
     """The model that a table was last brought to."""
 
     model: str
-    """As JSON: what `singletable plan --check-in` writes. Empty for a model that is in `packed`."""
+    """JSON, the output of `singletable plan --check-in`. Empty for a model that is in `packed`."""
     brought_at: datetime
     by: str
     """Who brought it there, as they called themselves."""
@@ -62,7 +62,7 @@ class ModelRecord(ToolItem, word="model", goes_along=True):
     toward: bytes | None = None
     """The model, compressed, that an apply has begun to rewrite items for and has not ended."""
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def only() -> tuple[str, ...]:
         """The model that the table was last brought to."""
@@ -83,7 +83,7 @@ class ApplyLease(ToolItem, word="apply"):
     doing: str = ""
     """The step that it is at, for people."""
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def only() -> tuple[str, ...]:
         """Who changes the table."""
@@ -95,7 +95,7 @@ class SharedBudget(ToolItem, word="rate"):
 
     name: str
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_name(name: str = ANY) -> tuple[str, ...]:
         """Who shares a rate."""

@@ -130,7 +130,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """As JSON, sorted and indented."""
+        """Write it as JSON, sorted and indented."""
         return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=2).decode() + "\n"
 
     @property

@@ -120,7 +120,7 @@ def _billing(table: Table, live: Live | None) -> Billing:
 
 
 async def _compared(port: Port, table: Table) -> _Found:
-    """As `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
+    """Compare like `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
     found = await compared_with_live(port, table)
     if found[1] is not None and found[2] is None:
         await _refuse_foreign(port, table)

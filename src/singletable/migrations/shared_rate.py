@@ -73,7 +73,7 @@ class SharedRate(Rate):
                 await port.sleep(BEAT_SECONDS / 4)
 
     def _forget(self) -> None:
-        """As a process that comes: without a number, and without a share."""
+        """Begin like a new process: without a number, and without a share."""
         self._pid, self._member, self._tenure = os.getpid(), "", Tenure(renewed_at=float("-inf"))
         self._others = Observations[str](LEASE_SECONDS)
         """The numbers of the other processes."""

@@ -58,7 +58,7 @@ class StepPhase(IntEnum):
 
     SETTINGS = auto()
     ROOM = auto()
-    """What is taken away first, as the table would have too many indexes."""
+    """Steps that take something away first, as the table would have too many indexes."""
     INDEXES = auto()
     ITEMS = auto()
     OLD_INDEXES = auto()
@@ -96,7 +96,7 @@ class Planning(Struct, frozen=True):
     table: Table
     declared: ModelDocument
     record: Any
-    """As it is stored; None before the first apply."""
+    """The stored form; None before the first apply."""
     live: Live | None
     segments: int
     sample: float | None

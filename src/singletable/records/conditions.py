@@ -39,7 +39,7 @@ from singletable.schema import Model
 from singletable.values import Field
 
 CHANGED = "another writer changed the item"
-"""What wins where a write of one item loses, for `Race`."""
+"""The winner when a write of one item loses, for `Race`."""
 
 
 def check_verb(model: Model[Any], verb: str) -> None:

@@ -69,7 +69,7 @@ class ResumableRun(ABC, Generic[S, R]):
 
     @abstractmethod
     def told(self) -> R:
-        """What has been done so far, in this run and in those that it went on from."""
+        """The work done so far, in this run and in those that it went on from."""
 
     async def keep(self) -> None:
         """Keep the state, after each round."""

@@ -37,11 +37,11 @@ class Transaction:
         self._may_begin, self._collects = in_block, not in_block
 
     def create(self, entity: Any) -> None:
-        """As `db.create`: AlreadyExists among the failures."""
+        """Create an item, like `db.create`: AlreadyExists among the failures."""
         self._collect(CreateWrite(entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
-        """As `db.put`."""
+        """Put an item, like `db.put`."""
         self._collect(PutWrite(entity, where))
 
     def update(

@@ -24,7 +24,7 @@ class Answer:
     is_cut: bool = False
     """Whether there are more rows than the session's limits allow."""
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What the views that it reads leave out: values by `view.column`, which no column of the export holds, and items
+    """Left out of the views that it reads: values by `view.column`, which no column of the export holds, and items
     by `view`, which their class can't read."""
     uncounted: tuple[str, ...] = ()
     """The views that an older version exported, which did not count what it left out."""

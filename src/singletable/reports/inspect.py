@@ -1,4 +1,4 @@
-"""What reports are made of, for tools: the shape of a table item by item, texts of SQL and of HTML."""
+"""The parts of reports, for tools: the shape of a table item by item, texts of SQL and of HTML."""
 
 from singletable.reports.charts import text_of as text_of
 from singletable.reports.names import quoted as quoted, text as text

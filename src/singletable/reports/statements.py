@@ -53,7 +53,7 @@ def check_reads_views(db: duckdb.DuckDBPyConnection, sql: str, views: frozenset[
 
 
 class Reads(Struct, frozen=True):
-    """What a question reads, by the names in its text, in lower case."""
+    """The tables that a question reads, by the names in its text, in lower case."""
 
     tables: frozenset[str] | None
     """Views, and names of a `WITH`; None for a question that is nested too deeply to be told."""
@@ -66,7 +66,7 @@ class Reads(Struct, frozen=True):
 
 
 def reads_of(db: duckdb.DuckDBPyConnection, sql: str) -> Reads:
-    """What a question may read. Of a form that has no syntax tree, as EXPLAIN, nothing: it answers with no value."""
+    """The tables that a question may read. A form without a syntax tree, as EXPLAIN, reads nothing."""
     try:
         nodes = _nodes_of(db, sql) or []
     except RecursionError:

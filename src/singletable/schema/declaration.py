@@ -38,7 +38,7 @@ class Special(Struct, frozen=True):
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
     tombstone_hint: str = ""
-    """What to do with an item that has it."""
+    """The next step for an item that has it."""
     is_system: bool = False
     """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
     prefix: str = ""

@@ -56,7 +56,7 @@ class Slot(Struct, frozen=True):
 
     @property
     def value_type(self) -> ValueType:
-        """What is known of its type."""
+        """The facts of its type."""
         value_type = value_type_of(self.key_type.type)
         assert value_type is not None
         return value_type

@@ -8,7 +8,7 @@ registers it under its type in the group `singletable.items`. Each table has its
     class Transfer(ToolItem, word="transfer"):
         transfer: str
 
-        @tool_key
+        @ToolKey
         @staticmethod
         def by_id(transfer: str = ANY) -> tuple[str, ...]:
             return (f"{transfer}",)
@@ -53,9 +53,6 @@ class ToolKey:
             return (TOOLS_PARTITION,), (word, *self.function(*args, **kwargs))
 
         return parts
-
-
-tool_key = ToolKey
 
 
 class ToolItem(Entity):

@@ -82,9 +82,9 @@ class QuestionRows(Struct, frozen=True):
     is_cut: bool
     """Whether there are more rows than are shown."""
     chart: str = ""
-    """As SVG; empty where the rows make none."""
+    """SVG; empty if the rows make no chart."""
     notes: tuple[str, ...] = ()
-    """What the answer leaves out."""
+    """Values that the answer leaves out."""
 
 
 class AnsweredQuestion(Struct, frozen=True):

@@ -21,7 +21,7 @@ class EntityRow(Struct, frozen=True):
     """One entity."""
 
     values: tuple[Any, ...]
-    """As JSON has them: text, numbers, lists, maps; None for what is not there."""
+    """JSON values: text, numbers, lists, maps; None for a missing one."""
     address: str
     """The page of its item; empty where its key is not known, as that of a part of an index."""
 

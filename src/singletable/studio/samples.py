@@ -26,7 +26,7 @@ class Sample(Struct, frozen=True):
     at: datetime
     status: str
     items: int
-    """As the service counts them, up to six hours ago on AWS."""
+    """The service's count, up to six hours old on AWS."""
     bytes: int
     share: float
     """The part of the table that was read; 1 for all of it."""

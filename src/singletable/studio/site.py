@@ -33,7 +33,7 @@ class DatabasePlace(Struct, frozen=True):
     account: str = ""
     region: str = ""
     target: str = ""
-    """As the program's option `--db` has it."""
+    """The value of the program's option `--db`."""
 
 
 def database_place_of(db: AsyncDatabase) -> DatabasePlace:

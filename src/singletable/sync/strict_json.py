@@ -108,7 +108,7 @@ def _float(text: str) -> float | Flaw:
 
 
 def _integer(text: str) -> int | float | Flaw:
-    """As in JavaScript: beyond 2**53 it is a float, however it is written."""
+    """Read a number like JavaScript: beyond 2**53 it is a float, however it is written."""
     if len(text) > _MOST_DIGITS:
         return Flaw("a number with too many digits")
     number = int(text)

@@ -245,7 +245,7 @@ VALUE_TYPES: Mapping[type[Any], ValueType] = {made.type: made for made in _ALL}
 
 
 def value_type_of(kind: Any) -> ValueType | None:
-    """What is known of a type; None for one without a single value. DeclarationError for an Enum of mixed ones."""
+    """The facts of a type; None for one without a single value. DeclarationError for an Enum of mixed ones."""
     if not isinstance(kind, type):
         return None
     if issubclass(kind, Enum):

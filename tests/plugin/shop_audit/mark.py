@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.foundation import ANY, ToolItem, tool_key
+from singletable.foundation import ANY, ToolItem, ToolKey
 
 
 class AuditMark(ToolItem, word="audit"):
@@ -10,7 +10,7 @@ class AuditMark(ToolItem, word="audit"):
 
     by: str
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_auditor(by: str = ANY) -> tuple[str, ...]:
         """The audits of a table."""

@@ -16,7 +16,7 @@ from singletable.extensions import ExtensionGroup, RegisteredEntry
 from singletable.migrations.items import ApplyLease, FillPart, ModelRecord, SharedBudget
 from singletable.schema.models import model_of
 from singletable.schema.table import key_word
-from singletable.schema.tool_items import ITEMS, ToolItem, tool_class, tool_classes, tool_key, tool_model
+from singletable.schema.tool_items import ITEMS, ToolItem, ToolKey, tool_class, tool_classes, tool_model
 
 
 @pytest.mark.parametrize("separator", ["#", "/", "-"])
@@ -126,7 +126,7 @@ class Audit(ToolItem, word="audit"):
 
     by: str
 
-    @tool_key
+    @ToolKey
     @staticmethod
     def by_auditor(by: str = ANY) -> tuple[str, ...]:
         return (f"{by}",)

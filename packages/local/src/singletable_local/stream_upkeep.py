@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 KEPT_SECONDS = 24 * 3600.0
-"""As long as DynamoDB keeps the records of a stream."""
+"""The time that DynamoDB keeps the records of a stream."""
 _BUSY_SECONDS = 10.0
 _MARK_EVERY_SECONDS = 3600.0
 _AT_ONCE = 1000

@@ -217,7 +217,7 @@ def _accepted(listener: sockets.socket) -> sockets.socket | None:
 
 
 def _allow_many_descriptors() -> None:
-    """As many as the system allows this user: each holder takes one."""
+    """The most that the system allows this user: each holder takes one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, _MOST_DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

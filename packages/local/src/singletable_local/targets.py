@@ -1,4 +1,4 @@
-"""What `connect` gets for "local", "local:<file>" and the `unix://` address of an engine: the library's way in."""
+"""The target of `connect` for "local", "local:<file>" and the `unix://` address of an engine: the library's way in."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class VersionView(DocumentView, frozen=True, kw_only=True):
 
 
 class TabView(DocumentView, Generic[T], frozen=True, kw_only=True):
-    """What one of its tabs shows: history, inbox, contents."""
+    """The content of one of its tabs: history, inbox, contents."""
 
     seen: T
 
