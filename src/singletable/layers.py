@@ -59,6 +59,6 @@ def belongings_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[Has
 
 
 def forms_of(table: Table) -> dict[str, Mapping[str, Any]]:
-    """The facts that decide the stored bytes of a table's layers, by layer; a layer that declares nothing is left out."""
+    """The facts that decide the stored bytes of a table's layers, by layer; a layer without any is left out."""
     forms = {entry.name: LAYERS.load(entry).form(table) for entry in LAYERS.entries().values()}
     return {name: form for name, form in forms.items() if form}

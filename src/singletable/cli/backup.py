@@ -67,11 +67,17 @@ def recovery(ctx: click.Context, module: str, switch: bool | None, yes: bool, as
     with session_of(ctx).connect_to_read() as db:
         states = [(table, _recovery(db, table, switch)) for table in tables_of(module)]
     if as_json:
-        output.print_json([{"table": table.name, **msgspec.to_builtins(each)} for table, each in states])
+        output.print_json(
+            [{"table": table.name, **msgspec.to_builtins(recovery_state)} for table, recovery_state in states]
+        )
         return
-    for table, each in states:
-        times = f", from {each.earliest} to {each.latest}" if each.earliest is not None else ""
-        click.echo(f"{table.name}: {'on' if each.is_on else 'off'}{times}")
+    for table, recovery_state in states:
+        times = (
+            f", from {recovery_state.earliest} to {recovery_state.latest}"
+            if recovery_state.earliest is not None
+            else ""
+        )
+        click.echo(f"{table.name}: {'on' if recovery_state.is_on else 'off'}{times}")
 
 
 @backup.command()

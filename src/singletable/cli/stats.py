@@ -76,12 +76,12 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
 
 def tell_cost(predicted: Sequence[Prediction], tables: Sequence[Table]) -> None:
     """Say what the scans will take."""
-    for table, each in zip(tables, predicted, strict=True):
-        if not each.bytes and each.items:
-            output.note(f"{table.name}: {output.counted(each.items, 'item')} to scan; the service gives no size")
+    for table, prediction in zip(tables, predicted, strict=True):
+        if not prediction.bytes and prediction.items:
+            output.note(f"{table.name}: {output.counted(prediction.items, 'item')} to scan; the service gives no size")
             continue
-        size = f"{output.counted(each.items, 'item')}, {each.bytes:,} bytes by the service's last count"
-        output.note(f"{table.name}: {size}; about {output.counted(each.read_units, 'read unit')} to scan")
+        size = f"{output.counted(prediction.items, 'item')}, {prediction.bytes:,} bytes by the service's last count"
+        output.note(f"{table.name}: {size}; about {output.counted(prediction.read_units, 'read unit')} to scan")
 
 
 def confirm_cost(db: Database, units: float, *, yes: bool) -> None:
@@ -126,16 +126,16 @@ def _as_shown(table: Table, shape: TableShape, *, personal: bool) -> dict[str, A
     return facts
 
 
-def _covered_index_key(table: Table, index: str, each: Mapping[str, Any]) -> str:
+def _covered_index_key(table: Table, index: str, row: Mapping[str, Any]) -> str:
     """The partition key of an index, covered whole where its class has an attribute that is personal in it."""
     from singletable.foundation import COVERED, captured_of, personal_names
 
-    model = table.model_of_type(each["type"])
+    model = table.model_of_type(row["type"])
     if model is None:
-        return covered_place(table, each["type"], (each["partition"], ""))[0]
+        return covered_place(table, row["type"], (row["partition"], ""))[0]
     patterns = [captured for captured in captured_of(model_of(model.kind)) if captured.index == index]
     names = {name for captured in patterns for name in captured.templates[0].names}
-    return COVERED if names & personal_names(model.kind) else str(each["partition"])
+    return COVERED if names & personal_names(model.kind) else str(row["partition"])
 
 
 def _tell(shape: Mapping[str, Any]) -> None:

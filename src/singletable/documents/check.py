@@ -216,17 +216,17 @@ def _mutations(
     named: dict[tuple[str, int], int] = {}
     last: dict[str, tuple[int, int]] = {}
     for version in versions:
-        for each in version.mutations:
-            place = each.client, each.id
+        for applied in version.mutations:
+            place = applied.client, applied.id
             record = stored.get(place)
             if place in named:
                 yield finding_in(version, "mutation.twice", f"version {named[place]} names a mutation of it too")
             named[place] = version.number
-            if record is None or record.version != version.number or (record.error is not None) != each.rejected:
+            if record is None or record.version != version.number or (record.error is not None) != applied.rejected:
                 yield finding_in(version, "mutation.record", "a mutation of it has no record, or another's")
-            if each.id != last.get(each.client, (0, 0))[0] + 1:
+            if applied.id != last.get(applied.client, (0, 0))[0] + 1:
                 yield finding_in(version, "mutation.order", "a client's mutation does not follow the one before")
-            last[each.client] = each.id, version.number
+            last[applied.client] = applied.id, version.number
     for place, record in stored.items():
         if place not in named:
             yield finding_in(record, "mutation.orphan", "no version names it")

@@ -89,17 +89,17 @@ def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
 
 
 def _record(context: Context[Any], document_id: str, number: int, ended: EndedMutation) -> TransactAction:
-    each = ended.submission
+    submission = ended.submission
     return put_if_absent(
         context.model.rows.mutation(
             document_id=document_id,
-            client=each.client,
-            id=each.id,
-            name=each.mutation.name,
-            arguments=None if ended.arguments_blob is not None else each.mutation.arguments,
+            client=submission.client,
+            id=submission.id,
+            name=submission.mutation.name,
+            arguments=None if ended.arguments_blob is not None else submission.mutation.arguments,
             arguments_blob=ended.arguments_blob,
             refers=ended.refers,
-            principal=each.principal,
+            principal=submission.principal,
             version=number,
             error=ended.error,
         )

@@ -130,15 +130,15 @@ class ErasureRun:
     async def _batch(self, batch: Sequence[Belonging]) -> None:
         await self.journal.begin(batch)
         results: dict[int, bool] = {}
-        alone = [each for each in batch if each.together is None]
-        calls: list[Callable[[], Any]] = [partial(each.erase, self.port) for each in alone]
-        for each, done in zip(alone, await self.port.call_all(calls), strict=True):
-            results[id(each)] = done
-        for together in dict.fromkeys(each.together for each in batch if each.together is not None):
-            some = [each for each in batch if each.together is together]
-            for each, done in zip(some, await together(self.port, some), strict=True):
-                results[id(each)] = done
-        self.journal.end(batch, [results[id(each)] for each in batch])
+        alone = [belonging for belonging in batch if belonging.together is None]
+        calls: list[Callable[[], Any]] = [partial(belonging.erase, self.port) for belonging in alone]
+        for belonging, done in zip(alone, await self.port.call_all(calls), strict=True):
+            results[id(belonging)] = done
+        for together in dict.fromkeys(belonging.together for belonging in batch if belonging.together is not None):
+            some = [belonging for belonging in batch if belonging.together is together]
+            for belonging, done in zip(some, await together(self.port, some), strict=True):
+                results[id(belonging)] = done
+        self.journal.end(batch, [results[id(belonging)] for belonging in batch])
         self.done += len(batch)
         if self.progress is not None:
             self.progress(Erasing(self.done, self.total, self.searches))

@@ -223,12 +223,12 @@ class SubjectSearch:
         except SingletableError:
             return self._keep_unreadable(model)
 
-    def _tell(self, each: Unreadable) -> None:
+    def _tell(self, item: Unreadable) -> None:
         """Once, though a layer may read it again for the subjects of each level."""
-        place = each.key.model.type, (each.key.partition, each.key.low)
+        place = item.key.model.type, (item.key.partition, item.key.low)
         if place not in self.taken:
             self.taken.add(place)
-            self._keep_unreadable(each.key.model)
+            self._keep_unreadable(item.key.model)
 
     def _keep_unreadable(self, model: Model[Any]) -> None:
         self._keep(model.kind.__name__, "its class can't read it: db.check(table) says why")

@@ -340,12 +340,12 @@ def _key_column(dataset: Dataset, name: str) -> str:
 
 def _metadata(column: DatasetColumn) -> dict[str, str]:
     stored = column.field.stored
-    said = {
+    texts = {
         "description": column.description,
         "format": "json" if column.column.is_json else "",
         "attribute": stored if stored != column.name else "",
     }
-    return {name: text for name, text in said.items() if text}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _array(values: Sequence[Any], type: pa.DataType, choices: Sequence[Any]) -> pa.Array[Any]:

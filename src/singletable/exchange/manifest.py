@@ -212,6 +212,6 @@ class _Version(Struct):
 
 
 def _facts(field: pa.Field[Any]) -> ColumnFacts:
-    said = {name.decode(): text.decode() for name, text in (field.metadata or {}).items()}
-    is_json, attribute = said.get("format") == "json", said.get("attribute", "")
-    return ColumnFacts(field.name, str(field.type), said.get("description", ""), is_json, attribute)
+    metadata = {name.decode(): text.decode() for name, text in (field.metadata or {}).items()}
+    is_json, attribute = metadata.get("format") == "json", metadata.get("attribute", "")
+    return ColumnFacts(field.name, str(field.type), metadata.get("description", ""), is_json, attribute)

@@ -43,15 +43,15 @@ async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int
     it during one.
     """
     await ready(port, table)
-    deletions = {each.node.key.partition: each async for each in _deletions(port, table)}
+    deletions = {deletion.node.key.partition: deletion async for deletion in _deletions(port, table)}
     ended = 0
     if deletions or orphans:
         seen: set[Place] = set()
         async for items in pages(port, table):
             rest = await _remove_strays(port, table, items, deletions)
             ended += await _remove_orphans(port, table, rest, seen) if orphans else 0
-    for each in deletions.values():
-        ended += await _end(port, each)
+    for deletion in deletions.values():
+        ended += await _end(port, deletion)
     return ended
 
 

@@ -37,7 +37,7 @@ def compare(compared: Compared) -> Plan:
 
 
 def _differences(compared: Compared) -> tuple[Difference, ...]:
-    """What is declared otherwise than the record has, and than an apply that didn't end was to bring."""
+    """The declarations that differ from the record, and from the model that an unfinished apply was to bring."""
     names = {model.type: entity_name(model.kind) for model in (*compared.table.models, *compared.table.leaving)}
     found = [each for former in compared.former for each in differences(former, compared.declared, names)]
     return tuple({each.place: each for each in found}.values())

@@ -119,7 +119,7 @@ class Applying:
     document: ModelDocument
     """The model that the table is brought to."""
     record: Any
-    """As it is stored; None before the first apply."""
+    """The stored form; None before the first apply."""
     tell: Callable[..., None]
     """Reports the progress of the step: `said`, `done`, `total`."""
     unreadable: tuple[Any, ...] = ()

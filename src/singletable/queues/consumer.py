@@ -91,21 +91,21 @@ class _Consumer(Generic[T]):
         ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
         received = await self.there.send(ask)
         now = self.port.monotonic()
-        self._receipts |= {each.receipt_handle: _Receipt(each.receipt_handle, now) for each in received}
+        self._receipts |= {message.receipt_handle: _Receipt(message.receipt_handle, now) for message in received}
         done: list[str] = []
         stopped: set[str] = set()
         try:
-            for each in received:
-                group = each.attributes.get("MessageGroupId", "") if self.queue.is_fifo else each.message_id
+            for message in received:
+                group = message.attributes.get("MessageGroupId", "") if self.queue.is_fifo else message.message_id
                 if group in stopped or not self.kernel.goes_on():
-                    await self._give_back(each.receipt_handle, 0)
-                elif await self._handle_one(each):
-                    done.append(each.receipt_handle)
+                    await self._give_back(message.receipt_handle, 0)
+                elif await self._handle_one(message):
+                    done.append(message.receipt_handle)
                 else:
                     stopped.add(group)
         finally:
-            for each in received:
-                self._receipts.pop(each.receipt_handle, None)
+            for message in received:
+                self._receipts.pop(message.receipt_handle, None)
             if done:
                 await self.there.send(DeleteMessageBatch(self.queue.url, done))
         return len(done)

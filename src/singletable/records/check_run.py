@@ -183,10 +183,10 @@ def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[ScanSegme
 
 def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
     """The passes that a sample reads, and the checks that it omits, in words."""
-    unsure = [each.not_sampled for each in passes if each.not_sampled]
-    for each in passes:
-        each.is_sample = True
-    return [each for each in passes if each.sampling != "none"], unsure
+    unsure = [one_pass.not_sampled for one_pass in passes if one_pass.not_sampled]
+    for one_pass in passes:
+        one_pass.is_sample = True
+    return [one_pass for one_pass in passes if one_pass.sampling != "none"], unsure
 
 
 async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:

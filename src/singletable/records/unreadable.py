@@ -52,12 +52,12 @@ def readable(answers: Sequence[T], unreadable: OnUnreadable, operation: str) -> 
     if unreadable is None:
         return answers
     kept: list[T] = []
-    for each in answers:
-        if isinstance(each, Unreadable):
-            each.error.operation = operation
-            unreadable(each)
+    for answer in answers:
+        if isinstance(answer, Unreadable):
+            answer.error.operation = operation
+            unreadable(answer)
         else:
-            kept.append(each)
+            kept.append(answer)
     return kept
 
 

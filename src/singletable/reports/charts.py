@@ -64,11 +64,11 @@ class Chart(Struct, frozen=True):
             raise InvalidRequest("a chart needs rows to draw, and a column of numbers")
         if len(self.series) > MOST_SERIES:
             raise InvalidRequest(f"a chart has {MOST_SERIES} columns of numbers at most")
-        for each in self.series:
-            if len(each.values) != len(self.labels):
-                raise InvalidRequest(f"{each.name} has {len(each.values)} numbers for {len(self.labels)} labels")
-            if not all(map(math.isfinite, each.values)):
-                raise InvalidRequest(f"{each.name} has a number that can't be drawn: it is infinite, or none")
+        for series in self.series:
+            if len(series.values) != len(self.labels):
+                raise InvalidRequest(f"{series.name} has {len(series.values)} numbers for {len(self.labels)} labels")
+            if not all(map(math.isfinite, series.values)):
+                raise InvalidRequest(f"{series.name} has a number that can't be drawn: it is infinite, or none")
 
 
 def shown(number: float) -> str:
@@ -126,15 +126,15 @@ def _cell(value: object, column: str) -> str:
 def _bars(chart: Chart) -> tuple[list[str], int]:
     """A row for each label, with a bar for each series."""
     body, top = _legend(chart), _TOP + (18 if len(chart.series) > 1 else 0)
-    values = [value for each in chart.series for value in each.values]
+    values = [value for series in chart.series for value in series.values]
     low, high = min(0.0, *values), max(0.0, *values)
     room = WIDTH - _LEFT - _RIGHT
     zero = _LEFT + room * -low / ((high - low) or 1)
     for n, label in enumerate(chart.labels):
         y = top + n * (_ROW * len(chart.series) + _GAP)
         body.append(f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{text_of(_short(label))}</text>')
-        for place, each in enumerate(chart.series):
-            value = each.values[n]
+        for place, series in enumerate(chart.series):
+            value = series.values[n]
             length = room * abs(value) / ((high - low) or 1)
             x, at = (zero if value >= 0 else zero - length), y + place * _ROW
             body.append(
@@ -147,7 +147,7 @@ def _bars(chart: Chart) -> tuple[list[str], int]:
 def _lines(chart: Chart) -> tuple[list[str], int]:
     """A line for each series, from the first label to the last."""
     body, top = _legend(chart), _TOP + 18
-    values = [value for each in chart.series for value in each.values]
+    values = [value for series in chart.series for value in series.values]
     low, high = min(0.0, *values), max(0.0, *values)
     left, room = 60, WIDTH - 60 - 20
     step = room / max(1, len(chart.labels) - 1)
@@ -161,8 +161,8 @@ def _lines(chart: Chart) -> tuple[list[str], int]:
             f'<line x1="{left}" x2="{left + room}" y1="{y:.1f}" y2="{y:.1f}" stroke="#cbd5e0"/>'
             f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{shown(mark)}</text>'
         )
-    for place, each in enumerate(chart.series):
-        points = " ".join(f"{left + n * step:.1f},{y_of(value):.1f}" for n, value in enumerate(each.values))
+    for place, series in enumerate(chart.series):
+        points = " ".join(f"{left + n * step:.1f},{y_of(value):.1f}" for n, value in enumerate(series.values))
         body.append(f'<polyline points="{points}" fill="none" stroke="{_COLOURS[place]}" stroke-width="2"/>')
     every = max(1, math.ceil(len(chart.labels) / 8))
     for n in range(0, len(chart.labels), every):

@@ -84,13 +84,13 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
     partition, sort = table.definition.key
     tail, counted, seen = Tail(port, table, "horizon"), dict[str, tuple[int, str, str]](), 0
     while seen < most:
-        changes = [each for each in await patiently(port, tail.read) if isinstance(each, TailedChange)]
+        changes = [change for change in await patiently(port, tail.read) if isinstance(change, TailedChange)]
         if not changes:
             break
-        records = {each.record.dynamodb.sequence_number: each for each in changes}
-        for each in records.values():
-            keys = each.record.dynamodb.keys
+        records = {change.record.dynamodb.sequence_number: change for change in changes}
+        for change in records.values():
+            keys = change.record.dynamodb.keys
             count, _, _ = counted.get(keys[partition]["S"], (0, "", ""))
-            counted[keys[partition]["S"]] = (count + 1, each.type, keys[sort]["S"])
+            counted[keys[partition]["S"]] = (count + 1, change.type, keys[sort]["S"])
         seen += len(records)
     return hottest(counted), seen, ()

@@ -100,14 +100,14 @@ def _are_scalar(dataset: Dataset, names: Any) -> bool:
 
 
 def _named(relations: Sequence[Relation], taken: set[str]) -> Iterator[Relation]:
-    sure = Counter((each.left, each.right) for each in relations if not each.is_mention)
-    any_ = Counter((each.left, each.right) for each in relations)
-    for each in relations:
-        pair = (each.left, each.right)
-        is_plain = (sure[pair] == 1 and not each.is_mention) or any_[pair] == 1
-        name = f"{each.left}_{each.right}"
-        name = name if is_plain else f"{name}_by_{'_'.join(join.column for join in each.joins)}"
+    sure = Counter((relation.left, relation.right) for relation in relations if not relation.is_mention)
+    any_ = Counter((relation.left, relation.right) for relation in relations)
+    for relation in relations:
+        pair = (relation.left, relation.right)
+        is_plain = (sure[pair] == 1 and not relation.is_mention) or any_[pair] == 1
+        name = f"{relation.left}_{relation.right}"
+        name = name if is_plain else f"{name}_by_{'_'.join(join.column for join in relation.joins)}"
         while name in taken:
             name = f"{name}_joined"
         taken.add(name)
-        yield Relation(name, each.left, each.right, each.joins, each.is_mention)
+        yield Relation(name, relation.left, relation.right, relation.joins, relation.is_mention)

@@ -208,20 +208,21 @@ class _Collections:
     def _forget(self) -> None:
         """Forget the older half, which is complete, if the table is read in order; else the smaller half."""
         self.is_least = not self._in_order
-        each = list(self._open.items())
+        by_size = list(self._open.items())
         if not self._in_order:
-            each.sort(key=lambda pair: pair[1].bytes)
-        for partition, one in each[: len(each) // 2]:
+            by_size.sort(key=lambda pair: pair[1].bytes)
+        for partition, one in by_size[: len(by_size) // 2]:
             self._close(partition, one)
             del self._open[partition]
             self.forgotten += 1
 
-    def _close(self, partition: str, each: _Collection) -> None:
-        self._sizes.add(each.bytes)
-        if self._largest.takes(each.bytes):
-            type, sort = each.first
+    def _close(self, partition: str, collection: _Collection) -> None:
+        self._sizes.add(collection.bytes)
+        if self._largest.takes(collection.bytes):
+            type, sort = collection.first
             self._largest.add(
-                each.bytes, ItemCollection(partition, type, sort, each.items, each.bytes, read_units(each.bytes))
+                collection.bytes,
+                ItemCollection(partition, type, sort, collection.items, collection.bytes, read_units(collection.bytes)),
             )
 
 

@@ -21,12 +21,12 @@ def drawing_of(chart: Chart, width: int, *, coloured: bool) -> str:
     """The chart as lines of text, at most `width` wide: bars of each series one below the other. Labels lose what a
     terminal would obey."""
     if chart.form == "lines":
-        names = ", ".join(each.name for each in chart.series)
+        names = ", ".join(series.name for series in chart.series)
         return _built(f"{chart.title}: {names}", width, partial(_draw_lines, chart=chart), coloured=coloured)
     drawn: list[str] = []
-    for each in chart.series:
-        title = chart.title if len(chart.series) == 1 else f"{chart.title}: {each.name}"
-        drawn.append(_built(title, width, partial(_draw_bars, labels=chart.labels, series=each), coloured=coloured))
+    for series in chart.series:
+        title = chart.title if len(chart.series) == 1 else f"{chart.title}: {series.name}"
+        drawn.append(_built(title, width, partial(_draw_bars, labels=chart.labels, series=series), coloured=coloured))
     return "\n".join(drawn)
 
 

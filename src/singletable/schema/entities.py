@@ -265,7 +265,7 @@ class Entity(metaclass=EntityType):
 
     @classmethod
     def __beside__(cls) -> Mapping[str, Mapping[str, str]]:
-        """What a layer keeps in other items for one of this class, by its name, with the forms of its parts."""
+        """The values that a layer keeps in others for an item of this class, by name, with the forms of its parts."""
         return {}
 
     def __whole__(self) -> Iterable[Query[Any]]:

@@ -59,7 +59,7 @@ class Handler(Struct, frozen=True):
         return any(getattr(old, name) != getattr(new, name) for name in self.attributes)
 
 
-class _Look(NamedTuple):
+class _Glance(NamedTuple):
     """The parts of an image that decide the event."""
 
     type: str
@@ -130,9 +130,9 @@ class Router:
         images = record.dynamodb
         return self._look(images.old_image).type, self._look(images.new_image).type
 
-    def _look(self, image: Raw) -> _Look:
+    def _look(self, image: Raw) -> _Glance:
         if not bytes(image):
-            return _Look("", None, is_there=False)
+            return _Glance("", None, is_there=False)
         definition = self.table.definition
         glance = _peek(definition.type_attribute, self.table.ttl_name)(image)
         type_: Mapping[str, Any] = glance.type or {}
@@ -140,7 +140,7 @@ class Router:
         type = str(type_.get("S", ""))
         model = self.table.model_of_type(type)
         is_there = model is None or not model.tombstone or model.tombstone not in read_item(image)
-        return _Look(type, float(ends["N"]) if "N" in ends else None, is_there)
+        return _Glance(type, float(ends["N"]) if "N" in ends else None, is_there)
 
     def _steps(self, record: StreamRecord) -> list[tuple[str, What]]:
         """The events of a record, with the types that they happen to."""

@@ -43,16 +43,16 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> StreamedChanges:
     place, is_all, problem = place_in(table, item), False, ""
     try:
         for _ in range(MOST_READINGS):
-            read = [each for each in await tail.read() if isinstance(each, TailedChange)]
+            read = [change for change in await tail.read() if isinstance(change, TailedChange)]
             is_all = not read
             if is_all or seen >= MOST_RECORDS:
                 break
             seen += len(read)
-            for each in read:
-                images = each.record.dynamodb
+            for change in read:
+                images = change.record.dynamodb
                 if place_in(table, images.keys) == place:
-                    problem = each.error or problem
-                    changes[images.sequence_number] = _change(visit, table, each)
+                    problem = change.error or problem
+                    changes[images.sequence_number] = _change(visit, table, change)
     except SingletableError as error:
         is_all, problem = False, error.what
     return StreamedChanges(
@@ -60,8 +60,8 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> StreamedChanges:
     )
 
 
-def _change(visit: Visit, table: Table, each: TailedChange) -> StreamedChange:
-    images = each.record.dynamodb
+def _change(visit: Visit, table: Table, change: TailedChange) -> StreamedChange:
+    images = change.record.dynamodb
     shown = [
         {a.name: a.value for a in attributes_of(visit, table, image)}
         if visit.may_read_type(table, type_in(table, image))
@@ -76,7 +76,7 @@ def _change(visit: Visit, table: Table, each: TailedChange) -> StreamedChange:
     )
     at = instant(images.approximate_creation_date_time)
     return StreamedChange(
-        at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[each.record.event], differences
+        at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[change.record.event], differences
     )
 
 

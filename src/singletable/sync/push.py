@@ -51,7 +51,7 @@ class Pusher:
         owner = ClientGroupOwner(user, self.context.model.words.document, document_id)
         if not await bind_group(port, self.keys, self.seen, asked.group, owner):
             return PushResult(CLIENT_STATE_NOT_FOUND)
-        once = {(each.client, each.id): each for each in reversed(asked.mutations)}
+        once = {(mutation.client, mutation.id): mutation for mutation in reversed(asked.mutations)}
         first_ids = {client: min(id for c, id in once if c == client) for client, _ in once}
 
         async def recorded(clients: Sequence[str]) -> set[str]:
@@ -61,7 +61,9 @@ class Pusher:
             return PushResult(CLIENT_STATE_NOT_FOUND)
         if not once:
             return PushResult()
-        submissions = [self._submission(each, user) for each in sorted(once.values(), key=lambda each: each.id)]
+        submissions = [
+            self._submission(mutation, user) for mutation in sorted(once.values(), key=lambda mutation: mutation.id)
+        ]
         return PushResult(skipped=len(await submit_in_order(port, self.context, document_id, submissions)))
 
     def _submission(self, pushed: Pushed, user: str) -> Submission:

@@ -220,11 +220,12 @@ class Sync:
 
         Otherwise each mutation is authorised when it is applied.
         """
-        for each in push.mutations:
-            if not each.flaw and await self._may_now(user, document_id, Access(each.name, each.args)):
+        for mutation in push.mutations:
+            if not mutation.flaw and await self._may_now(user, document_id, Access(mutation.name, mutation.args)):
                 return push
         refused = [
-            replace(each, args=None, flaw=each.flaw or "the user is not allowed to do this") for each in push.mutations
+            replace(mutation, args=None, flaw=mutation.flaw or "the user is not allowed to do this")
+            for mutation in push.mutations
         ]
         return replace(push, mutations=refused)
 

@@ -167,7 +167,7 @@ def set_value(value: Any) -> AbstractSet[Any]:
 
 
 def refusal_of_others(kind: type[Any]) -> Callable[[Any], Any]:
-    """What raises InvalidValue for a value that is not of this class. A subclass has attributes that would be lost."""
+    """The check that raises InvalidValue for a value of another class. A subclass has attributes that would be lost."""
 
     def refuse(value: Any) -> Any:
         if isinstance(value, kind):

@@ -66,7 +66,7 @@ class KeyType(Struct, frozen=True):
     type: type[Any]
 
     word: ClassVar[str] = ""
-    """What its form is called in records."""
+    """The name of its form in records."""
     takes_ranges: ClassVar[bool] = True
     """Whether a sort key's values may be asked for by a range."""
     takes_prefixes: ClassVar[bool] = False

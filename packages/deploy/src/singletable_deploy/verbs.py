@@ -154,10 +154,10 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[ResourceAcces
         yield at(model, model.key, _MOVED_TO, where)
         yield at(model, model.key.was, _MOVED_FROM, where)
         guards = _TAKES_GUARDS
-    for each in dict.fromkeys((model, model.before)) if guards else ():
-        if each.uniques:
-            held = tuple(literal(guard_prefix(each, unique.name)) + ANY_KEY for unique in each.uniques)
-            yield ResourceAccess(table_resource(each.table), frozenset(guards), held)
+    for owner in dict.fromkeys((model, model.before)) if guards else ():
+        if owner.uniques:
+            held = tuple(literal(guard_prefix(owner, unique.name)) + ANY_KEY for unique in owner.uniques)
+            yield ResourceAccess(table_resource(owner.table), frozenset(guards), held)
 
 
 def _actions(model: Model[Any], captured: Captured, is_whole: bool) -> Iterable[str]:

@@ -51,7 +51,7 @@ _FREE: Final = {
 }
 
 
-class Attribute:
+class AttributeSchema:
     """One attribute of a class."""
 
     def __init__(self, model: Model[Any], name: str) -> None:
@@ -69,7 +69,7 @@ class Attribute:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What a value of it looks like."""
+        """The JSON schema of its value."""
         shown = dict(_schema_of(self.plan, self.value_type))
         return {"anyOf": [shown, {"type": "null"}]} if self.takes_none and shown is not _FREE else shown
 
@@ -88,9 +88,9 @@ class Attribute:
             raise click.UsageError(f"{place}: {error.what}.") from None
 
 
-def attributes_of(model: Model[Any]) -> dict[str, Attribute]:
+def attributes_of(model: Model[Any]) -> dict[str, AttributeSchema]:
     """The attributes of a class, by name."""
-    return {name: Attribute(model, name) for name in model.types}
+    return {name: AttributeSchema(model, name) for name in model.types}
 
 
 def _without_none(declared: Any) -> tuple[Any, bool]:

@@ -12,7 +12,7 @@ from singletable.database_async import AsyncDatabase
 from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
-from singletable_mcp.attributes import Attribute, attributes_of
+from singletable_mcp.attributes import AttributeSchema, attributes_of
 from singletable_mcp.schema import arguments_in, schema_of, value_in, whole_number
 from singletable_mcp.tools import AgentTool, CallLimits, tool_name
 
@@ -152,7 +152,7 @@ def _counted(model: Model[Any]) -> str:
     return next((name for name, role in model.roles.items() if role == "version"), "")
 
 
-def _values(attributes: Mapping[str, Attribute], given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(attributes: Mapping[str, AttributeSchema], given: Mapping[str, Any]) -> dict[str, Any]:
     """Values of attributes by the rule of every argument: null is left out where it is not a value of the type."""
     kept = {name: value for name, value in given.items() if value is not None or attributes[name].takes_none}
     return {name: attributes[name].value(value) for name, value in kept.items()}

@@ -88,11 +88,11 @@ def _lines(table: TableView, classes: Mapping[str, ClassView]) -> dict[tuple[str
 
 
 # --- boxes ------------------------------------------------------------------------------------------------------------
-def _texts(each: ClassView) -> list[str]:
+def _texts(view: ClassView) -> list[str]:
     """The texts in a box below the name."""
-    if each.ends is not None:
-        return [" | ".join(each.ends[0]), f"→ {' | '.join(each.ends[1])}"]
-    return list(each.keys[0].templates)
+    if view.ends is not None:
+        return [" | ".join(view.ends[0]), f"→ {' | '.join(view.ends[1])}"]
+    return list(view.keys[0].templates)
 
 
 def _size(each: ClassView) -> tuple[float, float]:
@@ -102,15 +102,15 @@ def _size(each: ClassView) -> tuple[float, float]:
     return min(max(widest + 2 * _PAD + 4, _NARROWEST), _WIDEST), height
 
 
-def _box(each: ClassView, box: Box, address: str) -> str:
-    colour = each.colour % COLOURS
-    description = f"{each.name}, {each.kind}: {each.description.partition(chr(10))[0]}".rstrip(": ")
-    texts = "".join(_text(box, number, text) for number, text in enumerate(_texts(each)))
-    name = _cut(each.name, box.width - 2 * _PAD, _NAME_WIDTH)
+def _box(view: ClassView, box: Box, address: str) -> str:
+    colour = view.colour % COLOURS
+    description = f"{view.name}, {view.kind}: {view.description.partition(chr(10))[0]}".rstrip(": ")
+    texts = "".join(_text(box, number, text) for number, text in enumerate(_texts(view)))
+    name = _cut(view.name, box.width - 2 * _PAD, _NAME_WIDTH)
     return (
-        f'<a href="{escape(address)}" class="box {each.kind} k{colour}"><title>{_said(description)}</title>'
+        f'<a href="{escape(address)}" class="box {view.kind} k{colour}"><title>{_said(description)}</title>'
         f'<rect class="ground" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
-        f'rx="{_radius(each)}"/>'
+        f'rx="{_radius(view)}"/>'
         f'<rect class="stripe" x="{box.x:.1f}" y="{box.y + 8:.1f}" width="4" height="{box.height - 16:.1f}"/>'
         f'<text class="name" x="{box.x + _PAD + 2:.1f}" y="{box.y + 21:.1f}">{_said(name)}</text>{texts}</a>'
     )

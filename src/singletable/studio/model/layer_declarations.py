@@ -48,12 +48,12 @@ def document_class(kind: type[Document], page: str, place: int, related: Sequenc
 def _document_keys(kind: type[Document]) -> Iterator[KeyView]:
     """The keys of a document: its versions, and its entry in the list of its parent."""
     rows = document_model(kind).rows
-    for each in (rows.version, rows.listing):
-        model: Any = each.__model__
+    for row in (rows.version, rows.listing):
+        model: Any = row.__model__
         for captured in (model.key, *model.indexes.values()):
             partition, sort = captured.templates
             places = model.table.definition.index_keys(captured.index)
-            yield KeyView(captured.index, places, (partition.shown, sort.shown), f"{each.__name__}.{captured.name}")
+            yield KeyView(captured.index, places, (partition.shown, sort.shown), f"{row.__name__}.{captured.name}")
 
 
 def _document_attributes(kind: type[Document]) -> Iterator[AttributeView]:

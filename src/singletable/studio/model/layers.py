@@ -242,11 +242,11 @@ def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
             last = groups.pop()
             starts.pop()
             shift = _span(groups[-1], last, heights, offsets)
-            for each in last:
-                offsets[each] += shift
+            for name in last:
+                offsets[name] += shift
             groups[-1] += last
-            starts[-1] = sum(wanted[each] - offsets[each] for each in groups[-1]) / len(groups[-1])
-    return [start + offsets[each] for group, start in zip(groups, starts, strict=True) for each in group]
+            starts[-1] = sum(wanted[name] - offsets[name] for name in groups[-1]) / len(groups[-1])
+    return [start + offsets[name] for group, start in zip(groups, starts, strict=True) for name in group]
 
 
 def _span(group: Sequence[int], later: Sequence[int], heights: Sequence[float], offsets: Sequence[float]) -> float:

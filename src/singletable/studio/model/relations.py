@@ -57,10 +57,12 @@ def _of_edges(models: Iterable[Model[Any]]) -> Iterator[RelationView]:
 
 
 def _of_attributes(table: Table) -> Iterator[RelationView]:
-    for each in references_of(table):
-        if not each.holder.__model__.is_system and not each.subject.__model__.is_system:
-            names = tuple(each.names.items())
-            yield RelationView(entity_name(each.holder), entity_name(each.subject), _BONDS[each.bond], names)
+    for reference in references_of(table):
+        if not reference.holder.__model__.is_system and not reference.subject.__model__.is_system:
+            names = tuple(reference.names.items())
+            yield RelationView(
+                entity_name(reference.holder), entity_name(reference.subject), _BONDS[reference.bond], names
+            )
 
 
 def _of_keys(models: Sequence[Model[Any]]) -> Iterator[RelationView]:

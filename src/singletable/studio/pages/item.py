@@ -174,13 +174,19 @@ def _shown(
 
 def _rows(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> Iterator[AttributeRow]:
     whole = item_size(item)
-    for each in attributes_of(visit, table, item):
-        stored = each.stored or each.name
+    for attribute in attributes_of(visit, table, item):
+        stored = attribute.stored or attribute.name
         size = len(stored.encode()) + value_size(item[stored])
-        declared = model.types.get(each.name) if model is not None else None
-        role = (model.roles.get(each.name) or "") if model is not None else ""
+        declared = model.types.get(attribute.name) if model is not None else None
+        role = (model.roles.get(attribute.name) or "") if model is not None else ""
         yield AttributeRow(
-            each.name, each.stored, visit.told(shown_type(declared)), each.value, size, size / whole, role
+            attribute.name,
+            attribute.stored,
+            visit.told(shown_type(declared)),
+            attribute.value,
+            size,
+            size / whole,
+            role,
         )
 
 

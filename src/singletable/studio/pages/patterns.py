@@ -152,19 +152,21 @@ def _listed(visit: Visit, table: Table) -> PatternTable:
     groups: dict[str, list[PatternRow]] = {}
     colours: dict[str, str] = {}
     kinds = {(p.entity, p.name): _kinds(p) for p in patterns_of(table)}
-    for each in catalogue(table):
-        of = kinds[each.entity, each.name]
+    for pattern in catalogue(table):
+        of = kinds[pattern.entity, pattern.name]
         if all(visit.may_read(kind) for kind in of):
-            groups.setdefault(each.entity, []).append(_row(visit, each))
-            colours[each.entity] = "kx" if each.kind == "collection" else colour_of(table, of[0].__model__.type)
+            groups.setdefault(pattern.entity, []).append(_row(visit, pattern))
+            colours[pattern.entity] = "kx" if pattern.kind == "collection" else colour_of(table, of[0].__model__.type)
     return PatternTable(table.name, tuple(PatternGroup(e, colours[e], tuple(rows)) for e, rows in groups.items()))
 
 
-def _row(visit: Visit, each: AccessPattern) -> PatternRow:
-    signature = visit.told(", ".join(parameter.shown for parameter in each.parameters))
-    address = visit.links.pattern(each.table, each.entity, each.name)
-    about = visit.told(each.description.partition("\n")[0])
-    return PatternRow(each.name, signature, about, each.partition, each.sort, each.index or "", each.requests, address)
+def _row(visit: Visit, pattern: AccessPattern) -> PatternRow:
+    signature = visit.told(", ".join(parameter.shown for parameter in pattern.parameters))
+    address = visit.links.pattern(pattern.table, pattern.entity, pattern.name)
+    about = visit.told(pattern.description.partition("\n")[0])
+    return PatternRow(
+        pattern.name, signature, about, pattern.partition, pattern.sort, pattern.index or "", pattern.requests, address
+    )
 
 
 def _pattern_of(visit: Visit) -> tuple[AccessPattern, Pattern]:
