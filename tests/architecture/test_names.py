@@ -11,9 +11,9 @@ import pytest
 from tests.architecture.sources import Source, sources
 
 FILES = [file for file in sources() if not file.is_generated]
-MOST_SHARED_CLASSES = 7
-"""Class names that several modules define: public names of two layers each."""
-MOST_LOCALS = {"found": 135, "each": 290, "made": 37, "said": 42}
+MOST_SHARED_CLASSES = 9
+"""Class names that several modules define: most are public names of two layers."""
+MOST_LOCALS = {"found": 140, "each": 274, "made": 37, "said": 40}
 """Functions that bind a local or a parameter of this name."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

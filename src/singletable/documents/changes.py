@@ -1,4 +1,4 @@
-"""What changed: between two versions, and of one item, with the mutations, clients and users that changed it.
+"""Changes: between two versions, and of one item, with the mutations, clients and users that changed it.
 
 Two versions differ as their items in the table do: no content is read. A version holds up to 40 mutations. Which of
 them changed an item is found by running them again, on the version before, as they were run then: they are

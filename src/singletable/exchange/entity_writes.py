@@ -74,7 +74,7 @@ async def is_there(port: Port, entity: Any) -> bool:
 
 
 def _content(entity: Any) -> Item:
-    """What an entity's class declares of its item, without the count of its writes."""
+    """The part of its item that an entity's class declares, without the count of its writes."""
     model = model_for(entity)
     counter = None if model.counter is None else model.counter.stored
     with only_declared():

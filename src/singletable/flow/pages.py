@@ -39,7 +39,7 @@ async def pages_side_by_side(port: Port, asks: Mapping[N, Ask[P]]) -> AsyncItera
     waiting: dict[N, dict[str, Any] | None] = dict.fromkeys(asks)
     while waiting:
         answers = await port.send_all([asks[name](after) for name, after in waiting.items()])
-        found = dict(zip(waiting, answers, strict=True))
-        for name, page in found.items():
+        page_of = dict(zip(waiting, answers, strict=True))
+        for name, page in page_of.items():
             yield name, page
-        waiting = {name: page.after for name, page in found.items() if page.after is not None}
+        waiting = {name: page.after for name, page in page_of.items() if page.after is not None}

@@ -141,10 +141,10 @@ class InPartReader:
         return _in_part(self._load(item))
 
 
-def _in_part(found: Any) -> Any:
-    if isinstance(found, Entity):
-        vars(found)[UNDECLARED] = IN_PART
-    return found
+def _in_part(entity: Any) -> Any:
+    if isinstance(entity, Entity):
+        vars(entity)[UNDECLARED] = IN_PART
+    return entity
 
 
 class PartReader:

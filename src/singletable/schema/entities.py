@@ -177,7 +177,7 @@ class Entity(metaclass=EntityType):
     __table__: ClassVar[Table | None] = None
     __patterns__: ClassVar[Mapping[str, Bound[..., Any]]] = {}
     __undeclared__: ClassVar[Undeclared | None] = None
-    """What an object carries beside its attributes: `values.undeclared`."""
+    """The undeclared values of an object: `values.undeclared`."""
 
     def __init_subclass__(
         cls,

@@ -1,4 +1,4 @@
-"""What an object carries beside what its class declares: attributes that a newer program, or another one, wrote.
+"""Undeclared values that an object carries: attributes that a newer program, or another one, wrote.
 
     order = db.get(Order.by_number(1))      # the stored item has `priority` too, which this program doesn't know
     order.state = "paid"
