@@ -15,7 +15,7 @@ from singletable.values.untyped import AttributeValue
 Role = Literal["", "unique", "expires", "version"]
 """unique: no other item may have the value. expires: the time of expiry. version: the number of writes of the item."""
 Was = str | Mapping[Any, Any] | tuple[Callable[[Any], Any], Callable[[Any], Any]]
-"""What an attribute was in an older schema version: its stored name, its members by their former values, or two
+"""The form of an attribute in an older schema version: its stored name, its members by their former values, or two
 functions between its stored values, up and down."""
 _EMPTY: tuple[Any, ...] = (list, dict, tuple, str, int, float, bool, bytes)
 """The factories of a default that make the same value each time, and do nothing else."""
@@ -41,7 +41,7 @@ class Field:
     is_made: bool = False
     """Whether a function makes the default, as `default_factory` says."""
     was: Was | None = field(default=None, compare=False)
-    """What it was before the version `since` of its class."""
+    """The form that it had before the version `since` of its class."""
     since: int = 0
 
     @property
