@@ -24,6 +24,7 @@
     ├── OutcomeUnknown       the write may have been applied: read before you repeat it
     ├── Denied               credentials or permissions
     └── Corrupt              an invalid answer or stored item: a developer must look
+        ├── Newer                a newer program wrote it: deploy that, or leave it to one that runs
         └── Applied              a write was applied, and its result can't be decoded: don't repeat it
 
 Messages say what happened, where, and what to do next. They never hold an item's values: a key is shown as its
@@ -291,6 +292,13 @@ class Corrupt(SingletableError):
     """An invalid answer or stored item. A developer must look."""
 
     code = "corrupt"
+
+
+class Newer(Corrupt):
+    """A newer program wrote it, in a form that this one does not know. Deploy that program, or leave it to one that
+    runs."""
+
+    code = "corrupt.newer"
 
 
 class Applied(Corrupt):

@@ -346,7 +346,8 @@ _DAMAGE: dict[str, dict[str, Any]] = {
 for _name, _value in _DAMAGE.items():
     for _read in ("get", "all", "get_many", "update"):
         _took_effect = _read == "update" and _name != "_v"  # an item of a newer version is not written to
-        leads_to("corrupt.applied" if _took_effect else "corrupt")(_damaged(_name, _value, _read))
+        _code = "corrupt.newer" if _name == "_v" else "corrupt.applied" if _took_effect else "corrupt"
+        leads_to(_code)(_damaged(_name, _value, _read))
 
 
 @leads_to("corrupt")

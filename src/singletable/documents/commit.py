@@ -26,14 +26,14 @@ from singletable.documents.conditions import COMMITTED, clear, ensure_contents
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
-from singletable.documents.inbox import HeadState, read_head_state
+from singletable.documents.inbox import HeadState, newer_need, read_head_state
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import submit, submit_next
 from singletable.documents.version_transaction import actions_of
-from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from singletable.errors import Corrupt, InvalidRequest, Newer, NotFound, OutcomeUnknown, Unavailable
 from singletable.flow import Port, Race
 from singletable.foundation import ready
 from singletable.operations import ReasonedCancellation, TransactWriteItems
@@ -118,8 +118,9 @@ async def next_version(
             for row in state.unknown:
                 on_unknown(row)
         if working is None:
-            if held:
-                raise next(iter(held.values()))
+            broken = next((fault for fault in held.values() if not isinstance(fault, Newer)), None)
+            if broken is not None:
+                raise broken
             return []
         actions = actions_of(context, state, working, attempted, port.now())
         try:
@@ -156,18 +157,25 @@ async def _settled(
 async def _run_waiting(
     port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
 ) -> tuple[HeadState, list[EndedMutation], WorkingVersion | None]:
-    """Run the waiting mutations that can be run. Clients with unreadable contents are added to `held`."""
+    """Run the waiting mutations that can be run. Clients with unreadable contents, or whose next mutation needs a newer
+    program, are added to `held`."""
+    newer: list[InboxRow] = []
     while True:
         state = await read_head_state(port, context, document_id, held)
         await clear(port, context, state.dead)
         for row in state.unknown:
             place = (context.kind, document_id, row.client, row.id)
-            warn_once(port, place, f"the mutation {row.name!r} waits: this program has no mutation of that name")
+            lacks = "parameter of that name of it" if row.name in context.model.mutators else "mutation of that name"
+            warn_once(port, place, f"the mutation {row.name!r} waits: this program has no {lacks}")
+        state.unknown.extend(newer)
         if not state.waiting:
             return state, [], None
         attempted, working, more = await _run(port, context, state)
         for client, fault in more.items():
             warn_once(port, (context.kind, document_id, client, fault.what), f"a client's mutations wait: {fault}")
+        waiting = [_first_of(state, client) for client, fault in more.items() if isinstance(fault, Newer)]
+        state.unknown.extend(waiting)
+        newer += waiting
         held |= more
         if attempted or not more:
             return state, attempted, working
@@ -177,13 +185,13 @@ async def _run_waiting(
 async def _run(
     port: Port, context: Context[Any], state: HeadState
 ) -> tuple[list[EndedMutation], WorkingVersion, dict[str, Corrupt]]:
-    """Returns what was run, on what, and the clients that wait because a content can't be read."""
+    """Returns what was run, on what, and the clients that wait because a content can't be read, or a newer program is
+    needed."""
     version = state.version
     contents = context.contents_of(version)
     hashes = await hashes_of(port, context, version, tuple(context.model.collections))
     texts, lost = await _texts(port, contents, state.waiting)
-    rows = [row for row in state.waiting if row.client not in lost]
-    submissions = [_submission(row, texts) for row in rows]
+    rows, submissions = _known(context, state, texts, lost, port.now())
     present = await _stored_references(port, context, contents, submissions, hashes)
     working = WorkingVersion(
         context, contents, version.parent, version.document_id, scalars_of(version), hashes, frozenset(present)
@@ -210,6 +218,32 @@ async def _texts(
         else:
             texts[digest] = data
     return texts, {row.client: faults[row.arguments_blob] for row in rows if row.arguments_blob in faults}
+
+
+def _known(
+    context: Context[Any], state: HeadState, texts: Mapping[bytes, bytes], lost: dict[str, Corrupt], now: float
+) -> tuple[list[InboxRow], list[Submission]]:
+    """The mutations that this program knows how to run. The clients of others are added to `lost`."""
+    rows: list[InboxRow] = []
+    submissions: list[Submission] = []
+    for row in state.waiting:
+        if row.client in lost:
+            continue
+        submission = _submission(row, texts)
+        if need := newer_need(context, state.version, row, submission.mutation, now):
+            lost[row.client] = Newer(
+                f"the mutation {row.name!r} needs {need}, which this program does not know",
+                operation="process",
+                hint="Deploy the program that knows it.",
+            )
+            continue
+        rows.append(row)
+        submissions.append(submission)
+    return rows, submissions
+
+
+def _first_of(state: HeadState, client: str) -> InboxRow:
+    return next(row for row in state.waiting if row.client == client)
 
 
 def _submission(row: InboxRow, texts: Mapping[bytes, bytes]) -> Submission:

@@ -127,7 +127,8 @@ async def _try_branch(port: Port, context: Context[Any], source: Version, new: s
 def _puts(port: Port, context: Context[Any], source: Version, root: GcEpoch, new: str, parent: str) -> list[Any]:
     """The branch's first version, its place in its parent's list, its epoch, and its place in the family."""
     pool, origin = Pool(root.parent, root.document_id), Place(source.document_id, source.number)
-    keys = {name: collection_key(source, name) for name in context.model.collections}
+    named = dict.fromkeys((*source.collections, *(source.sources or ())))  # also what this program does not know
+    keys = {name: collection_key(source, name) for name in named}
     sources = {name: Place(key.document_id, key.number) for name, key in keys.items() if key is not None}
     begun: dict[str, Any] = {"origin": origin, "sources": sources or None}
     # A collection of garbage that is open in the family is open for the branch too.

@@ -26,6 +26,7 @@ from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
 from singletable.documents.read import any_epoch_row, newest, not_found
 from singletable.documents.rows import Branch, DocumentRow, GcEpoch, Version, to_the_millisecond
+from singletable.documents.snapshots import check_known
 from singletable.errors import NotFound, SingletableError
 from singletable.expressions import first_name, owner_of
 from singletable.flow import Port, Race, pages_of
@@ -87,6 +88,7 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
     race = Race(port, "delete", COMMITTED, context.model.table.name, tries=_TRIES)
     while True:
         last = await newest(port, context, epoch.document_id)
+        check_known(context.model, "delete", last)
         hidden = changed(epoch, epoch=epoch.epoch + 1, deleted=True)
         actions = [*_hiding(context, epoch, hidden, last, port.now()), *await _leaving(port, context, epoch)]
         try:

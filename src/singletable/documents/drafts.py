@@ -6,7 +6,7 @@ JSON at once, and joins the batch only when the mutation succeeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,10 +16,10 @@ from singletable.documents.contents import Content, Contents, check_size, conten
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Items
 from singletable.documents.mutations import Bounds, Ref, Submission
-from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
+from singletable.documents.snapshots import SIDE_BY_SIDE
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
 from singletable.flow import call_in_threads
-from singletable.values import AttributeValue, item_size, texts_size
+from singletable.values import UNDECLARED, AttributeValue, item_size, texts_size
 
 T = TypeVar("T")
 
@@ -221,7 +221,7 @@ def run_on_draft(
     attempt = Attempt(working, watch, bounds)
     context = working.context
     draft: Any = object.__new__(context.kind)
-    draft.__dict__.update(scalar_values(context, working.scalars))
+    draft.__dict__.update(vars(context.model.scalars.load(working.scalars)))
     draft.__dict__.update({name: DraftItems(model, attempt) for name, model in context.model.collections.items()})
     draft.__dict__.update(
         id=working.document_id, parent=working.parent, principal=submission.principal, mutation=submission
@@ -251,7 +251,7 @@ def _raise_overriding(attempt: Attempt) -> None:
 def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
     """Scalars in their stored form. Raises InvalidValue; TooLarge over 1,536 bytes, which names the largest."""
     codec = context.model.scalars
-    stored = codec.dump(_Scalars(values, codec.by_name))
+    stored = codec.dump(_Scalars(values, [*codec.by_name, UNDECLARED]))
     size = item_size(stored)
     if size > MAX_SCALAR_BYTES:
         sizes = sorted(((item_size({name: value}), name) for name, value in stored.items()), reverse=True)
@@ -266,7 +266,7 @@ def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping
 class _Scalars:
     """The scalars of a dictionary of values, as attributes."""
 
-    def __init__(self, values: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], names: Iterable[str]) -> None:
         self.__dict__.update({name: values[name] for name in names if name in values})
 
 

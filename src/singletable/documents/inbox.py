@@ -16,7 +16,8 @@ from typing import Any
 
 from singletable.documents.batches import MAX_MUTATIONS
 from singletable.documents.context import Context
-from singletable.documents.mutations import Submission
+from singletable.documents.mutations import Mutation, Submission
+from singletable.documents.own_mutations import MERGE, RESTORE, newer_in
 from singletable.documents.read import client_rows, newest_of, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.errors import InvalidRequest, Unavailable
@@ -40,7 +41,7 @@ class HeadState:
     dead: list[InboxRow]
     """The rows whose mutation is in a version already."""
     unknown: list[InboxRow]
-    """The mutations that wait for a program that knows their names."""
+    """The mutations that wait for a program that knows their names, or what else they need."""
 
 
 async def read_head_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> HeadState:
@@ -114,13 +115,35 @@ def behind_gaps(rows: Sequence[InboxRow], clients: Known) -> list[InboxRow]:
 
 
 def awaits_mutator(context: Context[Any], row: InboxRow, now: float) -> bool:
-    """Whether the mutation waits for another program that may know its name, and its time is not over.
+    """Whether the mutation waits for another program that may know its name or an argument, and its time is not over.
 
-    False for a name that is reserved for the library, and for a row of a replay or of an older library.
+    Arguments in a blob are looked at when they are read. False for a name that is reserved for the library, and for a
+    row of a replay or of an older library.
     """
-    if row.name in context.model.mutators or row.name.startswith("$") or row.own or row.at is None:
+    if row.name.startswith("$") or row.own:
         return False
-    return now - row.at.timestamp() < context.model.bounds.unknown_seconds
+    mutator = context.model.mutators.get(row.name)
+    if mutator is not None and (row.arguments is None or mutator.unknown_in(row.arguments) is None):
+        return False
+    return may_wait(context, row, now)
+
+
+def may_wait(context: Context[Any], row: InboxRow, now: float) -> bool:
+    """Whether the time is not over in which a mutation waits for another program."""
+    return row.at is not None and now - row.at.timestamp() < context.model.bounds.unknown_seconds
+
+
+def newer_need(context: Context[Any], head: Version, row: InboxRow, mutation: Mutation, now: float) -> str:
+    """What a mutation needs that this program does not have, and another one may; empty if it has all, or the time to
+    wait is over."""
+    if not may_wait(context, row, now):
+        return ""
+    if row.own:
+        collection = newer_in(context.model, head, mutation) if row.name in (RESTORE, MERGE) else None
+        return "" if collection is None else f"the collection {collection!r}"
+    mutator = context.model.mutators.get(row.name)
+    parameter = None if mutator is None else mutator.unknown_in(mutation.arguments)
+    return "" if parameter is None else f"the parameter {parameter!r}"
 
 
 async def first_missing(

@@ -20,7 +20,6 @@ from singletable.documents.arguments import texts_of
 from singletable.documents.commit import apply_next
 from singletable.documents.contents import Content
 from singletable.documents.context import Context
-from singletable.documents.document import Scalars
 from singletable.documents.families import pages
 from singletable.documents.mutations import MAX_TEXT_BYTES, Outcome, Ref
 from singletable.documents.own_mutations import (
@@ -35,10 +34,11 @@ from singletable.documents.own_mutations import (
 from singletable.documents.read import hashes_of_all, newest, version_row
 from singletable.documents.replay import copy
 from singletable.documents.rows import MutationRecord, Place, Version
-from singletable.documents.snapshots import scalar_values, scalars_of
+from singletable.documents.snapshots import check_known, scalar_values, scalars_of, unknown_scalars
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query
+from singletable.values import AttributeValue
 
 Side = Literal["ours", "theirs"]
 _PAGE = 20
@@ -108,6 +108,7 @@ async def merge(
     while True:
         theirs, ours = await newest(port, context, document_id), await newest(port, context, onto)
         base = await _base(port, context, ours, theirs)
+        check_known(context.model, "merge", base, ours, theirs)
         decided = await _decide(port, context, base, ours, theirs, prefer, chosen)
         merge_result = _found(base, ours, theirs, decided)
         if decided.open:
@@ -199,7 +200,7 @@ async def _decide(
 ) -> _Decided:
     names = tuple(context.model.collections)
     hashes = await hashes_of_all(port, context, [(version, names) for version in (base, ours, theirs)])
-    values = [scalar_values(context, scalars_of(version)) for version in (base, ours, theirs)]
+    values = [_scalars(context, version) for version in (base, ours, theirs)]
     items: dict[str, dict[str, ItemMerge]] = {}
     taken: list[tuple[str, str]] = []
     conflicts: list[Conflict] = []
@@ -211,7 +212,7 @@ async def _decide(
                 to = None if other is None else Ref[Any](f"{folder}/{other.hex()}")
                 items.setdefault(name, {})[id] = ItemMerge(None if mine is None else mine.hex(), to)
                 taken.append((name, id))
-    own, wanted = (context.model.scalars.dump(Scalars(**side)) for side in values[1:])
+    own, wanted = (_stored(context, version) for version in (ours, theirs))
     scalars: dict[str, ScalarMerge] = {}
     for name, mine, other, conflict in _differences("", values, prefer, choose):
         conflicts += [conflict] if conflict is not None else []
@@ -221,6 +222,16 @@ async def _decide(
     state = MergeState(theirs.document_id, theirs.number, scalars, items)
     left = tuple(c for c in conflicts if prefer is None and (c.collection, c.id) not in choose)
     return _Decided(state, tuple(taken), tuple(conflicts), left)
+
+
+def _scalars(context: Context[Any], version: Version) -> dict[str, Any]:
+    """The values of a version's scalars; of one that this program does not know, as it is stored."""
+    stored = scalars_of(version)
+    return {**scalar_values(context, stored), **unknown_scalars(context, stored)}
+
+
+def _stored(context: Context[Any], version: Version) -> Mapping[str, AttributeValue]:
+    return context.model.scalars.dump(context.model.scalars.load(scalars_of(version)))
 
 
 def _differences(

@@ -67,6 +67,9 @@ MAX_TEXT_BYTES = 256
 Status = Literal["applied", "rejected", "waiting"]
 
 
+_ARGUMENTS = json_decoder(dict[str, msgspec.Raw])
+
+
 class Ref(Struct, Generic[T], frozen=True):
     """A reference to a content in a document's blob store: `documents.store()` returns it, `items.refer()` takes it.
 
@@ -181,6 +184,14 @@ class Mutator(Generic[P, D]):
                 hint="Send one object with a member for each parameter that has no default, of its type.",
             ) from None
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    def unknown_in(self, arguments: str) -> str | None:
+        """An argument that no parameter takes: a newer program's, which has the parameter, or a mistake."""
+        try:
+            given = _ARGUMENTS.decode(arguments)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return None  # refused when it is run
+        return next((name for name in given if name not in self.__signature__.parameters), None)
 
     @property
     def form(self) -> Any:

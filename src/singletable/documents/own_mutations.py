@@ -20,9 +20,9 @@ from singletable.documents.canonical_json import canonical, digest_of
 from singletable.documents.document import DocumentModel
 from singletable.documents.mutations import Mutation, Ref
 from singletable.documents.rows import Version
-from singletable.documents.snapshots import Hashes, scalars_of
+from singletable.documents.snapshots import Hashes, scalars_of, unknown_collection
 from singletable.errors import InvalidValue
-from singletable.values import AttributeValue, json_decoder
+from singletable.values import UNDECLARED, AttributeValue, json_decoder
 
 RESTORE = "$restore"
 
@@ -65,15 +65,14 @@ def _digest(model: DocumentModel, scalars: Any, hashes: Mapping[str, Hashes]) ->
 
 
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
-    """Run it. Attributes that the class no longer has are left out; new ones get their defaults."""
+    """Run it. Collections that the class no longer has are left out; new scalars get their defaults."""
     try:
         state: VersionState = _STATE.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise InvalidValue("the arguments are not the state of a document", operation=RESTORE) from None
     if state.over and state.over != _digest_of_draft(model, draft):
         raise InvalidValue("the document was changed since the version that this was to replace", operation=RESTORE)
-    for name, value in model.scalars.load(state.scalars).__dict__.items():
-        setattr(draft, name, value)
+    _set_scalars(model, draft, state.scalars)
     for name in model.collections:
         items, wanted = getattr(draft, name), state.items.get(name, {})
         for id in [id for id in items if id not in wanted]:
@@ -151,6 +150,29 @@ def _merge_scalars(model: DocumentModel, draft: Any, changes: Mapping[str, Scala
         if stored.get(name) != change.was:
             raise InvalidValue(f"{name} {CHANGED}", operation=MERGE)
     merged = {**stored, **{name: change.to for name, change in changes.items()}}
-    values = model.scalars.load(merged).__dict__
-    for name in changes:
-        setattr(draft, name, values[name])
+    _set_scalars(model, draft, merged)
+
+
+def _set_scalars(model: DocumentModel, draft: Any, stored: Mapping[str, AttributeValue]) -> None:
+    """All scalars of a draft, those that this program does not know as well."""
+    vars(draft).pop(UNDECLARED, None)
+    vars(draft).update(vars(model.scalars.load(stored)))
+
+
+def newer_in(model: DocumentModel, head: Version, mutation: Mutation) -> str | None:
+    """The collection of a document, or of the arguments, that this program does not know; None if it knows all."""
+    try:
+        state = _NAMED.decode(mutation.arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None  # it is refused when it is run
+    named = (name for name in state.items if name not in model.collections)
+    return unknown_collection(model, head) or next(named, None)
+
+
+class _Named(Struct):
+    """What both have."""
+
+    items: dict[str, msgspec.Raw] = {}
+
+
+_NAMED = json_decoder(_Named)

@@ -200,9 +200,10 @@ def contents_in(context: Context[Any], name: str, parts: Sequence[CollectionVers
 
 
 async def contents_at(port: Port, context: Context[Any], keys: Sequence[CollectionKey]) -> set[Content]:
-    """The contents of some collection versions."""
-    by_key = zip(keys, await parts_of(port, context, keys), strict=True)
-    return {content for key, parts in by_key for content in contents_in(context, key.name, parts)}
+    """The contents of some collection versions, without those of collections that this program does not know."""
+    known = [key for key in keys if key.name in context.model.collections]
+    parts = await parts_of(port, context, known)
+    return {content for key, own in zip(known, parts, strict=True) for content in contents_in(context, key.name, own)}
 
 
 def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[str, bytes]:

@@ -24,6 +24,7 @@ from singletable.documents.read import (
     versions_since,
 )
 from singletable.documents.rows import MutationRecord, Version
+from singletable.documents.snapshots import check_known
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow import Port
 
@@ -77,6 +78,7 @@ async def restore(
     """
     numbers = (version,) if over is None else (version, over)
     sources = await version_rows(port, context, document_id, numbers)
+    check_known(context.model, "restore", *sources)
     names = tuple(context.model.collections)
     hashes = await hashes_of_all(port, context, [(row, names) for row in sources])
     replaced = "" if over is None else digest_of_version(context.model, sources[-1], hashes[-1])

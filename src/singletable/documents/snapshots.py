@@ -8,12 +8,12 @@ from typing import Any, NoReturn, TypeVar
 
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
-from singletable.documents.document import CollectionModel, Document, Items
+from singletable.documents.document import CollectionModel, Document, DocumentModel, Items
 from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
-from singletable.errors import Corrupt, InvalidRequest
+from singletable.errors import Corrupt, InvalidRequest, Newer
 from singletable.flow import call_in_threads
-from singletable.values import AttributeValue, to_attribute_value
+from singletable.values import UNDECLARED, AttributeValue, to_attribute_value
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -111,7 +111,29 @@ def scalars_of(version: Version) -> dict[str, AttributeValue]:
 
 def scalar_values(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
     """New values for each call, so that a change of a list in one version can't affect another."""
-    return dict(context.model.scalars.load(stored).__dict__)
+    return {name: value for name, value in vars(context.model.scalars.load(stored)).items() if name != UNDECLARED}
+
+
+def unknown_scalars(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
+    """The scalars that this program does not know: a newer one wrote them."""
+    return {name: value for name, value in stored.items() if name not in context.model.scalars.known}
+
+
+def unknown_collection(model: DocumentModel, version: Version) -> str | None:
+    """A collection of a version that this program does not know."""
+    named = (*version.collections, *(version.sources or ()))
+    return next((name for name in named if name not in model.collections), None)
+
+
+def check_known(model: DocumentModel, operation: str, *versions: Version) -> None:
+    """Raises Newer for a collection that this program does not know, and would leave out for ever."""
+    unknown = next((name for version in versions if (name := unknown_collection(model, version))), None)
+    if unknown is not None:
+        raise Newer(
+            f"the document has the collection {unknown!r}, which this program does not know",
+            operation=operation,
+            hint="Use the program that knows it. A collection that is no longer used stays declared.",
+        )
 
 
 def collection_model(context: Context[Any], collection: object) -> CollectionModel[Any]:

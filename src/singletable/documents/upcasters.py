@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from singletable.documents.canonical_json import JsonCodec, canonical
-from singletable.errors import Corrupt, DeclarationError, InvalidValue
+from singletable.errors import Corrupt, DeclarationError, InvalidValue, Newer
 
 T = TypeVar("T")
 Upcaster = Callable[[Any], Any]
@@ -61,7 +61,7 @@ class ContentCodec(Generic[T]):
         if version == self._version:
             return inner
         if version > self._version:
-            raise Corrupt(
+            raise Newer(
                 f"a content has version {version}, this program knows {self._version}",
                 attribute=self._json.where,
                 hint="Deploy the program that knows it.",

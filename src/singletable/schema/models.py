@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, SingletableError
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer, SingletableError
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.derived_keys import derived_keys
 from singletable.schema.mistakes import not_an_entity
@@ -234,8 +234,8 @@ class Model(Generic[T]):
             what = f"an item of {self.kind.__name__} can't be read: its schema version is not a whole number"
             raise _named(self, item, Corrupt(what, hint="Correct the item.")) from None
 
-    def newer(self, version: int) -> Corrupt:
-        return Corrupt(
+    def newer(self, version: int) -> Newer:
+        return Newer(
             f"an item of {self.kind.__name__} has schema version {version}; this program knows version {self.version}",
             table=self.table.name,
             hint="Deploy the program that knows it.",

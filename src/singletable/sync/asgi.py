@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from singletable.errors import Conflict, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from singletable.errors import Conflict, InvalidRequest, Newer, NotFound, OutcomeUnknown, Unavailable
 from singletable.sync.access import HttpRequest
 from singletable.sync.event_loop import in_background, with_timeout
 from singletable.sync.http import (
@@ -270,7 +270,7 @@ def _errors_as_statuses() -> Generator[None, None, None]:
         raise RefusedRequest(404, "not-found", "no such project") from None
     except MutationGap as gap:
         raise RefusedRequest(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
-    except (Unavailable, Conflict, OutcomeUnknown):
+    except (Unavailable, Conflict, OutcomeUnknown, Newer):  # another server may know what a newer program wrote
         raise _unavailable() from None
 
 
