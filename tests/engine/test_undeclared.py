@@ -12,6 +12,7 @@ import pytest
 
 from singletable import ANY, Entity, InvalidRequest, Key, Table, attr
 from singletable.tables import Index
+from singletable.values import undeclared_in
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
@@ -293,3 +294,94 @@ async def test_what_was_read_in_part_is_not_written_whole(shell: Shell) -> None:
         with pytest.raises(InvalidRequest, match="was read in part"):
             await shell.put(entity)
     await shell.update(brief, attr(Brief.state).set("y"))
+
+
+# --- items of an older schema version, and in two forms --------------------------------------------------------------
+class Person(Entity, table=old, type="person", version=2):
+    id: str
+    first: str
+    home: Address | None = None
+
+    @old.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"person#{id}", "person"
+
+
+@Person.upcast(1)
+def name_became_first(item: dict[str, Any]) -> dict[str, Any]:
+    first = item.pop("name")
+    return {**item, "first": first}
+
+
+FIRST: dict[str, Any] = {
+    "pk": {"S": "person#1"},
+    "sk": {"S": "person"},
+    "_type": {"S": "person"},
+    "_v": {"N": "1"},
+    "id": {"S": "1"},
+    "name": {"S": "Ada"},
+    "home": place("a"),
+    **NEWER,
+}
+PERSON: Any = Person.by_id("1")
+
+
+async def by_put_of_person(shell: Shell, person: Any) -> None:
+    await shell.put(person)
+
+
+async def by_upgrade(shell: Shell, person: Any) -> None:
+    await shell.update(PERSON, attr(Person.first).set("Ada"))
+
+
+@pytest.mark.parametrize("write", [by_put_of_person, by_upgrade])
+async def test_an_upcast_takes_away_what_it_takes_and_no_more(shell: Shell, write: Callable[..., Any]) -> None:
+    await put_raw(shell.port, Person, FIRST)
+    person = await shell.get(PERSON)
+    assert person == Person(id="1", first="Ada", home=Address("a"))
+    await write(shell, person)
+    item = dict(await stored(shell.port, PERSON) or {})
+    assert {name: item.get(name) for name in (*NEWER, "home")} == {**NEWER, "home": place("a")}
+    assert (item["_v"], "name" in item) == ({"N": "2"}, False)
+    assert undeclared_in(await shell.get(PERSON)) == NEWER
+
+
+both = Table("both")
+
+
+class Contact(Entity, table=both, type="contact", version=2, stored_as=1):
+    id: str
+    first: str
+
+    @both.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"contact#{id}", "contact"
+
+
+@Contact.upcast(1)
+def first_of_name(item: dict[str, Any]) -> dict[str, Any]:
+    first = item.pop("name")
+    return {**item, "first": first}
+
+
+@Contact.downcast(2)
+def name_of_first(item: dict[str, Any]) -> dict[str, Any]:
+    name = item.pop("first")
+    return {**item, "name": name}
+
+
+async def test_the_other_form_of_an_item_does_not_come_back_stale(shell: Shell) -> None:
+    key: Any = Contact.by_id("1")
+    await shell.create(Contact(id="1", first="Ada"))
+    item = dict(await stored(shell.port, key) or {})
+    await put_raw(shell.port, Contact, {**item, "name": {"S": "Ben"}, **NEWER})  # an older program wrote it last
+    contact: Any = await shell.get(key)
+    assert contact == Contact(id="1", first="Ben")
+    assert undeclared_in(contact) == NEWER
+    contact.first = "Cara"
+    await shell.put(contact)
+    item = dict(await stored(shell.port, key) or {})
+    assert (item["name"], item["first"]) == ({"S": "Cara"}, {"S": "Cara"})
+    assert {name: item.get(name) for name in NEWER} == NEWER

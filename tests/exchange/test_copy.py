@@ -322,3 +322,38 @@ def test_the_work_of_the_source_stays_behind() -> None:
         copied = TableCopy(source, target, desk).run(mask_key=KEY)
         assert copied.left_out == {f"_consumer: {OWN}": 1, f"_lease: {OWN}": 1}
         assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["caller"]
+
+
+def test_what_a_class_does_not_declare_is_masked_too(dbs: tuple[Database, Database]) -> None:
+    """What of it is personal is not known: in a class with personal attributes, in one without, and inside of one."""
+    source, target = dbs
+    undeclared = {
+        "nickname": {"S": "Confidential"},
+        "more": {"M": {"kind": {"S": "Confidential"}, "ids": {"NS": ["7946"]}, "nothing": {"NULL": True}}},
+    }
+    home = {"M": {"street": {"S": "Longstreet"}, "flat": {"N": "1"}, "door": {"S": "Confidential"}}}
+    for item in items_of(source).values():
+        if item["_type"]["S"] == "person":
+            source.run(put_raw(source.port, Person, {**item, **undeclared, "homes": {"L": [home]}}))
+    shelf = {"pk": {"S": "shelf"}, "sk": {"S": "1"}, "_type": {"S": "shelf"}, "_v": {"N": "1"}, "number": {"N": "1"}}
+    source.run(put_raw(source.port, Shelf, {**shelf, "lent_to": {"S": "Confidential"}}))
+    TableCopy(source, target, people).run(mask_key=KEY)
+    items = items_of(target)
+    assert not re.search(TELLING, json.dumps(list(items.values()), ensure_ascii=False))
+    one = next(item for item in items.values() if item["_type"]["S"] == "person")
+    assert (len(one["nickname"]["S"]), one["more"]["M"].keys()) == (len("Confidential"), {"kind", "ids", "nothing"})
+    assert "door" not in one["homes"]["L"][0]["M"]
+    assert len(items["shelf", "1"]["lent_to"]["S"]) == len("Confidential")
+    assert target.check(people) == []
+
+
+class Shelf(Entity, table=people, type="shelf"):
+    """Nothing in it is personal, as far as this program knows."""
+
+    number: int
+
+    @people.key
+    @staticmethod
+    def by_number(number: int) -> Key:
+        """One shelf."""
+        return "shelf", f"{number:01}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
@@ -15,8 +16,10 @@ import pytest
 
 from singletable import AsyncDatabase, Entity, Key, Table, attr, copy_of, field
 from singletable.foundation import COVERED
-from singletable.operations import TableCall
+from singletable.operations import TableCall, encode, read_item
+from singletable.schema import model_of
 from singletable.studio import studio
+from singletable.studio.edits import WHY_UNDECLARED, fields_of
 from tests.studio.visitor import Visitor, client_of, shown, visiting
 from tests.support.engines import fresh_async
 
@@ -469,3 +472,32 @@ async def test_a_mounted_studio_asks_for_each_class(shopkeeper: Visitor) -> None
         begin = (await client.get("/partition/shop.json", headers={"x-user": "bob"})).json()
         assert {each["kind"] for part in begin["some"] for each in part["classes"]} == {"Order"}
         assert {each["kind"] for part in begin["declared"] for each in part["classes"]} == {"Order"}
+
+
+@dataclass
+class Parcel:
+    weight: int
+
+
+depot = Table("depot")
+
+
+class Sent(Entity, table=depot, type="sent"):
+    id: str
+    parcel: Parcel
+
+    @depot.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"sent#{id}", "sent"
+
+
+def test_an_attribute_that_holds_names_of_a_newer_program_cant_be_changed() -> None:
+    """Its form as JSON would lose them."""
+    model = model_of(Sent)
+    item: Any = read_item(encode(model.item(Sent(id="1", parcel=Parcel(2)))))
+    (edit,) = (each for each in fields_of(model, model.load(item), covered=False) if each.name == "parcel")
+    assert edit.form == "json"
+    item["parcel"]["M"]["colour"] = {"S": "red"}
+    (edit,) = (each for each in fields_of(model, model.load(item), covered=False) if each.name == "parcel")
+    assert (edit.form, edit.why_fixed) == ("fixed", WHY_UNDECLARED)
