@@ -16,7 +16,7 @@ from singletable.operations.answers import (
     Item,
     ItemReader,
     Key,
-    build_each,
+    build_many,
     decoder,
     decoder_of,
     encode,
@@ -75,7 +75,7 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
         try:
             answer = decoder(_BatchGetAnswer, self.reader.wire)(response.body)
             wires = answer.responses.get(self.table, ())
-            items = build_each(self.reader, wires)
+            items = build_many(self.reader, wires)
         except Exception:  # also from a class's own code
             answer = decoder(_BatchGetAnswer, Raw)(response.body)
             wires = answer.responses.get(self.table, ())

@@ -13,11 +13,12 @@ from msgspec import Raw, Struct
 
 from singletable.flow import Consumed, Request, Response
 from singletable.operations.answers import (
+    MANY,
     GetAnswer,
     ItemReader,
     ItemsAnswer,
     Key,
-    build_each,
+    build_many,
     decoder,
     encode,
     raise_fault,
@@ -151,9 +152,12 @@ def _found(
 ) -> tuple[AnswerPage[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
+    build = reader.build
     try:
         answer = decoder(ItemsAnswer, reader.wire)(response.body)
-        items: list[Any] = build_each(reader, answer.items)
+        wires: list[Any] = answer.items
+        is_long = len(wires) > MANY
+        items: list[Any] = build_many(reader, wires) if is_long else [i for w in wires if (i := build(w)) is not None]
     except Exception:  # also from a class's own code
         answer = decoder(ItemsAnswer, Raw)(response.body)
         items = read_items(answer.items, reader, f"{operation} of {pattern.shown}" if pattern else operation)

@@ -81,13 +81,13 @@ def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable
             raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
     if len(models) > 1:
         _check_moving(query, models)
-    _check_projection(query, models, table)
+    is_in_part = _check_projection(query, models, table)
     _check_filter(query, table)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, models, table, now)
     reader = reader_of(query.kinds, query.attributes, tells=unreadable is not None)
-    if query.index is not None and table.definition.indexes[query.index].projection != "all":
+    if is_in_part:
         reader = InPartReader(reader)
     return PreparedQuery(
         table,
@@ -118,10 +118,11 @@ def _check_moving(query: PatternQuery[Any], models: Models) -> None:
         )
 
 
-def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> None:
-    """Raises InvalidRequest if an attribute to read or filter is not in the index: it would seem to be absent."""
+def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> bool:
+    """Whether the index holds a part of each item. Raises InvalidRequest if an attribute to read or filter is not in
+    it: it would seem to be absent."""
     if query.index is None or table.definition.indexes[query.index].projection == "all":
-        return
+        return False
     index = table.definition.indexes[query.index]
     held = {*table.definition.reserved, *(index.projection if index.projection != "keys" else ())}
     for model in models:
@@ -137,6 +138,7 @@ def _check_projection(query: PatternQuery[Any], models: Models, table: Table) ->
                 operation=query.captured.shown,
                 hint="Read its attributes with only(...), then get_many() the items; or let the index project all.",
             )
+    return True
 
 
 def _check_filter(query: PatternQuery[Any], table: Table) -> None:
