@@ -141,7 +141,7 @@ async def test_a_poisoned_mutation_is_rejected_with_its_error_and_delays_no_othe
         fail(after="x").by("c", 1),
         Mutation.of("$unknown", {"a": 1}).by("c", 2),
         Mutation.of("rename", {"name": 3}).by("c", 3),
-        Mutation.of("rename", {"name": "x", "more": 1}).by("c", 4),
+        Mutation.of("rename", {"name": None}).by("c", 4),
         Mutation.of("rename", [1]).by("c", 5),
         Mutation.of("$restore", {"version": 1}).by("c", 6),
         move_shape(id="missing", x=1, y=1).by("c", 7),
