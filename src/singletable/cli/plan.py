@@ -40,6 +40,12 @@ accept_option = click.option(
     help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
 @accept_option
+@click.option(
+    "--keep",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep there how far the reading has come: a plan that was ended goes on.",
+)
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
 @options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
@@ -83,7 +89,13 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
         segments=options["segments"],
         accept=options["accept"],
         begins=begins,
+        keep=_kept_at(options.get("keep"), table),
     )
+
+
+def _kept_at(path: Path | None, table: Table) -> Path | None:
+    """The file of one table's reading: each of several has its own."""
+    return None if path is None else path.with_name(f"{path.name}.{table.name}")
 
 
 def as_facts(plan: Plan) -> dict[str, Any]:

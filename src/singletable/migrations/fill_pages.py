@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import ceil
 from typing import Any, Final
@@ -32,7 +33,7 @@ class _Count:
     def __init__(self, table: Table, segment: int, segments: int) -> None:
         kind: Any = FillPart.of(table)
         self._names = table.definition.key
-        self._part, self._part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
+        self.part, self.part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
         self.pages, self.read_units, self.part_units = 0, 0.0, 0.0
 
     def page(self, needs: Sequence[Need], last: Place | None, read_units: float) -> None:
@@ -40,19 +41,19 @@ class _Count:
         after = None if last is None else {name: {"S": text} for name, text in zip(self._names, last, strict=True)}
         old_keys = Counter(need.type for need in needs if isinstance(need, ItemMove))
         writes = sum(isinstance(need, ItemWrite) for need in needs)
-        self._part = self._part.moved(after, len(needs), writes, old_keys)
-        size = size_units(model_for(self._part).item(self._part))
+        self.part = self.part.moved(after, len(needs), writes, old_keys)
+        size = size_units(model_for(self.part).item(self.part))
         self.pages += 1
         self.read_units += read_units
-        self.part_units += max(self._part_size, size) + (size if last is None else 0.0)
-        self._part_size = size
+        self.part_units += max(self.part_size, size) + (size if last is None else 0.0)
+        self.part_size = size
 
     def more(self, items: int, size: int, limit: int) -> None:
         """Pages of more items, wherever they end."""
         pages = max(ceil(items / limit), ceil(size / _PAGE_BYTES))
         self.pages += pages
         self.read_units += max(pages, ceil(size / READ_BYTES))
-        self.part_units += self._part_size * pages
+        self.part_units += self.part_size * pages
 
 
 class _Seen(Struct, frozen=True):
@@ -101,6 +102,21 @@ class SegmentPages:
         if is_last:
             self._close(is_last=True)
         return again
+
+    def kept(self) -> list[Any]:
+        """The facts from which `take_up` goes on, where pages are as they are read."""
+        count, part = self._read, self._read.part
+        counts = [count.pages, count.read_units, count.part_units, count.part_size]
+        progress = [part.position, part.seen, part.written, part.old_keys]
+        return [counts, progress, self.items_again, self._bytes_again]
+
+    def take_up(self, facts: Sequence[Any]) -> None:
+        """Go on after the pages of an earlier reading."""
+        counts, (position, seen, written, old_keys), self.items_again, self._bytes_again = facts
+        count = self._read
+        count.pages, count.read_units, count.part_units, count.part_size = counts
+        moved = {"position": position, "seen": seen, "written": written, "old_keys": old_keys}
+        count.part = replace(count.part, **moved)
 
     def _half(self, needs: Sequence[Need], is_last: bool) -> list[Item]:
         """Half of the moving items. Nothing comes after the last page."""

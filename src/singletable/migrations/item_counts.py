@@ -7,7 +7,6 @@ encoded otherwise, counts for the difference that concerns it (`rules`). Nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -15,20 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import SingletableError
-from singletable.flow import Port, patiently
 from singletable.foundation import (
-    MOST_SEGMENTS,
     Model,
-    ResumableRun,
-    ScanSegment,
     Table,
-    advanced,
     covered_place,
     entity_name,
     guard_key,
     is_same,
     place_in,
-    scan_pages,
     type_in,
 )
 from singletable.migrations.needed import application_type
@@ -75,7 +68,7 @@ class ItemCounts:
         self.differences = [d for d in differences if d.counts and not (d.type in raised and _is_told(table, d))]
         self.seen = 0
         self._counted: dict[tuple[str, str], Counted] = {}
-        self._values = set[int]()
+        self.values = set[int]()
         """Digests of unique values that were met."""
 
     @property
@@ -86,6 +79,11 @@ class ItemCounts:
     def counted(self) -> list[Counted]:
         """The differences with counts."""
         return list(self._counted.values())
+
+    def take_up(self, seen: int, counted: Iterable[Counted], values: Iterable[int]) -> None:
+        """Go on from the counts of an earlier reading."""
+        self.seen, self.values = seen, {*values}
+        self._counted = {each.difference.place: each for each in counted}
 
     def look(self, items: Iterable[Item], now: float) -> None:
         """Count some items."""
@@ -141,8 +139,8 @@ class ItemCounts:
             return False
         key = guard_key(model, field.name, field.plan.load(item[field.stored]))
         digest = int.from_bytes(blake2b(key.partition.encode(), digest_size=8).digest())
-        is_met = digest in self._values
-        self._values.add(digest)
+        is_met = digest in self.values
+        self.values.add(digest)
         return is_met
 
     def _count(self, each: Difference, type_name: str, item: Item) -> None:
@@ -166,31 +164,6 @@ def unique_of(model: Model[Any], field: Field) -> Difference:
     return Difference(
         "unique.added", f"{entity_name(model.kind)}.{field.name}", "it is unique", model.type, field.stored
     )
-
-
-class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
-    """One reading of a table, for nothing but its counts."""
-
-    def __init__(self, port: Port, reading: ItemCounts, segments: Sequence[ScanSegment]) -> None:
-        self.port, self.reading, self.state = port, reading, segments
-
-    @property
-    def is_over(self) -> bool:
-        return not self.state
-
-    async def begin(self) -> None:
-        """The segments are given."""
-
-    async def round(self) -> None:
-        """The next page of each of the first segments."""
-        now = self.state[:MOST_SEGMENTS]
-        pages = await patiently(self.port, partial(scan_pages, self.port, self.reading.table, now))
-        for page in pages:
-            self.reading.look(page.items, self.port.now())
-        self.state = advanced(self.state, pages)
-
-    def told(self) -> ItemCounts:
-        return self.reading
 
 
 def _look(model: Model[Any], item: Item) -> _Look | None:

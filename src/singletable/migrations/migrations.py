@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from singletable.flow import Rate, at_rate, check_blocking
@@ -32,6 +33,7 @@ class Migrations:
         segments: int | None = None,
         accept: Accepted = (),
         begins: Callable[[Estimate], object] | None = None,
+        keep: Path | None = None,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
@@ -39,14 +41,15 @@ class Migrations:
         need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
         fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
         `rate` gives each step its time, and is kept to by the reading; `prices` gives it money. `begins` is called
-        before the table is read, with what that takes. Writes nothing.
+        before the table is read, with what that takes. `keep` is a file for the progress of the reading: killed, the
+        next plan with it goes on. Writes nothing to the table.
 
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.
         PlanRefused also for another model's table, and for an older program.
         """
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
-        flow = plans.plan(self.db.port, self.table, **options, accept=accept, begins=begins)
+        flow = plans.plan(self.db.port, self.table, **options, accept=accept, begins=begins, keep=keep)
         return self.db.run(flow)
 
     def apply(

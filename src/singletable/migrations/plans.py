@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 from zlib import error as zlib_error
 
@@ -23,7 +25,8 @@ from singletable.migrations.acceptance import (
 from singletable.migrations.apply_lease import read_record
 from singletable.migrations.comparison import check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
-from singletable.migrations.item_counts import CountRun, ItemCounts, unique_of
+from singletable.migrations.item_counts import ItemCounts, unique_of
+from singletable.migrations.kept_counts import CountRun, CountsFile
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
 from singletable.migrations.needed import application_type
 from singletable.migrations.prediction import segments_to_read
@@ -46,8 +49,10 @@ async def plan(
     sample: float | None = None,
     accept: Accepted = (),
     begins: Callable[[Estimate], object] | None = None,
+    keep: Path | None = None,
 ) -> Plan:
-    """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it."""
+    """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it; `keep` is the
+    file of its progress."""
     parts = segments_of(port, table, segments)
     found, live, record = await _compared(port, table)
     reading = _reading(table, found, live, record, accept)
@@ -55,7 +60,8 @@ async def plan(
     if live is not None and (reading.is_needed or _is_filled(found)) and begins is not None:
         begins(_priced(_reading_cost(live, sample), rate, prices, _billing(table, live)))
     document = found.document if found.document is not None else document_of(table)
-    planning = Planning(port, table, document, record, live, parts, sample, reading)
+    kept = CountsFile(port, keep, _work(document, record, parts, sample), reading)
+    planning = Planning(port, table, document, record, live, parts, sample, kept)
     steps: list[Step] = []
     left = list(found.left)
     for step in found.steps:
@@ -66,7 +72,7 @@ async def plan(
         if prediction.takes is not None:
             steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, _billing(table, live))))
     if live is not None and not _is_filled(found):
-        await _read(port, reading, parts, sample, live)
+        await _read(port, kept, parts, sample, live)
     refuse_counted(reading, accept)
     taken, is_sample = accepted_in(found.differences, accept), sample is not None and reading.is_needed
     return replace(found, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
@@ -84,7 +90,8 @@ async def check_readable(port: Port, table: Table, accept: Accepted, segments: i
     found, live, record = await _compared(port, table)
     if live is not None:
         reading = _reading(table, found, live, record, accept)
-        await _read(at_rate(port, rate), reading, segments_of(port, table, segments), None, live)
+        kept = CountsFile(port, None, "", reading)
+        await _read(at_rate(port, rate), kept, segments_of(port, table, segments), None, live)
         refuse_counted(reading, accept)
 
 
@@ -99,11 +106,18 @@ def _reading(table: Table, found: Plan, live: Live | None, record: Any, accept: 
     return ItemCounts(table, suspects, whole=live is not None and (former is None or not former.is_whole))
 
 
-async def _read(port: Port, reading: ItemCounts, segments: int, sample: float | None, live: Live) -> None:
+def _work(document: ModelDocument, record: Any, segments: int, sample: float | None) -> str:
+    """The same for readings that count the same."""
+    former = None if record is None else (record.model, record.packed, record.toward)
+    facts = msgspec.json.encode((former, segments, sample))
+    return sha256(document.packed + facts).hexdigest()[:16]
+
+
+async def _read(port: Port, kept: CountsFile, segments: int, sample: float | None, live: Live) -> None:
     """Read the table, or a part of it, where something has to be counted."""
-    if reading.is_needed:
-        chosen = segments_to_read(reading.table, segments, sample, live.description.bytes)
-        await CountRun(port, reading, chosen).run()
+    if kept.counts.is_needed:
+        chosen = segments_to_read(kept.counts.table, segments, sample, live.description.bytes)
+        await CountRun(port, chosen, kept).run()
 
 
 def _reading_cost(live: Live, sample: float | None) -> Estimate:

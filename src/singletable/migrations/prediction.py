@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,9 +33,9 @@ from singletable.foundation import (
 )
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
-from singletable.migrations.item_counts import ItemCounts
 from singletable.migrations.item_writes import ItemWrite, left_after
 from singletable.migrations.items import FillPart
+from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.needed import Need, Unknown, needed
 from singletable.migrations.rehearsal import Place, Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Item, Scan
@@ -82,13 +83,13 @@ async def count_fill(
     segments: int,
     sample: float | None,
     size_bytes: int,
-    reading: ItemCounts,
+    kept: CountsFile,
     later: Mapping[Place, Item] = {},
 ) -> FillCount:
-    """Predict a fill. Reads the table of about this size once, or about the share `sample`; `reading` counts the same
+    """Predict a fill. Reads the table of about this size once, or about the share `sample`; `kept` counts the same
     items. `later` has the library's own items that will be others before the fill, by their places."""
     chosen = segments_to_read(table, segments, sample, size_bytes)
-    run = FillForecast(port, table, indexes, chosen, reading, later, is_sample=sample is not None)
+    run = FillForecast(port, table, indexes, chosen, kept, later, is_sample=sample is not None)
     return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
 
 
@@ -111,13 +112,14 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         table: Table,
         indexes: Sequence[Projected],
         segments: Sequence[ScanSegment],
-        reading: ItemCounts,
+        kept: CountsFile,
         later: Mapping[Place, Item],
         *,
         is_sample: bool,
     ) -> None:
         self.port, self.table, self.indexes, self.state = port, table, indexes, segments
-        self.reading, self.later = reading, later
+        self.reading, self.later = kept.counts, later
+        self.store: CountsFile = kept
         self.counted = FillCount(share=len(segments) / segments[0].of)
         self.gaps = flows.gaps_of(table)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
@@ -133,7 +135,18 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         return sum(each.count.part_units for each in self.pages.values())
 
     async def begin(self) -> None:
-        """The segments are given."""
+        """On an engine that scans by key a reading is not gone on with: its pages are put together from all items."""
+        if self.port.traits.scans_by_key:
+            self.store.path = None
+        self.store.fill = self._kept
+        kept = self.store.read()
+        if kept is not None:
+            self.state, self.counted = kept.segments, msgspec.convert(kept.fill["counted"], FillCount)
+            for number, facts in kept.fill["pages"].items():
+                self.pages[int(number)].take_up(facts)
+
+    def _kept(self) -> Mapping[str, Any]:
+        return {"counted": self.counted, "pages": {str(n): each.kept() for n, each in self.pages.items()}}
 
     async def round(self) -> None:
         """The next page of each of the first segments."""

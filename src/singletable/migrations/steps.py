@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from singletable.flow import Port, Rate
 from singletable.foundation import Table
 from singletable.migrations.apply_lease import Held
-from singletable.migrations.item_counts import ItemCounts
+from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.rules import Difference
 from singletable.tables import Description, LiveSettings
@@ -100,8 +100,8 @@ class Planning(Struct, frozen=True):
     live: Live | None
     segments: int
     sample: float | None
-    reading: ItemCounts
-    """Counts the items that the prediction reads."""
+    kept: CountsFile
+    """Counts the items that the prediction reads, and keeps its progress."""
 
 
 @dataclass(eq=False)

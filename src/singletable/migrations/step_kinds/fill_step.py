@@ -46,10 +46,10 @@ class FillItems(Step, frozen=True, tag="fill"):
         assert planning.live is not None
         port, table, sample = planning.port, planning.table, planning.sample
         size = planning.live.description.bytes
-        indexes, reading = _indexes(table, planning.live), planning.reading
+        indexes, kept = _indexes(table, planning.live), planning.kept
         record = _toward(planning.record, planning.declared)
         later = {} if record is None else _placed(table, record)
-        counted = await count_fill(port, table, indexes, planning.segments, sample, size, reading, later)
+        counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, later)
         if sample is None and not counted.writes and not counted.gaps:
             return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
