@@ -28,7 +28,7 @@ class Site(Struct, frozen=True):
     def forms(self) -> tuple[EntityForm, EntityForm]:
         """The forms of the class that the path leads through, in both documents."""
         name = self.path[1]
-        return _classes(self.old)[name], _classes(self.new)[name]
+        return self.old.classes[name], self.new.classes[name]
 
     def of_class(self, rule: str, what: str = "") -> Difference:
         """A difference of the whole class."""
@@ -88,7 +88,8 @@ Judge = Callable[[Site], Iterator[Difference]]
 def differences(old: ModelDocument, new: ModelDocument, names: Mapping[str, str]) -> list[Difference]:
     """The differences of a declaration, each once, in the order of the paths. `names` has the classes' names by their
     stored types. Facts that an older library's record lacks are not compared."""
-    was, now = _tree(old), _tree(new)
+    back = {name: form for name, form in old.gone.items() if name not in new.gone}
+    was, now = _tree(replace(old, gone=back)), _tree(replace(new, gone={}))
     for unknown in (*(() if old.names else ("names",)), *(("layers",) if old.layers is None else ())):
         was[unknown] = now[unknown] = None
     found = Site(old, new, names, (), was, now).children()
@@ -99,13 +100,9 @@ def _fits(pattern: list[str], path: tuple[str, ...]) -> bool:
     return len(pattern) == len(path) and all(p in ("*", name) for p, name in zip(pattern, path, strict=True))
 
 
-def _classes(document: ModelDocument) -> dict[str, EntityForm]:
-    return {**document.leaving, **document.entities}
-
-
 def _tree(document: ModelDocument) -> dict[str, Any]:
     tree = msgspec.to_builtins(document)
-    classes = {**tree.pop("leaving", {}), **tree.pop("entities")}
+    classes = {**tree.pop("gone", {}), **tree.pop("leaving", {}), **tree.pop("entities")}
     return {**tree, "classes": classes}
 
 

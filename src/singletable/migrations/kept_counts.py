@@ -88,14 +88,14 @@ class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
 
     def __init__(self, port: Port, segments: Sequence[ScanSegment], kept: CountsFile) -> None:
         self.port, self.reading, self.state = port, kept.counts, segments
-        self.store: CountsFile = kept
+        self.store = self.kept = kept
 
     @property
     def is_over(self) -> bool:
         return not self.state
 
     async def begin(self) -> None:
-        if (kept := self.store.read()) is not None:
+        if (kept := self.kept.read()) is not None:
             self.state = kept.segments
 
     async def round(self) -> None:

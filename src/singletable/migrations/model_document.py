@@ -127,6 +127,13 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
     """The separator of keys, and the attributes that every item has, by their use. Empty if they are unknown."""
     layers: Mapping[str, Mapping[str, Any]] | None = None
     """The forms of the table's layers, in addition to the classes of their items."""
+    gone: Mapping[str, EntityForm] = msgspec.field(default_factory=dict[str, EntityForm])
+    """The removed classes, whose items may still be there: one that comes back is compared with its former form."""
+
+    @property
+    def classes(self) -> Mapping[str, EntityForm]:
+        """All forms by type, of removed classes too."""
+        return {**self.gone, **self.leaving, **self.entities}
 
     @property
     def text(self) -> str:
@@ -144,13 +151,15 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
         return compress(msgspec.json.encode(self, order="sorted"), 9)
 
     def with_known(self, record: ModelDocument | None) -> ModelDocument:
-        """The declaration with what a record has of layers that this program didn't import: they are not gone."""
+        """The declaration with what a record has of removed classes, and of layers that this program didn't import."""
         if record is None:
             return self
         known = {n: f for n, f in record.entities.items() if f.is_system or n.startswith("_")}
         mine, its = self.layers or {}, record.layers or {}
         layers = {name: {**its.get(name, {}), **mine.get(name, {})} for name in (*its, *mine)}
-        return replace(self, entities={**known, **self.entities}, layers=layers)
+        entities = {**known, **self.entities}
+        gone = {n: f for n, f in {**record.gone, **record.entities}.items() if n not in {**self.leaving, **entities}}
+        return replace(self, entities=entities, layers=layers, gone=gone)
 
     @property
     def digest(self) -> str:
@@ -160,7 +169,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 
     def is_stored_as(self, type_name: str, other: ModelDocument) -> bool:
         """Whether the items of a type that `other` describes need no write: key, version, index keys, attributes."""
-        mine, its = self.entities[type_name], other.entities[type_name]
+        mine, its = self.entities[type_name], other.classes[type_name]
         forms = (mine.version, mine.stored_as) == (its.version, its.stored_as)
         has_keys = all(self._has_index_of(other, mine, its, name) for name in mine.indexes)
         is_left = any(name not in mine.indexes and name in self.indexes for name in its.indexes)
@@ -260,6 +269,6 @@ def _settings(table: Table) -> dict[str, Any]:
 
 def stale_types(declared: ModelDocument, record: ModelDocument) -> list[str]:
     """The types whose stored items may not be as declared. A type that is new since the record has none."""
-    both = declared.entities.keys() & record.entities.keys()
+    both = declared.entities.keys() & (record.entities.keys() | record.gone.keys())
     stale = {name for name in both if not declared.is_stored_as(name, record)}
     return sorted(stale | (declared.leaving.keys() & record.entities.keys()))

@@ -119,7 +119,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     ) -> None:
         self.port, self.table, self.indexes, self.state = port, table, indexes, segments
         self.reading, self.later = kept.counts, later
-        self.store: CountsFile = kept
+        self.store = self.kept = kept
         self.counted = FillCount(share=len(segments) / segments[0].of)
         self.gaps = flows.gaps_of(table)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
@@ -137,9 +137,9 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     async def begin(self) -> None:
         """On an engine that scans by key a reading is not gone on with: its pages are put together from all items."""
         if self.port.traits.scans_by_key:
-            self.store.path = None
-        self.store.fill = self._kept
-        kept = self.store.read()
+            self.kept.path = None
+        self.kept.fill = self._kept
+        kept = self.kept.read()
         if kept is not None:
             self.state, self.counted = kept.segments, msgspec.convert(kept.fill["counted"], FillCount)
             for number, facts in kept.fill["pages"].items():

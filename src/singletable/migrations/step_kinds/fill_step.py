@@ -151,7 +151,7 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
     """The change of a type's items."""
     if name in declared.leaving:
         return f"{name} moves to table {declared.leaving[name].other_table}"
-    mine, before = declared.entities[name], record.entities[name]
+    mine, before = declared.entities[name], record.classes[name]
     if not mine.has_key_of(before):
         return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
     if mine.version != before.version:
