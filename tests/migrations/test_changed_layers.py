@@ -11,7 +11,7 @@ import pytest
 from singletable import Database, Table
 from singletable.documents import Document, Documents, Items, Mutation
 from singletable.documents.blobs import NoBlobs
-from singletable.migrations import Difference, Migrations
+from singletable.migrations import Migrations, ModelDifference
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from tests.migrations.changing import refused
@@ -82,7 +82,7 @@ def db() -> Iterator[Database]:
 
 def told(db: Database, table: Table) -> list[tuple[str, str, str]]:
     """The differences of a plan that nothing refuses."""
-    found: tuple[Difference, ...] = Migrations(db, table).plan().differences
+    found: tuple[ModelDifference, ...] = Migrations(db, table).plan().differences
     return [(each.kind, each.rule, each.subject) for each in found]
 
 

@@ -21,7 +21,7 @@ from singletable.migrations.item_counts import Counted as Counted
 from singletable.migrations.migrations import Migrations as Migrations
 from singletable.migrations.prices import Prices as Prices, prices_of as prices_of, read_prices as read_prices
 from singletable.migrations.refusals import ApplyRefused as ApplyRefused, PlanRefused as PlanRefused
-from singletable.migrations.rules import Difference as Difference
+from singletable.migrations.rules import ModelDifference as ModelDifference
 from singletable.migrations.shared_rate import SharedRate as SharedRate
 from singletable.migrations.steps import (
     Doing as Doing,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from singletable.errors import InvalidRequest
 from singletable.migrations.item_counts import Counted, ItemCounts
 from singletable.migrations.refusals import PlanRefused, Refusal
-from singletable.migrations.rules import RULES, Difference
+from singletable.migrations.rules import RULES, ModelDifference
 
 Accepted = Sequence[tuple[str, str]]
 """The accepted differences, each by its rule and its subject: `("type.changed", "Order.total")`."""
@@ -29,26 +29,26 @@ def check_accepted(accept: Accepted) -> None:
             )
 
 
-def is_accepted(difference: Difference, accept: Accepted) -> bool:
+def is_accepted(difference: ModelDifference, accept: Accepted) -> bool:
     """Whether a person has accepted a difference, by the name of its class or by its stored type."""
     return any((difference.rule, name) in accept for name in difference.names)
 
 
-def accepted_in(found: Iterable[Difference], accept: Accepted) -> tuple[str, ...]:
+def accepted_in(differences: Iterable[ModelDifference], accept: Accepted) -> tuple[str, ...]:
     """The accepted differences, in the words of a plan."""
-    return tuple(f"{each.rule} {each.subject}: {each.what}" for each in found if is_accepted(each, accept))
+    return tuple(f"{one.rule} {one.subject}: {one.what}" for one in differences if is_accepted(one, accept))
 
 
 def refuse_counted(reading: ItemCounts, accept: Accepted) -> None:
     """Raise PlanRefused for counted items that nobody has accepted."""
-    counted = [each for each in reading.counted() if not is_accepted(each.difference, accept)]
+    counted = [count for count in reading.counted() if not is_accepted(count.difference, accept)]
     if counted:
         raise _refused(reading, counted)
 
 
 def _refused(reading: ItemCounts, counted: Sequence[Counted]) -> PlanRefused:
     first = counted[0].difference
-    ways = " ".join(f"--accept {each.difference.rule} {each.difference.subject}" for each in counted)
+    ways = " ".join(f"--accept {count.difference.rule} {count.difference.subject}" for count in counted)
     return PlanRefused(
         f"of {reading.seen} items that were read, {'; '.join(map(str, counted))}",
         reason=_REASONS.get(first.rule, "items unreadable"),

@@ -11,7 +11,7 @@ from singletable.migrations.differences import differences
 from singletable.migrations.fill import moving_keys
 from singletable.migrations.model_document import ModelDocument, document_of
 from singletable.migrations.refusals import PlanRefused
-from singletable.migrations.rules import Difference
+from singletable.migrations.rules import ModelDifference
 from singletable.migrations.step_kinds import step_kinds
 from singletable.migrations.step_kinds.index_steps import foreign_indexes
 from singletable.migrations.step_kinds.setting_steps import unsupported_settings
@@ -36,11 +36,11 @@ def compare(compared: Compared) -> Plan:
     return Plan(table.name, tuple(steps), tuple(left), unsupported, declared, _differences(compared))
 
 
-def _differences(compared: Compared) -> tuple[Difference, ...]:
+def _differences(compared: Compared) -> tuple[ModelDifference, ...]:
     """The declarations that differ from the record, and from the model that an unfinished apply was to bring."""
     names = {model.type: entity_name(model.kind) for model in (*compared.table.models, *compared.table.leaving)}
-    found = [each for former in compared.former for each in differences(former, compared.declared, names)]
-    return tuple({each.place: each for each in found}.values())
+    pairs = (one for former in compared.former for one in differences(former, compared.declared, names))
+    return tuple({difference.place: difference for difference in pairs}.values())
 
 
 def creation(table: Table) -> Plan:
@@ -48,9 +48,9 @@ def creation(table: Table) -> Plan:
     return Plan(table.name, (CreateTable.of(table), RecordModel.of(table)), document=document_of(table))
 
 
-def check_key(table: Table, found: Description) -> None:
+def check_key(table: Table, live: Description) -> None:
     """PlanRefused if a table's key is not the declared one."""
-    wrong = [d for d in table_differences(table.definition, found) if d.what == "key"]
+    wrong = [d for d in table_differences(table.definition, live) if d.what == "key"]
     if wrong:
         raise PlanRefused(
             f"the table's key is {wrong[0].found}, declared is {wrong[0].declared}, and a table keeps its key",

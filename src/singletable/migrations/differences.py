@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from singletable.migrations.form_changes import attribute_changes, facts_of, said
 from singletable.migrations.model_document import EntityForm, ModelDocument, is_alike
-from singletable.migrations.rules import RULES, Difference
+from singletable.migrations.rules import RULES, ModelDifference
 
 
-class Site(Struct, frozen=True):
+class DifferenceSite(Struct, frozen=True):
     """The place of a difference: both documents, the path in their trees, and the facts there, None if missing."""
 
     old: ModelDocument
@@ -30,34 +30,34 @@ class Site(Struct, frozen=True):
         name = self.path[1]
         return self.old.classes[name], self.new.classes[name]
 
-    def of_class(self, rule: str, what: str = "") -> Difference:
+    def of_class(self, rule: str, what: str = "") -> ModelDifference:
         """A difference of the whole class."""
         name = self.path[1]
         facts = f"{' '.join(self.path[2:]) or 'the class'}: {said(self.was)}, now {said(self.now)}"
-        return Difference(rule, self.names.get(name, name), what or facts, name)
+        return ModelDifference(rule, self.names.get(name, name), what or facts, name)
 
-    def of_table(self, rule: str) -> Difference:
+    def of_table(self, rule: str) -> ModelDifference:
         """A difference of the table."""
-        return Difference(rule, "/".join(self.path), f"it was {said(self.was)}, and is {said(self.now)}")
+        return ModelDifference(rule, "/".join(self.path), f"it was {said(self.was)}, and is {said(self.now)}")
 
-    def of_layer(self, rule: str, what: str) -> Difference:
+    def of_layer(self, rule: str, what: str) -> ModelDifference:
         """A difference of what a layer stores, with the items that the nearest part above says it is stored in."""
         items, text = self._items()
         texts = (text,) if items[1] else ()
-        return Difference(rule, ".".join(self.path[2:]), what, items[0], items[1], texts)
+        return ModelDifference(rule, ".".join(self.path[2:]), what, items[0], items[1], texts)
 
     def _items(self) -> tuple[tuple[str, str], str]:
         """The stored type, and the attribute that holds the name of the part; with that name."""
-        found, part = ("", ""), ""
+        place, part = ("", ""), ""
         for document in (self.old, self.new):
             facts: Any = document.layers
             for name in self.path[1:]:
                 facts = facts_of(facts).get(name)
                 if items := facts_of(facts).get("items"):
-                    found, part = (items[0], items[1] if len(items) > 1 else ""), name
-        return found, part
+                    place, part = (items[0], items[1] if len(items) > 1 else ""), name
+        return place, part
 
-    def children(self) -> Iterator[Difference]:
+    def children(self) -> Iterator[ModelDifference]:
         """The differences of what is below."""
         was, now = facts_of(self.was), facts_of(self.now)
         for name in sorted(was.keys() | now.keys()):
@@ -65,7 +65,7 @@ class Site(Struct, frozen=True):
                 below = replace(self, path=(*self.path, name), was=was.get(name), now=now.get(name))
                 yield from below.judged()
 
-    def judged(self) -> Iterator[Difference]:
+    def judged(self) -> Iterator[ModelDifference]:
         """The differences here, by the judge of the path."""
         judge = next((judge for pattern, judge in JUDGES if _fits(pattern.split("/"), self.path)), None)
         if judge is not None:
@@ -82,18 +82,18 @@ class Site(Struct, frozen=True):
             )
 
 
-Judge = Callable[[Site], Iterator[Difference]]
+Judge = Callable[[DifferenceSite], Iterator[ModelDifference]]
 
 
-def differences(old: ModelDocument, new: ModelDocument, names: Mapping[str, str]) -> list[Difference]:
+def differences(old: ModelDocument, new: ModelDocument, names: Mapping[str, str]) -> list[ModelDifference]:
     """The differences of a declaration, each once, in the order of the paths. `names` has the classes' names by their
     stored types. Facts that an older library's record lacks are not compared."""
     back = {name: form for name, form in old.gone.items() if name not in new.gone}
     was, now = _tree(replace(old, gone=back)), _tree(replace(new, gone={}))
     for unknown in (*(() if old.names else ("names",)), *(("layers",) if old.layers is None else ())):
         was[unknown] = now[unknown] = None
-    found = Site(old, new, names, (), was, now).children()
-    return list({each.place: each for each in found}.values())
+    walked = DifferenceSite(old, new, names, (), was, now).children()
+    return list({difference.place: difference for difference in walked}.values())
 
 
 def _fits(pattern: list[str], path: tuple[str, ...]) -> bool:
@@ -107,17 +107,17 @@ def _tree(document: ModelDocument) -> dict[str, Any]:
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
-def _free(site: Site) -> Iterator[Difference]:
+def _free(site: DifferenceSite) -> Iterator[ModelDifference]:
     yield site.of_table("setting")
 
 
-def _index(site: Site) -> Iterator[Difference]:
+def _index(site: DifferenceSite) -> Iterator[ModelDifference]:
     rule = "index.added" if site.was is None else "index.removed" if site.now is None else "index.changed"
-    yield Difference(rule, site.path[1], f"index {site.path[1]}: {said(site.was)}, now {said(site.now)}")
+    yield ModelDifference(rule, site.path[1], f"index {site.path[1]}: {said(site.was)}, now {said(site.now)}")
 
 
 # --- classes --------------------------------------------------------------------------------------------------------
-def _class(site: Site) -> Iterator[Difference]:
+def _class(site: DifferenceSite) -> Iterator[ModelDifference]:
     if site.was is None:
         yield site.of_class("class.added", "the class is new")
     elif site.now is None and (site.was.get("is_system") or site.path[1].startswith("_")):
@@ -128,11 +128,11 @@ def _class(site: Site) -> Iterator[Difference]:
         yield from site.children()
 
 
-def _version(site: Site) -> Iterator[Difference]:
+def _version(site: DifferenceSite) -> Iterator[ModelDifference]:
     yield site.of_class("version.raised")
 
 
-def _key(site: Site) -> Iterator[Difference]:
+def _key(site: DifferenceSite) -> Iterator[ModelDifference]:
     old, new = site.forms()
     was, now = " / ".join(old.key), " / ".join(new.key)
     if new.has_key_of(old):
@@ -141,18 +141,18 @@ def _key(site: Site) -> Iterator[Difference]:
         yield site.of_class("key.moves", f"the key was {was}, and is {now}")
     else:
         if was == now and old.slots and new.slots:
-            was, now = (f"{was} ({', '.join(filter(None, each.slots['key']))})" for each in (old, new) if each.slots)
+            was, now = (f"{was} ({', '.join(filter(None, form.slots['key']))})" for form in (old, new) if form.slots)
         yield site.of_class("key.changed", f"the key was {was}, and is {now}")
 
 
-def _other_table(site: Site) -> Iterator[Difference]:
+def _other_table(site: DifferenceSite) -> Iterator[ModelDifference]:
     if site.path[1] in site.new.leaving and site.path[1] in site.old.entities:
         yield site.of_class("class.moves", f"its items move to table {site.now}")
     else:
         yield site.of_class("key.declared", "the table that its items come from")
 
 
-def _slots(site: Site) -> Iterator[Difference]:
+def _slots(site: DifferenceSite) -> Iterator[ModelDifference]:
     """The forms in keys. A record of an older library doesn't have them."""
     old, new = site.forms()
     if old.slots is None or new.slots is None:
@@ -166,7 +166,7 @@ def _slots(site: Site) -> Iterator[Difference]:
             yield site.of_class("pattern.changed", f"its keys in {name} are written otherwise")
 
 
-def _pattern(site: Site) -> Iterator[Difference]:
+def _pattern(site: DifferenceSite) -> Iterator[ModelDifference]:
     index = site.path[3]
     if site.was is None:
         yield site.of_class("pattern.changed", f"it is in {index} now")
@@ -182,7 +182,7 @@ def _pattern(site: Site) -> Iterator[Difference]:
             )
 
 
-def _outside(site: Site) -> Iterator[Difference]:
+def _outside(site: DifferenceSite) -> Iterator[ModelDifference]:
     was, now = {*(site.was or ())}, {*(site.now or ())}
     sets = [sorted(text for text in texts if text.startswith("edge set of ")) for texts in (was, now)]
     if sets[0] != sets[1] and all(sets):
@@ -195,7 +195,7 @@ def _outside(site: Site) -> Iterator[Difference]:
         yield site.of_class("beside.removed", f"no longer in other items: {', '.join(gone)}")
 
 
-def _new_uniques(site: Site, added: set[str]) -> Iterator[Difference]:
+def _new_uniques(site: DifferenceSite, added: set[str]) -> Iterator[ModelDifference]:
     """Attributes that are unique now, where the record of an older library has no roles of attributes."""
     old, new = site.forms()
     for stored, facts in (new.stored or {}).items() if old.stored is None else ():
@@ -203,7 +203,7 @@ def _new_uniques(site: Site, added: set[str]) -> Iterator[Difference]:
             yield from _in_class(site, stored, {**facts, "role": None, "guard": None}, facts)
 
 
-def _beside(site: Site) -> Iterator[Difference]:
+def _beside(site: DifferenceSite) -> Iterator[ModelDifference]:
     """The forms of parts in other items, which an older library's record lacks. `outside` has the parts."""
     for name in sorted(facts_of(site.was).keys() & facts_of(site.now).keys()):
         was, now = site.was[name], site.now[name]
@@ -211,7 +211,7 @@ def _beside(site: Site) -> Iterator[Difference]:
             yield site.of_class("mirrors.changed", f"{name}: {said(was)}, now {said(now)}")
 
 
-def _old_types(site: Site) -> Iterator[Difference]:
+def _old_types(site: DifferenceSite) -> Iterator[ModelDifference]:
     """Attributes by the texts of their types: all that a record of an older library knows of them."""
     old, new = site.forms()
     if old.stored is None and new.stored is not None:
@@ -228,24 +228,24 @@ def _stored_name(name: str, text: str) -> str:
     return text.partition(" as ")[2] or name
 
 
-def _attributes(site: Site) -> Iterator[Difference]:
+def _attributes(site: DifferenceSite) -> Iterator[ModelDifference]:
     old, new = site.forms()
     if old.stored is not None and new.stored is not None:
         for stored in sorted(old.stored.keys() | new.stored.keys()):
             yield from _in_class(site, stored, old.stored.get(stored), new.stored.get(stored))
 
 
-def _in_class(site: Site, stored: str, was: Any, now: Any) -> Iterator[Difference]:
+def _in_class(site: DifferenceSite, stored: str, was: Any, now: Any) -> Iterator[ModelDifference]:
     type_name = site.path[1]
     subject = f"{site.names.get(type_name, type_name)}.{facts_of(now or was).get('name', stored)}"
     old, new = site.forms()
     for rule, what, texts in attribute_changes(was, now):
         is_upcast = rule == "attribute.removed" and new.version > old.version
-        yield Difference("attribute.upcast" if is_upcast else rule, subject, what, type_name, stored, texts)
+        yield ModelDifference("attribute.upcast" if is_upcast else rule, subject, what, type_name, stored, texts)
 
 
 # --- layers ---------------------------------------------------------------------------------------------------------
-def _layer_part(site: Site) -> Iterator[Difference]:
+def _layer_part(site: DifferenceSite) -> Iterator[ModelDifference]:
     """A document, a task or a consumer. One that this program doesn't import may still be declared."""
     if site.now is None:
         yield site.of_layer("layer.left out", "it is not imported")
@@ -255,7 +255,7 @@ def _layer_part(site: Site) -> Iterator[Difference]:
         yield from site.children()
 
 
-def _argument(site: Site) -> Iterator[Difference]:
+def _argument(site: DifferenceSite) -> Iterator[ModelDifference]:
     """An argument of a task, or a scalar of a document: an attribute inside of a layer's items."""
     for rule, what, _ in attribute_changes(site.was, site.now):
         kind = RULES[rule].kind
@@ -263,13 +263,13 @@ def _argument(site: Site) -> Iterator[Difference]:
         yield site.of_layer(own, what)
 
 
-def _mutation(site: Site) -> Iterator[Difference]:
+def _mutation(site: DifferenceSite) -> Iterator[ModelDifference]:
     """The arguments of a mutation, by their JSON Schema: new ones that may be left out are ordered."""
     if site.was is None:
         yield site.of_layer("layer.added", "it is new")
         return
-    schemas = [facts_of(facts_of(each).get("arguments")) for each in (site.was, site.now)]
-    rest: list[dict[str, Any]] = [{**each, "properties": {}, "$defs": {}} for each in schemas]
+    schemas = [facts_of(facts_of(side).get("arguments")) for side in (site.was, site.now)]
+    rest: list[dict[str, Any]] = [{**schema, "properties": {}, "$defs": {}} for schema in schemas]
     old, new = map(_parts_of_schema, schemas)
     is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
     what = f"it was {said(schemas[0].get('properties'))}, and is {said(schemas[1].get('properties'))}"
@@ -280,7 +280,7 @@ def _parts_of_schema(schema: Mapping[str, Any]) -> dict[str, str]:
     return {name: said(part) for n in ("properties", "$defs") for name, part in schema.get(n, {}).items()}
 
 
-def _collection(site: Site) -> Iterator[Difference]:
+def _collection(site: DifferenceSite) -> Iterator[ModelDifference]:
     """A collection of a document: its contents are upcast where its version was raised."""
     if site.was is not None and site.now is not None and site.now["version"] > site.was["version"]:
         yield site.of_layer("contents.raised", f"version {site.was['version']}, now {site.now['version']}")
@@ -289,7 +289,7 @@ def _collection(site: Site) -> Iterator[Difference]:
         yield site.of_layer(rule, f"it was {said(site.was)}, and is {said(site.now)}")
 
 
-def _each(site: Site) -> Iterator[Difference]:
+def _each(site: DifferenceSite) -> Iterator[ModelDifference]:
     yield from site.children()
 
 

@@ -38,38 +38,38 @@ async def apply(
     ApplyRefused if another apply has the table, or it changed since `plan` was made; PlanRefused. Without a plan it
     counts, as a plan does.
     """
-    found, _ = await outline(port, table)
+    current, _ = await outline(port, table)
     outcome = Outcome(table.name)
-    steps = _left(plan, found)
-    if found.is_empty:
+    steps = _left(plan, current)
+    if current.is_empty:
         return outcome
     if plan is None or plan.is_sample:
         await check_readable(port, table, accept, segments, rate)
     run = ApplyRun(port, table, by, rate, segments, progress)
-    if found.steps[0].makes_table:
+    if current.steps[0].makes_table:
         outcome = outcome.also(await run.make_table(steps[0]))
     return await run.all(plan, outcome)
 
 
-def _left(plan: Plan | None, found: Plan) -> list[Step]:
-    """The remaining steps of a plan, with its estimates; without a plan, all that were found.
+def _left(plan: Plan | None, current: Plan) -> list[Step]:
+    """The remaining steps of a plan, with its estimates; without a plan, all that were current.
 
     Raises ApplyRefused for other steps: they may be fewer, as after a kill, or ones that a plan may lack.
     """
     if plan is None:
-        return list(found.steps)
+        return list(current.steps)
     names = [step.name for step in plan.steps]
-    others = [step.name for step in found.steps if step.name not in names and not step.is_optional]
-    is_other = (plan.table, plan.document) != (found.table, found.document)
-    if is_other or others or not {*found.differences} <= {*plan.differences}:
+    others = [step.name for step in current.steps if step.name not in names and not step.is_optional]
+    is_other = (plan.table, plan.document) != (current.table, current.document)
+    if is_other or others or not {*current.differences} <= {*plan.differences}:
         raise ApplyRefused(
             f"the plan is out of date: {'; '.join(others) or 'the declaration is another'}",
             reason="table changed",
-            table=found.table,
+            table=current.table,
             hint="Make the plan again, and look at it.",
         )
     planned = {step.name: step for step in plan.steps}
-    return [planned[step.name] for step in found.steps if step.name in planned]
+    return [planned[step.name] for step in current.steps if step.name in planned]
 
 
 class ApplyRun:
@@ -96,8 +96,8 @@ class ApplyRun:
         self.port = LeasedPort(self.bare, self.table, held)
         applying = self._applying(self.port, held)
         try:
-            found, applying.record = await outline(self.port, self.table)
-            applying.document, steps = found.document or applying.document, _left(plan, found)
+            current, applying.record = await outline(self.port, self.table)
+            applying.document, steps = current.document or applying.document, _left(plan, current)
             for number, step in enumerate(steps, 1):
                 self.doing = Doing(step, number, len(steps))
                 self._tell()

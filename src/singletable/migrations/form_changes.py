@@ -52,7 +52,7 @@ def _may_be_absent(facts: dict[str, Any]) -> bool:
 
 def _absence(was: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:
     """The reading of an item without the attribute: None, a default, or an error."""
-    old, new = (each.get("optional") or each.get("default") for each in (was, now))
+    old, new = (facts.get("optional") or facts.get("default") for facts in (was, now))
     if old == new:
         return
     if new is None:

@@ -25,7 +25,7 @@ from singletable.foundation import (
     type_in,
 )
 from singletable.migrations.needed import application_type
-from singletable.migrations.rules import Difference
+from singletable.migrations.rules import ModelDifference
 from singletable.operations import Item
 from singletable.values import Field
 
@@ -36,7 +36,7 @@ _NOTHING: Mapping[str, Any] = {}
 class Counted(Struct, frozen=True):
     """A difference with the items that it concerns."""
 
-    difference: Difference
+    difference: ModelDifference
     items: int
     keys: tuple[str, ...] = ()
     """The keys of the first five, without personal parts."""
@@ -45,7 +45,7 @@ class Counted(Struct, frozen=True):
         return f"{self.items} items, as {', '.join(self.keys)}: {self.difference}"
 
 
-class _Look(Struct, frozen=True):
+class _ItemLook(Struct, frozen=True):
     """One item as its class reads it: the stored item in the current version, and what it is encoded as again."""
 
     item: Item
@@ -62,9 +62,9 @@ class _Look(Struct, frozen=True):
 class ItemCounts:
     """The counts of a table's items. `whole` is for a table without a record of all forms."""
 
-    def __init__(self, table: Table, differences: Sequence[Difference], *, whole: bool = False) -> None:
+    def __init__(self, table: Table, differences: Sequence[ModelDifference], *, whole: bool = False) -> None:
         self.table, self.whole = table, whole
-        raised = {each.type for each in differences if each.rule == "version.raised"}
+        raised = {one.type for one in differences if one.rule == "version.raised"}
         self.differences = [d for d in differences if d.counts and not (d.type in raised and _is_told(table, d))]
         self.seen = 0
         self._counted: dict[tuple[str, str], Counted] = {}
@@ -83,59 +83,61 @@ class ItemCounts:
     def take_up(self, seen: int, counted: Iterable[Counted], values: Iterable[int]) -> None:
         """Go on from the counts of an earlier reading."""
         self.seen, self.values = seen, {*values}
-        self._counted = {each.difference.place: each for each in counted}
+        self._counted = {difference.difference.place: difference for difference in counted}
 
     def look(self, items: Iterable[Item], now: float) -> None:
         """Count some items."""
         for item in items:
             self.seen += 1
             type_name = type_in(self.table, item)
-            own = [each for each in self.differences if each.type in ("", type_name)]
+            own = [difference for difference in self.differences if difference.type in ("", type_name)]
             model = self.table.model_here(type_name)
             if model is not None and (own or self.whole):
-                found = list(self._of_item(model, item, own, now))
+                concerned = list(self._of_item(model, item, own, now))
             else:
-                found = [each for each in own if self._is_without_class(each, item)]
-            for each in dict.fromkeys(found):
-                self._count(each, type_name, item)
+                concerned = [difference for difference in own if self._is_without_class(difference, item)]
+            for difference in dict.fromkeys(concerned):
+                self._count(difference, type_name, item)
 
-    def _is_without_class(self, difference: Difference, item: Item) -> bool:
+    def _is_without_class(self, difference: ModelDifference, item: Item) -> bool:
         """Whether an item without a class counts: of a removed type, or of any if the type attribute is another."""
         if difference.type:
             return difference.counts == "all" and _has_text(difference, item)
         return application_type(self.table, item) is not None
 
-    def _of_item(self, model: Model[Any], item: Item, own: Sequence[Difference], now: float) -> Iterator[Difference]:
+    def _of_item(
+        self, model: Model[Any], item: Item, own: Sequence[ModelDifference], now: float
+    ) -> Iterator[ModelDifference]:
         look = _look(model, item)
         if look is None:
             return
-        found = [each for each in own if self._concerns(each, model, look, now)]
-        if look.failure is not None and not any(each.counts == "reads" for each in found):
+        concerned = [difference for difference in own if self._concerns(difference, model, look, now)]
+        if look.failure is not None and not any(difference.counts == "reads" for difference in concerned):
             attribute = look.failure.attribute or ""
             field = next((f for f in model.fields if f.stored == attribute), None)
             subject = entity_name(model.kind) + (f".{field.name}" if field is not None else "")
-            yield Difference("unreadable", subject, look.failure.what, model.type, attribute)
-        yield from found
+            yield ModelDifference("unreadable", subject, look.failure.what, model.type, attribute)
+        yield from concerned
 
-    def _concerns(self, each: Difference, model: Model[Any], look: _Look, now: float) -> bool:
-        stored = look.item.get(each.attribute)
-        if each.counts == "lacking":
+    def _concerns(self, difference: ModelDifference, model: Model[Any], look: _ItemLook, now: float) -> bool:
+        stored = look.item.get(difference.attribute)
+        if difference.counts == "lacking":
             return stored is None or "NULL" in stored
-        if each.counts == "holding":
-            return stored is not None and "NULL" not in stored and _has_text(each, look.item)
-        if each.counts == "all":
-            return _has_text(each, look.item)
-        if each.counts == "twice":
-            return look.failure is None and self._is_twice(each, model, look.item, now)
+        if difference.counts == "holding":
+            return stored is not None and "NULL" not in stored and _has_text(difference, look.item)
+        if difference.counts == "all":
+            return _has_text(difference, look.item)
+        if difference.counts == "twice":
+            return look.failure is None and self._is_twice(difference, model, look.item, now)
         if look.failure is not None:
-            return each.attribute in ("", look.failure.attribute)
-        return look.differs(each.attribute)
+            return difference.attribute in ("", look.failure.attribute)
+        return look.differs(difference.attribute)
 
-    def _is_twice(self, each: Difference, model: Model[Any], item: Item, now: float) -> bool:
+    def _is_twice(self, difference: ModelDifference, model: Model[Any], item: Item, now: float) -> bool:
         """Whether an earlier item has its unique value. An expired item holds none."""
-        field = next((f for f in model.uniques if f.stored == each.attribute), None)
+        field = next((f for f in model.uniques if f.stored == difference.attribute), None)
         ends = item.get(self.table.ttl_name, _NOTHING).get("N")
-        if field is None or each.attribute not in item or (ends is not None and float(ends) <= now):
+        if field is None or difference.attribute not in item or (ends is not None and float(ends) <= now):
             return False
         key = guard_key(model, field.name, field.plan.load(item[field.stored]))
         digest = int.from_bytes(blake2b(key.partition.encode(), digest_size=8).digest())
@@ -143,15 +145,15 @@ class ItemCounts:
         self.values.add(digest)
         return is_met
 
-    def _count(self, each: Difference, type_name: str, item: Item) -> None:
-        counted = self._counted.get(each.place, Counted(each, 0))
+    def _count(self, difference: ModelDifference, type_name: str, item: Item) -> None:
+        counted = self._counted.get(difference.place, Counted(difference, 0))
         keys = counted.keys
         if len(keys) < _EXAMPLES:
             keys = (*keys, " / ".join(covered_place(self.table, type_name, place_in(self.table, item))))
-        self._counted[each.place] = replace(counted, items=counted.items + 1, keys=keys)
+        self._counted[difference.place] = replace(counted, items=counted.items + 1, keys=keys)
 
 
-def _is_told(table: Table, difference: Difference) -> bool:
+def _is_told(table: Table, difference: ModelDifference) -> bool:
     """Whether the class says what the values of an attribute are since its new version: which members they are."""
     model = table.model_here(difference.type)
     if model is None or difference.rule != "enum.changed":
@@ -159,14 +161,14 @@ def _is_told(table: Table, difference: Difference) -> bool:
     return any(f.since == model.version for f in model.fields if f.stored == difference.attribute)
 
 
-def unique_of(model: Model[Any], field: Field) -> Difference:
+def unique_of(model: Model[Any], field: Field) -> ModelDifference:
     """A unique attribute of a table that no record knows: its values may have no guards."""
-    return Difference(
+    return ModelDifference(
         "unique.added", f"{entity_name(model.kind)}.{field.name}", "it is unique", model.type, field.stored
     )
 
 
-def _look(model: Model[Any], item: Item) -> _Look | None:
+def _look(model: Model[Any], item: Item) -> _ItemLook | None:
     """An item as its class reads and writes it; None for one that is being deleted."""
     current = item
     try:
@@ -174,18 +176,18 @@ def _look(model: Model[Any], item: Item) -> _Look | None:
         current = model.upcast(item, version) if version < model.version else item
         entity = model.load(item)
     except SingletableError as error:
-        return _Look(current, failure=error)
+        return _ItemLook(current, failure=error)
     if entity is None:
         return None
     try:
         again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
-        return _Look(current, again)
+        return _ItemLook(current, again)
     except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
-        return _Look(current)
+        return _ItemLook(current)
 
 
-def _has_text(difference: Difference, item: Item) -> bool:
+def _has_text(difference: ModelDifference, item: Item) -> bool:
     """Whether an item's attribute has one of the stored values that a difference is about."""
     if not difference.texts:
         return True

@@ -102,7 +102,7 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
 
     def _typed(self, texts: tuple[str, str]) -> list[str]:
         types = {name: text.partition(" as ")[0] for name, text in self.attributes.items()}
-        return [_SLOT.sub(lambda found: "{" + types.get(found[1], "") + "}", text) for text in texts]
+        return [_SLOT.sub(lambda slot: "{" + types.get(slot[1], "") + "}", text) for text in texts]
 
 
 class IndexForm(Struct, frozen=True):
@@ -195,8 +195,8 @@ def document_of(table: Table) -> ModelDocument:
         "expiry": table.ttl_name,
     }
     settings, layers = _settings(table), forms_of(table)
-    made = ModelDocument(table.name, definition.key, indexes, settings, entities, leaving, names, layers)
-    return read_document(msgspec.json.encode(made))  # as a record is read: a layer's form may hold tuples
+    document = ModelDocument(table.name, definition.key, indexes, settings, entities, leaving, names, layers)
+    return read_document(msgspec.json.encode(document))  # as a record is read: a layer's form may hold tuples
 
 
 def is_alike(one: str, other: str) -> bool:
@@ -204,7 +204,7 @@ def is_alike(one: str, other: str) -> bool:
     the difference of the attribute covers the others."""
     if one == other:
         return True
-    texts = [[msgspec.json.decode(found) for found in _TEXTS.findall(form)] for form in (one, other)]
+    texts = [[msgspec.json.decode(listed) for listed in _TEXTS.findall(form)] for form in (one, other)]
     grew = all(a.items() <= b.items() or b.items() <= a.items() for a, b in zip(*texts, strict=False))
     return _TEXTS.sub("{}", one) == _TEXTS.sub("{}", other) and grew
 

@@ -74,4 +74,4 @@ def outside_of(model: Model[Any]) -> tuple[str, ...]:
     """The parts of a class's items that lie elsewhere: guards of unique values, copies of attributes, edge sets."""
     copies = (f"copy of {copy.source.__name__}.{copy.source_name}" for copy in copies_in(model.kind))
     beside = (f"{what} of {', '.join(parts) or 'edges'}" for what, parts in model.kind.__beside__().items())
-    return (*(f"unique {each.name}" for each in model.uniques), *copies, *beside)
+    return (*(f"unique {field.name}" for field in model.uniques), *copies, *beside)

@@ -54,28 +54,28 @@ async def plan(
     """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it; `keep` is the
     file of its progress."""
     parts = segments_of(port, table, segments)
-    found, live, record = await _compared(port, table)
-    reading = _reading(table, found, live, record, accept)
+    outlined, live, record = await _compared(port, table)
+    reading = _reading(table, outlined, live, record, accept)
     port = at_rate(port, rate)
-    if live is not None and (reading.is_needed or _is_filled(found)) and begins is not None:
+    if live is not None and (reading.is_needed or _is_filled(outlined)) and begins is not None:
         begins(_priced(_reading_cost(live, sample), rate, prices, _billing(table, live)))
-    document = found.document if found.document is not None else document_of(table)
+    document = outlined.document if outlined.document is not None else document_of(table)
     kept = CountsFile(port, keep, _work(document, record, parts, sample), reading)
     planning = Planning(port, table, document, record, live, parts, sample, kept)
     steps: list[Step] = []
-    left = list(found.left)
-    for step in found.steps:
+    left = list(outlined.left)
+    for step in outlined.steps:
         prediction = await step.predict(planning)
         left += prediction.left
         if prediction.record is not None:
             planning = replace(planning, record=prediction.record)
         if prediction.takes is not None:
             steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, _billing(table, live))))
-    if live is not None and not _is_filled(found):
+    if live is not None and not _is_filled(outlined):
         await _read(port, kept, parts, sample, live)
     refuse_counted(reading, accept)
-    taken, is_sample = accepted_in(found.differences, accept), sample is not None and reading.is_needed
-    return replace(found, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
+    taken, is_sample = accepted_in(outlined.differences, accept), sample is not None and reading.is_needed
+    return replace(outlined, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
 
 
 async def outline(port: Port, table: Table) -> tuple[Plan, Any]:
@@ -87,22 +87,22 @@ async def outline(port: Port, table: Table) -> tuple[Plan, Any]:
 
 async def check_readable(port: Port, table: Table, accept: Accepted, segments: int | None, rate: Rate | None) -> None:
     """Count as `plan` does, without the cost of steps. PlanRefused as there."""
-    found, live, record = await _compared(port, table)
+    outlined, live, record = await _compared(port, table)
     if live is not None:
-        reading = _reading(table, found, live, record, accept)
+        reading = _reading(table, outlined, live, record, accept)
         kept = CountsFile(port, None, "", reading)
         await _read(at_rate(port, rate), kept, segments_of(port, table, segments), None, live)
         refuse_counted(reading, accept)
 
 
-def _reading(table: Table, found: Plan, live: Live | None, record: Any, accept: Accepted) -> ItemCounts:
+def _reading(table: Table, outlined: Plan, live: Live | None, record: Any, accept: Accepted) -> ItemCounts:
     """The counts that a plan needs: of differences that nobody accepted; of all items, if no record has whole forms."""
     check_accepted(accept)
-    suspects = [each for each in found.differences if not is_accepted(each, accept)]
+    suspects = [one for one in outlined.differences if not is_accepted(one, accept)]
     former = _documents(table, record)[0]
     if former is None:
         uniques = (unique_of(model, field) for model in table.models for field in model.uniques)
-        suspects += [each for each in uniques if not is_accepted(each, accept)]
+        suspects += [one for one in uniques if not is_accepted(one, accept)]
     return ItemCounts(table, suspects, whole=live is not None and (former is None or not former.is_whole))
 
 
@@ -125,8 +125,8 @@ def _reading_cost(live: Live, sample: float | None) -> Estimate:
     return Estimate(read_units=max(1.0, round(live.description.bytes / READ_BYTES * (sample or 1.0))))
 
 
-def _is_filled(found: Plan) -> bool:
-    return any(step.is_optional for step in found.steps)
+def _is_filled(outlined: Plan) -> bool:
+    return any(step.is_optional for step in outlined.steps)
 
 
 def _billing(table: Table, live: Live | None) -> Billing:
@@ -135,22 +135,22 @@ def _billing(table: Table, live: Live | None) -> Billing:
 
 async def _compared(port: Port, table: Table) -> _Found:
     """Compare like `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
-    found = await compared_with_live(port, table)
-    if found[1] is not None and found[2] is None:
+    compared = await compared_with_live(port, table)
+    if compared[1] is not None and compared[2] is None:
         await _refuse_foreign(port, table)
-    return found
+    return compared
 
 
 async def compared_with_live(port: Port, table: Table) -> _Found:
     """The steps from a table to its declaration, the table, and its record; None for what is missing. PlanRefused."""
     definition = table.definition
-    found = await describe(port, definition)
-    if found is None:
+    description = await describe(port, definition)
+    if description is None:
         return creation(table), None, None
-    check_key(table, found)
+    check_key(table, description)
     settings = definition.settings
     recovery, tags = settings.point_in_time_recovery is not None, bool(settings.tags)
-    live = Live(found, await live_settings(port, definition, found, recovery=recovery, tags=tags))
+    live = Live(description, await live_settings(port, definition, description, recovery=recovery, tags=tags))
     record = await read_record(port, table)
     former, toward = _documents(table, record)
     declared = document_of(table).with_known(former)
@@ -179,8 +179,8 @@ async def _refuse_foreign(port: Port, table: Table) -> None:
     after = None
     for limit in (_FIRST_LOOK, *repeat(_NEXT_LOOK, _MORE_LOOKS)):
         page = await port.send(Scan(table.name, Selection(limit=limit, after=after, consistent=True), RAW))
-        found = {application_type(table, item) for item in page.items}
-        types |= {name for name in found if name is not None}
+        names = {application_type(table, item) for item in page.items}
+        types |= {name for name in names if name is not None}
         after = page.after
         if after is None or any(map(table.model_here, types)):
             break

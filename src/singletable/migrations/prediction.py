@@ -132,7 +132,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     @property
     def part_units(self) -> float:
         """The units to write down the progress of the fill."""
-        return sum(each.count.part_units for each in self.pages.values())
+        return sum(pages.count.part_units for pages in self.pages.values())
 
     async def begin(self) -> None:
         """On an engine that scans by key a reading is not gone on with: its pages are put together from all items."""
@@ -146,7 +146,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
                 self.pages[int(number)].take_up(facts)
 
     def _kept(self) -> Mapping[str, Any]:
-        return {"counted": self.counted, "pages": {str(n): each.kept() for n, each in self.pages.items()}}
+        return {"counted": self.counted, "pages": {str(n): pages.kept() for n, pages in self.pages.items()}}
 
     async def round(self) -> None:
         """The next page of each of the first segments."""
@@ -174,7 +174,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         return PageRead(items, page.after, page.read_units + more)
 
     def told(self) -> FillCount:
-        counts = [each.count for each in self.pages.values()]
+        counts = [pages.count for pages in self.pages.values()]
         return replace(
             self.counted,
             pages=sum(each.pages for each in counts),

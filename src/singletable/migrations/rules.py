@@ -89,7 +89,7 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-class Difference(Struct, frozen=True):
+class ModelDifference(Struct, frozen=True):
     """One difference of a declaration from what was declared before."""
 
     rule: str

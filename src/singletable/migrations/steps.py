@@ -26,7 +26,7 @@ from singletable.foundation import Table
 from singletable.migrations.apply_lease import Held
 from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.model_document import ModelDocument
-from singletable.migrations.rules import Difference
+from singletable.migrations.rules import ModelDifference
 from singletable.tables import Description, LiveSettings
 
 
@@ -50,7 +50,7 @@ class Compared(Struct, frozen=True):
     @property
     def former(self) -> tuple[ModelDocument, ...]:
         """The models that items may be written by."""
-        return tuple(each for each in (self.record, self.toward) if each is not None)
+        return tuple(document for document in (self.record, self.toward) if document is not None)
 
 
 class StepPhase(IntEnum):
@@ -182,7 +182,7 @@ class Plan(Struct, frozen=True):
     """Declared settings that the engine doesn't have."""
     document: ModelDocument | None = None
     """The declaration that it brings the table to."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ModelDifference, ...] = ()
     """The differences from the models before, each with its rule."""
     accepted: tuple[str, ...] = ()
     """Accepted differences, which would be refused: `type.changed Order.total`."""

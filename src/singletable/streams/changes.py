@@ -207,7 +207,8 @@ _CHANGES_OF: WeakKeyDictionary[Table, WeakSet[Changes]] = WeakKeyDictionary()
 
 def changes_of(table: Table) -> list[Changes]:
     """The consumers of a table that this program has declared, by name; of two with one name the last."""
-    return list({made.name: made for made in sorted(_CHANGES_OF.get(table, ()), key=lambda made: made.name)}.values())
+    consumers = sorted(_CHANGES_OF.get(table, ()), key=lambda consumer: consumer.name)
+    return list({consumer.name: consumer for consumer in consumers}.values())
 
 
 def _check_view(table: Table, handler: Handler) -> None:

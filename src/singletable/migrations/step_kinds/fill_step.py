@@ -111,7 +111,9 @@ async def _check_targets(applying: Applying) -> None:
 
 def _check_filled(table: Table, filled: Filled) -> None:
     """ApplyRefused if items stay under an old key, or unique values have no guard: the record would deny it."""
-    stay = [each for each in (*filled.twice, *filled.unreadable) if each.code in ("key.twice", "key.immovable")]
+    stay = [
+        finding for finding in (*filled.twice, *filled.unreadable) if finding.code in ("key.twice", "key.immovable")
+    ]
     taken = [finding for finding in filled.unfilled if finding.code == "guard.taken"]
     if taken:
         raise ApplyRefused(
@@ -158,5 +160,5 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
         return f"{name} to version {mine.version}"
     if mine.stored_as != before.stored_as:
         return f"{name} in the form of version {mine.stored_as or mine.version}"
-    added = [each for each in mine.outside if each not in before.outside]
+    added = [part for part in mine.outside if part not in before.outside]
     return f"{name} with {', '.join(added) or 'its index keys'}"
