@@ -147,7 +147,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 
     @property
     def packed(self) -> bytes:
-        """The same, compressed."""
+        """The text, compressed."""
         return compress(msgspec.json.encode(self, order="sorted"), 9)
 
     def with_known(self, record: ModelDocument | None) -> ModelDocument:
@@ -163,7 +163,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 
     @property
     def digest(self) -> str:
-        """The same for declarations that store the same items."""
+        """A digest, equal for declarations that store the same items."""
         items = replace(self, settings={}, layers=None)
         return sha256(msgspec.json.encode(items, order="sorted")).hexdigest()[:16]
 
