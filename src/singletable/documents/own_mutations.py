@@ -155,8 +155,9 @@ def _merge_scalars(model: DocumentModel, draft: Any, changes: Mapping[str, Scala
 
 def _set_scalars(model: DocumentModel, draft: Any, stored: Mapping[str, AttributeValue]) -> None:
     """All scalars of a draft, those that this program does not know as well."""
-    vars(draft).pop(UNDECLARED, None)
-    vars(draft).update(vars(model.scalars.load(stored)))
+    drafted: dict[str, Any] = draft.__dict__
+    drafted.pop(UNDECLARED, None)
+    drafted |= model.scalars.load(stored).__dict__
 
 
 def newer_in(model: DocumentModel, head: Version, mutation: Mutation) -> str | None:

@@ -111,7 +111,8 @@ def scalars_of(version: Version) -> dict[str, AttributeValue]:
 
 def scalar_values(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
     """New values for each call, so that a change of a list in one version can't affect another."""
-    return {name: value for name, value in vars(context.model.scalars.load(stored)).items() if name != UNDECLARED}
+    values: dict[str, Any] = context.model.scalars.load(stored).__dict__
+    return {name: value for name, value in values.items() if name != UNDECLARED}
 
 
 def unknown_scalars(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
