@@ -12,7 +12,7 @@ import pytest
 
 from singletable import ANY, Entity, InvalidRequest, Key, Table, attr
 from singletable.tables import Index
-from singletable.values import undeclared_in
+from singletable.values import Undeclared, undeclared_in
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
@@ -268,6 +268,15 @@ async def test_what_is_the_librarys_own_does_not_come_back(shell: Shell) -> None
     assert item["gsi1pk"] == {"S": "s#paid"}
 
 
+async def test_what_a_class_declares_is_the_objects_own(shell: Shell) -> None:
+    """Also where the object was pickled by a program whose class did not declare it."""
+    order: Any = Order(n=1, state="paid")
+    vars(order)["__undeclared__"] = Undeclared({"state": {"S": "open"}, "gsi1pk": {"S": "s#open"}, **NEWER})
+    await shell.put(order)
+    item = dict(await stored(shell.port, KEY) or {})
+    assert (item["state"], item["gsi1pk"], item["priority"]) == ({"S": "paid"}, {"S": "s#paid"}, {"N": "5"})
+
+
 async def test_what_was_read_in_part_is_not_written_whole(shell: Shell) -> None:
     await put_newer(shell)
     await put_raw(
@@ -286,11 +295,13 @@ async def test_what_was_read_in_part_is_not_written_whole(shell: Shell) -> None:
         },
     )
     names = (Order.n, Order.state, Order.home, Order.homes, Order.frozen, Order.slotted)
+    await shell.put(Order(n=2))
+    plain: Any = await shell.get(Order.by_n(2).only(*names))
     part: Any = await shell.get(KEY.only(*names))
     assert part == await shell.get(KEY)
     (brief,) = await shell.all(Brief.by_state("x"))
     assert brief == Brief(n=1, state="x")
-    for entity in (part, brief):
+    for entity in (plain, part, brief):
         with pytest.raises(InvalidRequest, match="was read in part"):
             await shell.put(entity)
     await shell.update(brief, attr(Brief.state).set("y"))
