@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import accept_option, plan_of, prices_for, show
+from singletable.cli.plan import accept_option, plan_of, prices_for, purge_option, show
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.foundation import Table
@@ -23,6 +23,7 @@ from singletable.migrations import Doing, Migrations, Outcome, Plan
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the model, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @accept_option
+@purge_option
 @options_anywhere("rate", "read-rate", "share-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool, **options: Any) -> None:

@@ -28,6 +28,13 @@ accept_option = click.option(
     help="Go on with what a plan was refused for, as the refusal names it. It may be repeated.",
 )
 
+purge_option = click.option(
+    "--purge",
+    multiple=True,
+    metavar="TYPE|INDEX",
+    help="Delete what a removed class or index left: items, guards, index keys. It may be repeated.",
+)
+
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
@@ -46,6 +53,7 @@ accept_option = click.option(
     metavar="FILE",
     help="Keep there how far the reading has come: a plan that was ended goes on.",
 )
+@purge_option
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
 @options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
@@ -88,6 +96,7 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
         sample=options["sample"],
         segments=options["segments"],
         accept=options["accept"],
+        purge=options["purge"],
         begins=begins,
         keep=_kept_at(options.get("keep"), table),
     )
@@ -107,6 +116,7 @@ def as_facts(plan: Plan) -> dict[str, Any]:
         "unsupported": list(plan.unsupported),
         "differences": [{**msgspec.to_builtins(each), "kind": each.kind} for each in plan.differences],
         "accepted": list(plan.accepted),
+        "purge": list(plan.purge),
     }
 
 

@@ -23,6 +23,7 @@ from singletable.graph.edges import Edge
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, stored_key
 from singletable.graph.queries import Ends, Linked
+from singletable.values import AttributeValue
 
 _SETS = tuple(f"_{name}" for name in EDGE_SETS)
 _OVERFLOW = f"_{OVERFLOW}"
@@ -188,3 +189,10 @@ def member_of(edge: Edge[Any, Any]) -> Member:
     target: KeyOf[Any] = edge.target
     values = {name: getattr(edge, name) for name in names}
     return Member(target.partition, Meaning(type(edge), target.kinds[0], values))
+
+
+def without_types(stored: AttributeValue, types: Iterable[str]) -> AttributeValue | None:
+    """A stored edge set without the members of removed classes of edges; None for an empty one."""
+    begins = tuple(f"{name}-" for name in types)
+    left = [member for member in stored.get("SS", ()) if not member.startswith(begins)]
+    return {"SS": left} if left else None

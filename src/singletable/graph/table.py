@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ParamSpec, overload
 
 from singletable.flow import Port
@@ -11,9 +11,12 @@ from singletable.foundation import Declared, IndexDecorator, Key, LayerBelonging
 from singletable.graph.belongings import GraphBelongings, edges_around
 from singletable.graph.check import graph_checks
 from singletable.graph.edges import EdgeIndex
-from singletable.graph.nodes import EDGE_SETS, Node
+from singletable.graph.members import without_types
+from singletable.graph.nodes import COUNTER, EDGE_SETS, Node
 from singletable.graph.sweep import sweep_graph
+from singletable.operations import Item
 from singletable.tables import StreamView, TableSettings
+from singletable.values import AttributeValue
 
 P = ParamSpec("P")
 
@@ -75,6 +78,12 @@ class GraphTable(Table):
     def derived(self) -> frozenset[str]:
         """The edge sets of nodes."""
         return frozenset(EDGE_SETS)
+
+    def remains(self, item: Item, types: Collection[str]) -> Mapping[str, AttributeValue | None]:
+        """A node's edge sets and counters without the edges of removed types."""
+        sets = {name: (item[name], without_types(item[name], types)) for name in EDGE_SETS if name in item}
+        changed = {name: left for name, (stored, left) in sets.items() if left != stored}
+        return {**changed, **{f"{COUNTER}{t}": None for t in types if f"{COUNTER}{t}" in item}}
 
     def around(self, entity: Any) -> Sequence[Any]:
         """A node's edges, in both directions."""

@@ -27,13 +27,15 @@ def compare(compared: Compared) -> Plan:
         _check_record(declared, former)
     phased = sorted((pair for kind in step_kinds() for pair in kind.needed(compared)), key=lambda pair: pair[0])
     steps = [step for _, step in phased]
-    if steps or record != declared or compared.toward is not None:
+    if any(step.is_recorded for step in steps) or record != declared or compared.toward is not None:
         steps.append(RecordModel.of(table))
     left = foreign_indexes(compared)
     if record is not None:
         left += moved_types(table, declared, record)
     unsupported = tuple(unsupported_settings(compared))
-    return Plan(table.name, tuple(steps), tuple(left), unsupported, declared, _differences(compared))
+    return Plan(
+        table.name, tuple(steps), tuple(left), unsupported, declared, _differences(compared), purge=compared.purge
+    )
 
 
 def _differences(compared: Compared) -> tuple[ModelDifference, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,20 +32,22 @@ async def apply(
     segments: int | None = None,
     progress: Progress | None = None,
     accept: Accepted = (),
+    purge: Sequence[str] = (),
 ) -> Outcome:
     """Bring a table to its declaration. Where there is nothing to do, it reads a few times and writes nothing.
 
     ApplyRefused if another apply has the table, or it changed since `plan` was made; PlanRefused. Without a plan it
     counts, as a plan does.
     """
-    current, _ = await outline(port, table)
+    purge = purge if plan is None else plan.purge
+    current, _ = await outline(port, table, purge)
     outcome = Outcome(table.name)
     steps = _left(plan, current)
-    if current.is_empty:
+    if not steps:
         return outcome
     if plan is None or plan.is_sample:
-        await check_readable(port, table, accept, segments, rate)
-    run = ApplyRun(port, table, by, rate, segments, progress)
+        await check_readable(port, table, accept, purge, segments, rate)
+    run = ApplyRun(port, table, by, rate, segments, progress, purge)
     if current.steps[0].makes_table:
         outcome = outcome.also(await run.make_table(steps[0]))
     return await run.all(plan, outcome)
@@ -76,8 +78,16 @@ class ApplyRun:
     """One apply that has work. If it is killed in a step, the next outline finds that step again."""
 
     def __init__(
-        self, port: Port, table: Table, by: str, rate: Rate | None, segments: int | None, progress: Progress | None
+        self,
+        port: Port,
+        table: Table,
+        by: str,
+        rate: Rate | None,
+        segments: int | None,
+        progress: Progress | None,
+        purge: Sequence[str],
     ) -> None:
+        self.purge = purge
         self.bare, self.table, self.by = port, table, by
         self.rate, self.segments, self.progress = rate, segments, progress
 
@@ -96,7 +106,7 @@ class ApplyRun:
         self.port = LeasedPort(self.bare, self.table, held)
         applying = self._applying(self.port, held)
         try:
-            current, applying.record = await outline(self.port, self.table)
+            current, applying.record = await outline(self.port, self.table, self.purge)
             applying.document, steps = current.document or applying.document, _left(plan, current)
             for number, step in enumerate(steps, 1):
                 self.doing = Doing(step, number, len(steps))

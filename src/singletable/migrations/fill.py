@@ -40,7 +40,8 @@ from singletable.foundation import (
 from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.model_document import document_of
-from singletable.migrations.needed import Unknown, needed
+from singletable.migrations.needed import Need, Unknown, needed
+from singletable.migrations.purge import Purge
 from singletable.operations import RAW, GetItem, Item, Key, PutItem
 
 PAGE = 100
@@ -85,15 +86,17 @@ async def fill(
     segments: int | None = None,
     dry_run: bool = False,
     anew: bool = False,
+    purge: Purge | None = None,
     progress: Progress | None = None,
 ) -> Filled:
     """Bring every item of a table into its declared form. Reads the table once; a write for each item that needs it
     and one for each hundred items. `anew` doesn't go on where an earlier run stopped.
+    With a `purge` it deletes what that names, and fills nothing.
 
     InvalidRequest for a number of segments that can't be read at once. Throttled if the table refuses for minutes on
     end; called again, it goes on.
     """
-    run = FillRun(port, table, segments_of(port, table, segments), dry_run=dry_run, anew=anew)
+    run = FillRun(port, table, segments_of(port, table, segments), dry_run=dry_run, anew=anew, purge=purge)
     for each in (table, *table.targets):
         await ready(port, each)
     return await run.run(progress)
@@ -130,15 +133,18 @@ class FillParts:
 class FillRun(ResumableRun[Sequence[Any], Filled]):
     """One run of a fill. Its state is the parts that the last round moved on: those of segments that were not over."""
 
-    def __init__(self, port: Port, table: Table, segments: int, *, dry_run: bool, anew: bool) -> None:
+    def __init__(
+        self, port: Port, table: Table, segments: int, *, dry_run: bool, anew: bool, purge: Purge | None = None
+    ) -> None:
         self.port, self.table, self.segments = port, table, segments
         self.is_anew = anew or dry_run
         self.parts = FillParts(port, table)
         self.store = None if dry_run else self.parts
-        self.digest = document_of(table).digest
+        self.digest = document_of(table).digest if purge is None else purge.digest
+        self.need: Callable[[Table, Item, float], Need] = needed if purge is None else purge.needed
         self.old_keys = Counter[str]()
         self.filled = Filled()
-        self.gaps = flows.gaps_of(table)
+        self.gaps = flows.gaps_of(table) if purge is None else None
 
     @property
     def is_over(self) -> bool:
@@ -194,7 +200,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             self.filled = replace(self.filled, obsolete=keys)
 
     def _needed(self, item: Item) -> ItemWrite | None:
-        need = needed(self.table, item, self.port.now())
+        need = self.need(self.table, item, self.port.now())
         if isinstance(need, Unknown):
             self.filled = replace(self.filled, unknown=self.filled.unknown + 1)
         elif isinstance(need, Finding):
@@ -215,7 +221,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             self._add(unreadable=[outcome for _, outcome in tried if isinstance(outcome, Finding)])
             await self._compare([w for w, outcome in tried if outcome is MoveOutcome.TWICE and isinstance(w, ItemMove)])
             items = await self._items([(self.table, w.key) for w, outcome in tried if outcome is MoveOutcome.CHANGED])
-            again = [needed(self.table, item, self.port.now()) for item in items if item is not None]
+            again = [self.need(self.table, item, self.port.now()) for item in items if item is not None]
             writes = [need for need in again if isinstance(need, ItemWrite)]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
 

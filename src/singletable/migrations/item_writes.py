@@ -67,6 +67,47 @@ class ItemUpdate(ItemWrite):
 
 
 @dataclass(frozen=True)
+class ItemDelete(ItemWrite):
+    """The deletion of an item that no class reads any more."""
+
+    delete: DeleteItem[Any]
+
+    @property
+    def key(self) -> Key:
+        return self.delete.key
+
+    def attempt(self) -> Attempt:
+        return UpdateAttempt(self.delete)
+
+    def after(self, item: Item) -> None:
+        return None
+
+    def units(self, indexes: Sequence[Projected], item: Item) -> float:
+        return write_units(indexes, item, None)
+
+
+@dataclass(frozen=True)
+class Later(ItemWrite):
+    """A write of an item that another one has changed before."""
+
+    write: ItemWrite
+    item: Item
+
+    @property
+    def key(self) -> Key:
+        return self.write.key
+
+    def attempt(self) -> Attempt:
+        return self.write.attempt()
+
+    def after(self, item: Item) -> Item | None:
+        return self.write.after(self.item)
+
+    def units(self, indexes: Sequence[Projected], item: Item) -> float:
+        return self.write.units(indexes, self.item)
+
+
+@dataclass(frozen=True)
 class ItemMove(ItemWrite):
     """A move to the key that its class has now: one transaction, with the guards of its unique values."""
 

@@ -32,6 +32,7 @@ class Migrations:
         sample: float | None = None,
         segments: int | None = None,
         accept: Accepted = (),
+        purge: Sequence[str] = (),
         begins: Callable[[Estimate], object] | None = None,
         keep: Path | None = None,
     ) -> Plan:
@@ -47,9 +48,12 @@ class Migrations:
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.
         PlanRefused also for another model's table, and for an older program.
+
+        `purge` names removed classes, by their stored types, and indexes: what they left is deleted, as a step of the
+        plan. Of a declared class it is the guards of attributes that are not unique any more.
         """
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
-        flow = plans.plan(self.db.port, self.table, **options, accept=accept, begins=begins, keep=keep)
+        flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return self.db.run(flow)
 
     def apply(
@@ -61,6 +65,7 @@ class Migrations:
         segments: int | None = None,
         progress: ApplyProgress | None = None,
         accept: Accepted = (),
+        purge: Sequence[str] = (),
     ) -> Outcome:
         """Bring the table to its declaration: settings, indexes one at a time, a fill, what is taken away, the record.
 
@@ -69,12 +74,13 @@ class Migrations:
         the lease and the record: who does it. `progress` is called at each step, and while one goes on.
 
         ApplyRefused if another apply has the table, took over this one's lease, or the plan is out of date;
-        PlanRefused, as `plan`: without a plan, or with that of a sample, it counts first, and takes `accept`.
+        PlanRefused, as `plan`: without a plan, or with that of a sample, it counts first, and takes `accept`. Without a
+        plan it takes `purge` too.
 
         The requests and units are those of the plan's steps.
         """
         options: Any = {"by": by, "rate": rate, "segments": segments, "progress": progress}
-        flow = execution.apply(self.db.port, self.table, plan, **options, accept=accept)
+        flow = execution.apply(self.db.port, self.table, plan, **options, accept=accept, purge=purge)
         return self.db.run(flow)
 
     def fill(

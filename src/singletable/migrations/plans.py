@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import repeat
 from pathlib import Path
@@ -48,16 +48,18 @@ async def plan(
     prices: Prices | None = None,
     sample: float | None = None,
     accept: Accepted = (),
+    purge: Sequence[str] = (),
     begins: Callable[[Estimate], object] | None = None,
     keep: Path | None = None,
 ) -> Plan:
     """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it; `keep` is the
     file of its progress."""
     parts = segments_of(port, table, segments)
-    outlined, live, record = await _compared(port, table)
+    outlined, live, record = await _compared(port, table, purge)
     reading = _reading(table, outlined, live, record, accept)
+    reads = reading.is_needed or any(step.is_optional for step in outlined.steps)
     port = at_rate(port, rate)
-    if live is not None and (reading.is_needed or _is_filled(outlined)) and begins is not None:
+    if live is not None and reads and begins is not None:
         begins(_priced(_reading_cost(live, sample), rate, prices, _billing(table, live)))
     document = outlined.document if outlined.document is not None else document_of(table)
     kept = CountsFile(port, keep, _work(document, record, parts, sample), reading)
@@ -78,16 +80,18 @@ async def plan(
     return replace(outlined, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
 
 
-async def outline(port: Port, table: Table) -> tuple[Plan, Any]:
+async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[Plan, Any]:
     """The same with the record, without what the steps take, and without counting: a few requests, whatever the table's
     size."""
-    plan, _, record = await _compared(port, table)
+    plan, _, record = await _compared(port, table, purge)
     return plan, record
 
 
-async def check_readable(port: Port, table: Table, accept: Accepted, segments: int | None, rate: Rate | None) -> None:
+async def check_readable(
+    port: Port, table: Table, accept: Accepted, purge: Sequence[str], segments: int | None, rate: Rate | None
+) -> None:
     """Count as `plan` does, without the cost of steps. PlanRefused as there."""
-    outlined, live, record = await _compared(port, table)
+    outlined, live, record = await _compared(port, table, purge)
     if live is not None:
         reading = _reading(table, outlined, live, record, accept)
         kept = CountsFile(port, None, "", reading)
@@ -98,7 +102,8 @@ async def check_readable(port: Port, table: Table, accept: Accepted, segments: i
 def _reading(table: Table, outlined: Plan, live: Live | None, record: Any, accept: Accepted) -> ItemCounts:
     """The counts that a plan needs: of differences that nobody accepted; of all items, if no record has whole forms."""
     check_accepted(accept)
-    suspects = [one for one in outlined.differences if not is_accepted(one, accept)]
+    purged = [("class.removed", name) for name in outlined.purge]
+    suspects = [one for one in outlined.differences if not is_accepted(one, (*accept, *purged))]
     former = _documents(table, record)[0]
     if former is None:
         uniques = (unique_of(model, field) for model in table.models for field in model.uniques)
@@ -126,22 +131,22 @@ def _reading_cost(live: Live, sample: float | None) -> Estimate:
 
 
 def _is_filled(outlined: Plan) -> bool:
-    return any(step.is_optional for step in outlined.steps)
+    return any(step.counts for step in outlined.steps)
 
 
 def _billing(table: Table, live: Live | None) -> Billing:
     return table.definition.settings.billing or (live.settings.billing if live is not None else "on_demand")
 
 
-async def _compared(port: Port, table: Table) -> _Found:
+async def _compared(port: Port, table: Table, purge: Sequence[str] = ()) -> _Found:
     """Compare like `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
-    compared = await compared_with_live(port, table)
+    compared = await compared_with_live(port, table, purge)
     if compared[1] is not None and compared[2] is None:
         await _refuse_foreign(port, table)
     return compared
 
 
-async def compared_with_live(port: Port, table: Table) -> _Found:
+async def compared_with_live(port: Port, table: Table, purge: Sequence[str] = ()) -> _Found:
     """The steps from a table to its declaration, the table, and its record; None for what is missing. PlanRefused."""
     definition = table.definition
     description = await describe(port, definition)
@@ -154,7 +159,7 @@ async def compared_with_live(port: Port, table: Table) -> _Found:
     record = await read_record(port, table)
     former, toward = _documents(table, record)
     declared = document_of(table).with_known(former)
-    return compare(Compared(table, declared, former, live, toward)), live, record
+    return compare(Compared(table, declared, former, live, toward, tuple(dict.fromkeys(purge)))), live, record
 
 
 def _documents(table: Table, record: Any) -> tuple[ModelDocument | None, ModelDocument | None]:

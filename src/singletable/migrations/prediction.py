@@ -6,7 +6,7 @@ item before and after it. With a sample it reads some of many small segments, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -33,10 +33,11 @@ from singletable.foundation import (
 )
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
-from singletable.migrations.item_writes import ItemWrite, left_after
+from singletable.migrations.item_writes import ItemWrite, Later, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.needed import Need, Unknown, needed
+from singletable.migrations.purge import Purge
 from singletable.migrations.rehearsal import Place, Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Item, Scan
 from singletable.tables import Projected, size_units
@@ -85,11 +86,12 @@ async def count_fill(
     size_bytes: int,
     kept: CountsFile,
     later: Mapping[Place, Item] = {},
+    purge: Purge | None = None,
 ) -> FillCount:
     """Predict a fill. Reads the table of about this size once, or about the share `sample`; `kept` counts the same
     items. `later` has the library's own items that will be others before the fill, by their places."""
     chosen = segments_to_read(table, segments, sample, size_bytes)
-    run = FillForecast(port, table, indexes, chosen, kept, later, is_sample=sample is not None)
+    run = FillForecast(port, table, indexes, chosen, kept, later, is_sample=sample is not None, purge=purge)
     return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
 
 
@@ -116,12 +118,14 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         later: Mapping[Place, Item],
         *,
         is_sample: bool,
+        purge: Purge | None = None,
     ) -> None:
         self.port, self.table, self.indexes, self.state = port, table, indexes, segments
         self.reading, self.later = kept.counts, later
         self.store = self.kept = kept
         self.counted = FillCount(share=len(segments) / segments[0].of)
-        self.gaps = flows.gaps_of(table)
+        self.gaps = flows.gaps_of(table) if purge is None else None
+        self.need: Callable[[Table, Item, float], Need] = needed if purge is None else _after_fill(purge)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
         self.pages = {s.number: SegmentPages(table, s.number, s.of, fill.PAGE, **order) for s in segments}
 
@@ -152,7 +156,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         """The next page of each of the first segments."""
         now = self.state[:MOST_SEGMENTS]
         pages = await self.port.send_all([_Metered(page_scan(self.table, segment, fill.PAGE)) for segment in now])
-        needs = [[needed(self.table, item, self.port.now()) for item in page.items] for page in pages]
+        needs = [[self.need(self.table, item, self.port.now()) for item in page.items] for page in pages]
         if self.gaps is not None:
             items, all_needs = [item for page in pages for item in page.items], [n for own in needs for n in own]
             await self._count_gaps(self.gaps, items, all_needs)
@@ -226,6 +230,18 @@ class _Metered(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[PageRead, Consumed]:
         page, consumed = self.scan.answer(response)
         return PageRead(page.items, page.after, consumed.read_units), consumed
+
+
+def _after_fill(purge: Purge) -> Callable[[Table, Item, float], Need]:
+    """The needs of a purge, of items as the fill before it leaves them."""
+
+    def need(table: Table, item: Item, now: float) -> Need:
+        first = needed(table, item, now)
+        filled = first.after(item) if isinstance(first, ItemWrite) else item
+        write = None if filled is None else purge.needed(table, filled, now)
+        return None if write is None or filled is None else Later(write, filled)
+
+    return need
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, units: float | None) -> FillCount:

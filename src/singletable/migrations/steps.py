@@ -46,6 +46,8 @@ class Compared(Struct, frozen=True):
     live: Live
     toward: ModelDocument | None = None
     """The model that an apply has begun to rewrite items for, and has not ended."""
+    purge: tuple[str, ...] = ()
+    """The classes and indexes whose remains a person asked to delete."""
 
     @property
     def former(self) -> tuple[ModelDocument, ...]:
@@ -63,6 +65,7 @@ class StepPhase(IntEnum):
     ITEMS = auto()
     OLD_INDEXES = auto()
     OLD_SETTINGS = auto()
+    REMAINS = auto()
     RECORD = auto()
 
 
@@ -140,6 +143,10 @@ class Step(Struct, frozen=True, tag_field="kind"):
 
     is_optional: ClassVar[bool] = False
     """Whether a plan may lack it because it was needless then."""
+    is_recorded: ClassVar[bool] = True
+    """Whether the record has to be written after it."""
+    counts: ClassVar[bool] = False
+    """Whether its prediction counts the items that a declaration can't read."""
     makes_table: ClassVar[bool] = False
     """Whether it makes the table, and so is done before there can be a lease."""
 
@@ -186,6 +193,8 @@ class Plan(Struct, frozen=True):
     """The differences from the models before, each with its rule."""
     accepted: tuple[str, ...] = ()
     """Accepted differences, which would be refused: `type.changed Order.total`."""
+    purge: tuple[str, ...] = ()
+    """The classes and indexes whose remains it deletes."""
     is_sample: bool = False
     """Whether only a part of the table was read: an apply reads the rest."""
 

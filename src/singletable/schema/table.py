@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 from singletable import entry_points
 from singletable.errors import DeclarationError
+from singletable.operations import Item
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
-from singletable.values import SEPARATORS
+from singletable.values import SEPARATORS, AttributeValue
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -237,6 +238,11 @@ class Table:
     def derived(self) -> frozenset[str]:
         """The stored attributes that the table's layer makes of other items, and `repair` rewrites. None here."""
         return frozenset()
+
+    def remains(self, item: Item, types: Collection[str]) -> Mapping[str, AttributeValue | None]:
+        """The attributes of an item in which the table's layer has something of items of removed types: what is left of
+        each without them, or None. None here."""
+        return {}
 
     def around(self, entity: Any) -> Sequence[Any]:
         """Queries whose whole partitions a slice of the table takes along with an entity, in addition to its

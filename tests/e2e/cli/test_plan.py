@@ -105,6 +105,24 @@ def test_a_refusal(applied: Folder) -> None:
         assert "Customer: the key was customer#{email} / customer, and is" in ran.err
 
 
+def test_a_purge(applied: Folder) -> None:
+    """A class that goes with its items: refused, but where a purge is asked for."""
+    path = applied.path / MODEL
+    text = path.read_text()
+    path.write_text(text[: text.index("class Order(Entity")])
+    assert applied.run("plan", "shop.model").code == 1
+    asked = "shop.model", "--purge", "order"
+    shown = applied.run("plan", *asked)
+    assert "purge order: 30 writes, " in shown.out
+    assert "it can't be undone" in shown.out
+    assert json.loads(applied.run("plan", *asked, "--json").out)[0]["purge"] == ["order"]
+    assert applied.run("apply", *asked).code == 0
+    assert applied.run("check", "shop.model").code == 0
+    assert applied.run("plan", *asked).out == "shop: nothing to do\n"
+    refused = applied.run("plan", "shop.model", "--purge", "_model")
+    assert (refused.code, "_model can't be purged" in refused.err) == (1, True)
+
+
 def test_nothing_is_changed_elsewhere_without_yes(folder: Folder) -> None:
     ran = folder.run("apply", "shop.model", "--db", ELSEWHERE, **AWS)
     assert (ran.code, "Add --yes to do it." in ran.err) == (2, True)

@@ -29,6 +29,7 @@ class FillItems(Step, frozen=True, tag="fill"):
     to be written."""
 
     is_optional = True
+    counts = True
 
     @classmethod
     def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:

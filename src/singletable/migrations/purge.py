@@ -1,0 +1,113 @@
+"""Purge: what removed classes and indexes left in a table is deleted, because a person asked for it by name.
+
+Of a class that no program declares any more its items, their guards and their members of edge sets go; of a declared
+one the guards of attributes that are not unique any more, or have another name; of an index its keys, out of the items
+of all classes. It is a fill with other writes: the same pages, conditions, rate and progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.expressions import AttributeChange, Condition, Expressions
+from singletable.foundation import (
+    GUARD_TYPE,
+    Model,
+    Table,
+    entity_name,
+    guard_prefix,
+    guarded_type,
+    place_in,
+    type_in,
+    value_as_read,
+)
+from singletable.migrations.item_writes import ItemDelete, ItemUpdate, ItemWrite
+from singletable.migrations.model_document import ModelDocument
+from singletable.operations import RAW, DeleteItem, Item, Key, RawCondition, UpdateItem
+from singletable.values import AttributeValue
+
+
+class Purge(Struct, frozen=True):
+    """The types whose items are deleted, and the attributes that are taken out of others' items."""
+
+    types: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The same for purges of the same."""
+        return sha256(repr((sorted(self.types), sorted(self.attributes))).encode()).hexdigest()[:16]
+
+    def needed(self, table: Table, item: Item, now: float) -> ItemWrite | None:
+        """The write for one item; None for one that stays as it is."""
+        type_name = type_in(table, item)
+        model = table.model_here(type_name)
+        if type_name == GUARD_TYPE:
+            return _delete(table, item) if self._is_left(table, item) else None
+        if model is None:
+            return _delete(table, item) if type_name in self.types else None
+        names = [name for name in self.attributes if name in item and name not in _own_names(model)]
+        changes = {**dict.fromkeys(names), **table.remains(item, self.types)}
+        return _update(table, item, changes) if changes else None
+
+    def _is_left(self, table: Table, item: Item) -> bool:
+        """Whether a guard is of a type that goes, and not of an attribute that a class has as a unique one."""
+        partition = place_in(table, item)[0]
+        owner = guarded_type(table, partition)
+        model = None if owner is None else table.model_here(owner)
+        names = () if model is None else model.unique_types
+        is_declared = any(model is not None and partition.startswith(guard_prefix(model, name)) for name in names)
+        return owner in self.types and not is_declared
+
+
+def purge_of(table: Table, former: Sequence[ModelDocument], names: Sequence[str], live: Collection[str]) -> Purge:
+    """What is to be deleted of classes and indexes, by their names. A name that no record has is taken for both: an
+    apply before this one may have forgotten it. InvalidRequest for an index that stays, of the `live` ones, and for the
+    library's own items."""
+    types, attributes = list[str](), list[str]()
+    for name in names:
+        model = next((m for m in table.models if name in (m.type, entity_name(m.kind))), None)
+        indexes = [document.indexes[name] for document in former if name in document.indexes]
+        stays = name in table.definition.indexes or (name in live and not indexes)
+        if stays or name.startswith("_"):
+            why = "an index that stays" if stays else "the library's own"
+            raise InvalidRequest(f"{name} can't be purged: it is {why}", table=table.name)
+        is_known = model is not None or any(name in document.entities for document in former)
+        if indexes or not is_known:
+            attributes += indexes[0].key if indexes else (f"{name}pk", f"{name}sk")
+        if not indexes:
+            types.append(name if model is None else model.type)
+    return Purge(tuple(dict.fromkeys(types)), tuple(dict.fromkeys(attributes)))
+
+
+def _own_names(model: Model[Any]) -> set[str]:
+    return {*model.beside, *(field.stored for field in model.fields)}
+
+
+def _delete(table: Table, item: Item) -> ItemDelete:
+    """The deletion of an item that is of its type still; of a guard, if it is unchanged."""
+    type_attribute = table.definition.type_attribute
+    is_guard = item[type_attribute] == {"S": GUARD_TYPE}
+    names = [name for name in item if name not in table.definition.key] if is_guard else [type_attribute]
+    return ItemDelete(DeleteItem(table.name, _key(table, item), _unchanged(Expressions(), names, item), RAW))
+
+
+def _update(table: Table, item: Item, changes: Mapping[str, AttributeValue | None]) -> ItemUpdate:
+    expressions = Expressions()
+    update = expressions.update((), [AttributeChange(name, value) for name, value in changes.items()])
+    guard = _unchanged(expressions, [table.definition.type_attribute, *changes], item)
+    return ItemUpdate(UpdateItem(table.name, _key(table, item), update, guard, RAW, repeatable=True))
+
+
+def _unchanged(expressions: Expressions, names: Sequence[str], item: Item) -> RawCondition:
+    condition = Condition("AND", tuple(value_as_read(name, item) for name in names))
+    return RawCondition(expressions.condition(condition), expressions.names, expressions.values)
+
+
+def _key(table: Table, item: Item) -> Key:
+    return {name: item[name] for name in table.definition.key}
