@@ -76,7 +76,11 @@ def purge_of(table: Table, former: Sequence[ModelDocument], names: Sequence[str]
         stays = name in table.definition.indexes or (name in live and not indexes)
         if stays or name.startswith("_"):
             why = "an index that stays" if stays else "the library's own"
-            raise InvalidRequest(f"{name} can't be purged: it is {why}", table=table.name)
+            raise InvalidRequest(
+                f"{name} can't be purged: it is {why}",
+                table=table.name,
+                hint="Name a class by its stored type, or an index, that is not declared any more.",
+            )
         is_known = model is not None or any(name in document.entities for document in former)
         if indexes or not is_known:
             attributes += indexes[0].key if indexes else (f"{name}pk", f"{name}sk")
