@@ -9,9 +9,10 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from singletable.foundation import COVERED, KeyOf, covered_place, personal_names
+from singletable.expressions import stored_or_absent
+from singletable.foundation import COVERED, KeyOf, covered_place, model_for, personal_names
 from singletable.operations import Item
-from singletable.values import from_attribute_value
+from singletable.values import from_attribute_value, is_shown_as_stored, plain_of
 
 MOST_CHARACTERS = 2_000
 """The most characters of a value. The item's own page shows the rest."""
@@ -57,8 +58,18 @@ def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -
 
 
 def _value(entity: Any, name: str, personal: bool) -> Any:
-    value = getattr(entity, name)
+    value = value_of(entity, name)
     return value if personal else without_personal(value)
+
+
+def value_of(entity: Any, name: str) -> Any:
+    """An attribute's value as people see it: of `Any`, and of what is stored as another type, the stored form, with
+    what says bytes and sets in `Any`, so that it can be given back. None where it was not loaded."""
+    value = getattr(entity, name, None)
+    field = model_for(entity).codec.by_name.get(name)
+    if value is None or field is None or not is_shown_as_stored(field.plan):
+        return value
+    return plain_of(field.plan, stored_or_absent(field.plan, value))
 
 
 def without_personal(value: Any, *, personal: bool = False) -> Any:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Any, Literal, Optional, cast
+from typing import Annotated, Any, Literal, Optional, cast
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from singletable.values import VALUE_TYPES, Scalar, plan_for
+from singletable.values import VALUE_TYPES, EpochMilliseconds, EpochSeconds, Scalar, StoredAs, Tagged, plan_for
 
 
 class Shift(Enum):
@@ -130,3 +130,60 @@ def _set(values: list[Any]) -> set[Any]:
 
 
 DECLARED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {name: (kind, values) for name, kind, values in _declared()}
+
+
+@dataclass(frozen=True)
+class Price:
+    """A type of an application's own."""
+
+    cents: int
+    currency: str = "CHF"
+
+    @staticmethod
+    def of(text: str) -> Price:
+        number, currency = text.split(" ")
+        return Price(int(number), currency)
+
+    def __str__(self) -> str:
+        return f"{self.cents} {self.currency}"
+
+
+@dataclass
+class Circle:
+    radius: Decimal
+    notes: Any = None
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    parts: list[Circle | Group]
+
+
+def _in_francs(price: Price) -> Price:
+    return Price(price.cents)
+
+
+def _map_of(price: Price) -> dict[str, Any]:
+    return {"cents": price.cents, "currency": price.currency}
+
+
+_prices = st.builds(Price, st.integers(-5, 10**10), st.sampled_from(["CHF", "EUR"]))
+_circles = st.builds(Circle, values_of(Decimal), _free)
+_groups = st.recursive(
+    _circles, lambda inner: st.builds(Group, values_of(str), st.lists(inner, max_size=2)), max_leaves=4
+)
+_moments = values_of(datetime)
+OPENED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "Price as text": (Annotated[Price, StoredAs(str, str, Price.of)], _prices),
+    "Price as number": (Annotated[Price, StoredAs(int, lambda price: price.cents, Price)], _prices.map(_in_francs)),
+    "Price as map": (Annotated[Price, StoredAs(_dict[str, Any], _map_of, lambda held: Price(**held))], _prices),
+    "prices": (_of_set[Annotated[Price, StoredAs(str, str, Price.of)]], st.sets(_prices, max_size=2)),
+    "EpochSeconds": (EpochSeconds, _moments | _moments.map(lambda at: at.replace(microsecond=0))),
+    "EpochMilliseconds": (EpochMilliseconds, _moments | _moments.map(lambda at: at.replace(microsecond=5000))),
+    "union": (Circle | Group, _groups),
+    "tagged union": (Annotated[Circle | Group, Tagged("kind", c=Circle, g=Group, untagged=Circle)], _groups),
+    "list of a union": (_list[_optional[Circle | Group]], st.lists(_groups | st.none(), max_size=2)),
+}
+"""Types of an application's own codec, times since the epoch, and unions."""
+ALL = DECLARED | OPENED

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copyreg
 import types
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from tests.support.alike import is_alike
 
@@ -27,8 +27,11 @@ def as_declared(value: Any, declared: Any) -> Any:
     origin, inside = get_origin(declared), get_args(declared)
     if value is None or origin is Literal:
         return value
+    if origin is Annotated:
+        return as_declared(value, inside[0])
     if origin in (Union, types.UnionType):
-        return as_declared(value, next(one for one in inside if one is not types.NoneType))
+        others = [one for one in inside if one is not types.NoneType]
+        return as_declared(value, others[0] if len(others) == 1 else type(value))
     if declared is Any:
         return _as_any(value)
     if origin is dict:
@@ -36,7 +39,7 @@ def as_declared(value: Any, declared: Any) -> Any:
     if origin is not None:
         return origin(as_declared(one, inside[0]) for one in value)
     if is_dataclass(declared):
-        kinds = {f.name: f.type for f in fields(declared)}
+        kinds = get_type_hints(declared)
         return cast("Any", declared)(**{name: as_declared(getattr(value, name), kind) for name, kind in kinds.items()})
     return _in_utc(_base(value, declared))
 

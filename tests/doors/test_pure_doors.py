@@ -12,27 +12,33 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from singletable.errors import InvalidValue, TooLarge
 from singletable.values import VALUE_TYPES
 from tests.doors.doors import DOORS, JSON_DOORS, Through, slow
-from tests.doors.drawn import DECLARED, SINGLE, subclassed
+from tests.doors.drawn import ALL, DECLARED, SINGLE, subclassed
 from tests.doors.law import is_same
 
 REFUSED = InvalidValue, TooLarge, click.UsageError
-draws = st.sampled_from(list(DECLARED)).flatmap(lambda name: st.tuples(st.just(name), DECLARED[name][1]))
+
+
+def draws(declared: dict[str, tuple[Any, st.SearchStrategy[Any]]]) -> st.SearchStrategy[tuple[str, Any]]:
+    """The name of a declared type, and a value."""
+    return st.sampled_from(list(declared)).flatmap(lambda name: st.tuples(st.just(name), declared[name][1]))
+
+
 thousand = settings(max_examples=1000, suppress_health_check=list(HealthCheck), deadline=None)
 
 
 @cache
 def through(door: str, declared: str) -> Through:
-    return {**DOORS, **JSON_DOORS}[door](DECLARED[declared][0])
+    return {**DOORS, **JSON_DOORS}[door](ALL[declared][0])
 
 
 def stored(name: str, value: Any) -> bool:
     """Whether an item holds the value; where it refuses it, it says of which attribute, of which type, what to do."""
     try:
-        read = slow(DECLARED[name][0])(value)
+        read = slow(ALL[name][0])(value)
     except InvalidValue as error:
         refused = error
     else:
-        assert is_same(read, value, DECLARED[name][0]), (read, value)
+        assert is_same(read, value, ALL[name][0]), (read, value)
         return True
     assert (refused.attribute or "").startswith(("Held", "value")), refused
     assert refused.hint, refused
@@ -41,12 +47,12 @@ def stored(name: str, value: Any) -> bool:
 
 @pytest.mark.parametrize("door", DOORS)
 @thousand
-@given(drawn=draws)
+@given(drawn=draws(ALL))
 def test_what_is_stored_is_the_same_through_every_door(door: str, drawn: tuple[str, Any]) -> None:
     name, value = drawn
     if stored(name, value):
         read = through(door, name)(value)
-        assert is_same(read, value, DECLARED[name][0]), (read, value)
+        assert is_same(read, value, ALL[name][0]), (read, value)
     else:
         with pytest.raises(REFUSED):
             through(door, name)(value)
@@ -54,14 +60,14 @@ def test_what_is_stored_is_the_same_through_every_door(door: str, drawn: tuple[s
 
 @pytest.mark.parametrize("door", JSON_DOORS)
 @thousand
-@given(drawn=draws)
+@given(drawn=draws(DECLARED))
 def test_what_has_a_form_in_json_is_the_same(door: str, drawn: tuple[str, Any]) -> None:
     name, value = drawn
     try:
         read = through(door, name)(value)
     except REFUSED:
         return
-    assert is_same(read, value, DECLARED[name][0]), (read, value)
+    assert is_same(read, value, ALL[name][0]), (read, value)
 
 
 @pytest.mark.parametrize("door", [*DOORS, *JSON_DOORS])

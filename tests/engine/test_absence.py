@@ -418,9 +418,9 @@ async def test_what_may_be_none_is_read_as_none_whatever_its_default_is(shell: S
 
 
 WRONG: Mapping[str, tuple[Update, str]] = {
-    "add() to a text": (cast(Any, attr(Doc.text)).add("x"), "for an int and a Decimal"),
-    "add() to a list": (attr(cast(Any, Doc.notes)).add(1), "for an int and a Decimal"),
-    "add() to an object": (attr(cast(Any, Doc.inner)).add(1), "for an int and a Decimal"),
+    "add() to a text": (cast(Any, attr(Doc.text)).add("x"), "for an int, a Decimal"),
+    "add() to a list": (attr(cast(Any, Doc.notes)).add(1), "for an int, a Decimal"),
+    "add() to an object": (attr(cast(Any, Doc.inner)).add(1), "for an int, a Decimal"),
     "include() to a list": (attr(cast(Any, Doc.notes)).include({"a"}), "for a set"),
     "exclude() from a text": (attr(cast(Any, Doc.text)).exclude({"a"}), "for a set"),
     "append() to a set": (attr(cast(Any, Doc.tags)).append("a"), "only a list"),

@@ -44,10 +44,10 @@ class Run(Entity, table=app, type="run"):
 SOON = datetime(2100, 1, 1, tzinfo=timezone.utc)
 NOT_ADDED: list[tuple[Any, Any, str]] = [
     (Run.seconds, 0.1, r"not exact for a float.*attribute Run.seconds.*Declare it as a Decimal"),
-    (Run.level, 1, "for an int and a Decimal"),
-    (Run.size, 1, "for an int and a Decimal"),
-    (Run.ends, SOON, "for an int and a Decimal"),
-    (Run.text, "a", "for an int and a Decimal"),
+    (Run.level, 1, "for an int, a Decimal"),
+    (Run.size, 1, "for an int, a Decimal"),
+    (Run.ends, SOON, "for an int, a Decimal"),
+    (Run.text, "a", "for an int, a Decimal"),
 ]
 
 

@@ -21,11 +21,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from singletable.database import Database
-from singletable.expressions import encoded as stored_form
-from singletable.foundation import COVERED, Entity, Finding, KeyOf, Table, covered_place, model_for, personal_names
+from singletable.foundation import COVERED, Entity, Finding, KeyOf, Table, covered_place, personal_names
 from singletable.schema import Collection
-from singletable.shown_values import encoded, text_of, without_personal
-from singletable.values import ValuePlan, holds_any, plain_of
+from singletable.shown_values import encoded, text_of, value_of, without_personal
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _TURNING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
@@ -84,19 +82,13 @@ def values_of(entity: Any, *, personal: bool) -> dict[str, Any]:
     """An entity's attributes, as they may be shown."""
     kind: Any = entity.__class__
     covered = frozenset[str]() if personal else personal_names(kind)
-    plans = {field.name: field.plan for field in model_for(entity).fields}
-    values = {each.name: getattr(entity, each.name) for each in dataclasses.fields(entity)}
+    values = {each.name: value_of(entity, each.name) for each in dataclasses.fields(entity)}
     return {
         name: COVERED
         if name in covered and not isinstance(value, KeyOf)
-        else without_personal(_marked(plans.get(name), value), personal=personal)
+        else without_personal(value, personal=personal)
         for name, value in values.items()
     }
-
-
-def _marked(plan: ValuePlan | None, value: Any) -> Any:
-    """A value; of `Any` with what says bytes and sets, so that it can be given back."""
-    return value if plan is None or value is None or not holds_any(plan) else plain_of(plan, stored_form(plan, value))
 
 
 def facts_of(table: Table, finding: Finding, *, personal: bool = False) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from singletable.values import (
     INTEGER,
     AttributeValue,
+    ConvertedPlan,
     Field,
     ListPlan,
     MapPlan,
@@ -72,6 +73,8 @@ def column_of(plan: ValuePlan, inside: tuple[type[Any], ...] = ()) -> Column:
     """The column of a type. `inside` are the dataclasses around it."""
     if isinstance(plan, Scalar):
         return _scalar(plan)
+    if isinstance(plan, ConvertedPlan):
+        return column_of(plan.inner, inside)
     if isinstance(plan, OptionalPlan):
         return _optional(column_of(plan.inner, inside))
     if isinstance(plan, SetPlan):

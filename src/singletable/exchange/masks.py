@@ -14,6 +14,7 @@ import dataclasses
 import struct
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -29,6 +30,7 @@ import msgspec
 from singletable.errors import InvalidRequest
 from singletable.values import (
     MAX_DIGITS,
+    ConvertedPlan,
     FreePlan,
     ListPlan,
     MapPlan,
@@ -37,6 +39,7 @@ from singletable.values import (
     PerKind,
     Scalar,
     SetPlan,
+    UnionPlan,
     ValuePlan,
     normalized,
     of_shape,
@@ -202,15 +205,22 @@ def masked(mask: Mask, plan: ValuePlan, value: Any) -> Any:
     if isinstance(plan, Scalar):
         if isinstance(value, Enum):
             return mask.choice(value, list(type(value)))
+        if plan.stored is not None:
+            return _masked_as_stored(mask, plan, plan.stored, value)
         return mask.choice(value, plan.choices) if plan.choices else _MASKS.of(plan.kind)(mask, plan, value)
+    if isinstance(plan, ConvertedPlan):
+        with suppress(ValueError, LookupError, TypeError, ArithmeticError):
+            return plan.convert(masked(mask, plan.inner, plan.dump(value)))
+        raise _no_mask(value)
     if isinstance(plan, OptionalPlan):
         return masked(mask, plan.inner, value)
     if isinstance(plan, (ListPlan, SetPlan)):
         return plan.kind(masked(mask, plan.element, each) for each in value)
     if isinstance(plan, MapPlan) and not isinstance(plan.element, FreePlan):
         return {mask.text(name): masked(mask, plan.element, each) for name, each in value.items()}
-    if isinstance(plan, NestedPlan):
-        parts = plan.codec.by_name.values()
+    if isinstance(plan, (NestedPlan, UnionPlan)):
+        codec = plan.codec if isinstance(plan, NestedPlan) else plan.codec_of(value)
+        parts = codec.by_name.values()
         return dataclasses.replace(
             value, **{each.name: masked(mask, each.plan, getattr(value, each.name)) for each in parts}
         )
@@ -252,6 +262,16 @@ def _formatted(mask: Mask, plan: Scalar, value: Any) -> Any:
 
 
 def _refused(mask: Mask, plan: Scalar, value: Any) -> NoReturn:
+    raise _no_mask(value)
+
+
+def _masked_as_stored(mask: Mask, plan: Scalar, stored: Scalar, value: Any) -> Any:
+    """A mask of the stored value which is a value of the type; masks of masks are tried until one is."""
+    text = plan.check(value)
+    for _ in range(_MOST_STEPS):
+        text = stored.check(masked(mask, stored, stored.parse(text)))
+        with suppress(ValueError, LookupError, TypeError, ArithmeticError):
+            return plan.parse(text)
     raise _no_mask(value)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Set as AbstractSet
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
@@ -278,6 +279,8 @@ class Attribute(Generic[T_contra]):
     def add(self: Attribute[int], number: int) -> Update: ...
     @overload
     def add(self: Attribute[Decimal], number: Decimal) -> Update: ...
+    @overload
+    def add(self: Attribute[timedelta], number: timedelta) -> Update: ...
     def add(self: Any, number: Any) -> Update:
         """Add a number; an absent attribute counts as what is read then, or 0. Not repeatable: see `exactly_once`.
 

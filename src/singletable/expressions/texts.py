@@ -23,13 +23,25 @@ from singletable.expressions.comparisons import (
 )
 from singletable.expressions.conditions import JOINS, Condition, Given, Size, Stored, Update, shown
 from singletable.expressions.handles import Handle, Path, resolve
-from singletable.values import INTEGER, TEXT, AttributeValue, FreePlan, Kind, ListPlan, Scalar, ValuePlan, writer_of
+from singletable.values import (
+    DURATION,
+    INTEGER,
+    TEXT,
+    AttributeValue,
+    FreePlan,
+    Kind,
+    ListPlan,
+    Scalar,
+    ValuePlan,
+    writer_of,
+)
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
 MAX_IN = 100
 MAX_STEPS = 32
 """The limit for steps of a path, the attribute included."""
+_ZERO = Given({"N": "0"})
 _INNER = JOINS | {"NOT"}
 """Conditions that hold other conditions."""
 
@@ -263,8 +275,8 @@ class Expressions:
         """The sum of the stored number, or of what its absence is read as, and another."""
         if not _may_be_added_to(path.plan.without_none):
             raise _not_added(path.plan.without_none, str(update.path))
-        absent = path.absent() or 0
-        if path.is_top and not absent:
+        absent = path.absent() or _ZERO
+        if path.is_top and absent is _ZERO:
             return "ADD", f"{left} {self._operand(update.value, path.plan, update.path)}"
         there = f"if_not_exists({left}, {self._operand(absent, path.plan, update.path)})"
         return "SET", f"{left} = {there} + {self._operand(update.value, path.plan, update.path)}"
@@ -342,8 +354,10 @@ def _is_absence(plan: ValuePlan, value: Any) -> bool:
 
 def _may_be_added_to(plan: ValuePlan) -> bool:
     """Whether each sum is a value of the type: of an Enum's, a time's and a float's not each one is."""
-    is_exact = isinstance(plan, Scalar) and plan.kind in (Kind.INTEGER, Kind.DECIMAL) and not plan.choices
-    return is_exact or isinstance(plan, FreePlan)
+    if not isinstance(plan, Scalar):
+        return isinstance(plan, FreePlan)
+    is_itself = plan.stored is None or plan is DURATION
+    return is_itself and plan.kind in (Kind.INTEGER, Kind.DECIMAL) and not plan.choices
 
 
 def _not_added(plan: ValuePlan, attribute: str) -> InvalidRequest:
@@ -354,7 +368,7 @@ def _not_added(plan: ValuePlan, attribute: str) -> InvalidRequest:
             hint="Declare it as a Decimal, or read it and set() the sum, where the attribute is as it was read.",
         )
     return InvalidRequest(
-        "add() is for an int and a Decimal",
+        "add() is for an int, a Decimal and a timedelta",
         attribute=attribute,
         hint="Use append() for a list, include() for a set, set() for another value.",
     )

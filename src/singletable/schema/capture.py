@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, cast
+from typing import Annotated, Any, NoReturn, cast, get_args, get_origin
 
 from singletable.errors import DeclarationError
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
@@ -90,6 +90,8 @@ class Placeholder:
 def type_in_key(kind: Any) -> Any:
     """The type whose text is in a key: str for `str | None`, for a NewType of str, for a Literal of texts."""
     kind, _ = split_optional(kind)
+    if get_origin(kind) is Annotated:  # a key has the text of the type itself, however an attribute is stored
+        kind = get_args(kind)[0]
     arguments = getattr(kind, "__args__", ())
     if getattr(kind, "__origin__", None) is not None and not isinstance(kind, type) and arguments:
         return arguments[0].__class__

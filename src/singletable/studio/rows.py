@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.foundation import COVERED, KeyOf, Model, entity_name, model_for, personal_names
-from singletable.shown_values import without_personal
+from singletable.shown_values import value_of, without_personal
 from singletable.studio.site import colour_of
 from singletable.studio.visit import Visit
 
@@ -49,7 +49,7 @@ def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = 
 def values_of(visit: Visit, entity: Any, names: Iterable[str]) -> tuple[Any, ...]:
     """An entity's attributes as plain values; a mark for covered ones."""
     covered = personal_names(entity.__class__) if visit.covered else frozenset[str]()
-    return tuple(COVERED if n in covered else plain(visit, getattr(entity, n, None)) for n in names)
+    return tuple(COVERED if n in covered else plain(visit, value_of(entity, n)) for n in names)
 
 
 def plain(visit: Visit, value: Any) -> Any:

@@ -100,7 +100,7 @@ class TaskFunction(Generic[P]):
     def _hints(self) -> Mapping[str, Any]:
         function = inspect.unwrap(self.function)
         try:
-            return get_type_hints(getattr(function, "__func__", function))
+            return get_type_hints(getattr(function, "__func__", function), include_extras=True)
         except NameError as error:
             raise DeclarationError(
                 f"a parameter's type of the task {self.name} can't be found: {error}",

@@ -58,12 +58,18 @@ from singletable.values.sizes import (
     value_size as value_size,
 )
 from singletable.values.source import Source as Source, quoted as quoted
+from singletable.values.stored_as import (
+    ConvertedPlan as ConvertedPlan,
+    EpochMilliseconds as EpochMilliseconds,
+    EpochSeconds as EpochSeconds,
+    StoredAs as StoredAs,
+)
 from singletable.values.types import (
     METADATA as METADATA,
     NestedPlan as NestedPlan,
     bare as bare,
     check_within as check_within,
-    holds_any as holds_any,
+    is_shown_as_stored as is_shown_as_stored,
     make_field as make_field,
     plan_for as plan_for,
     split_optional as split_optional,
@@ -76,12 +82,14 @@ from singletable.values.undeclared import (
     only_declared as only_declared,
     undeclared_in as undeclared_in,
 )
+from singletable.values.unions import Tagged as Tagged, UnionPlan as UnionPlan
 from singletable.values.untyped import (
     AttributeValue as AttributeValue,
     from_attribute_value as from_attribute_value,
     to_attribute_value as to_attribute_value,
 )
 from singletable.values.value_types import (
+    DURATION as DURATION,
     EXPIRY as EXPIRY,
     FLAG as FLAG,
     INSTANT as INSTANT,

@@ -44,13 +44,17 @@ def binary(value: object) -> bytes:
 
 def instant_text(value: object) -> str:
     """UTC with six decimals and Z: the text sorts as the time does."""
+    return in_utc(value).isoformat("T", "microseconds")[:26] + "Z"
+
+
+def in_utc(value: object) -> datetime:
+    """A point in time; InvalidValue for what is none."""
     if not isinstance(value, datetime):
         raise wanted("a datetime", value)
     moment = value if value.__class__ is datetime else plain(datetime, same_datetime, value)
     if moment.tzinfo is None:
         raise _without_zone()
-    utc = moment if moment.tzinfo is timezone.utc else _in_utc(moment)
-    return utc.isoformat("T", "microseconds")[:26] + "Z"
+    return moment if moment.tzinfo is timezone.utc else _in_utc(moment)
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -7,6 +7,7 @@ types"). An int or a Decimal is written as its digits, a float as the shortest t
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Context, Decimal
 from math import isfinite
 
@@ -100,6 +101,28 @@ def _whole_float_text(value: int) -> str:
             "an int that no float holds exactly, for a float attribute", hint="Declare it as int or Decimal."
         )
     return text
+
+
+def duration_text(value: object) -> str:
+    """The text of a timedelta: its seconds, with up to six decimals."""
+    if not isinstance(value, timedelta):
+        raise wanted("a timedelta", value)
+    same = value if value.__class__ is timedelta else plain(timedelta, _same_duration, value)
+    micros = same // timedelta(microseconds=1)
+    whole, rest = divmod(abs(micros), 1_000_000)
+    return f"{'-' if micros < 0 else ''}{whole}{f'.{rest:06}'.rstrip('0') if rest else ''}"
+
+
+def _same_duration(value: timedelta) -> timedelta:
+    return timedelta(value.days, value.seconds, value.microseconds)
+
+
+def read_duration(text: str) -> timedelta:
+    """The timedelta of a number of seconds; ValueError if decimals would be lost."""
+    micros = _EXACT.scaleb(Decimal(text), 6)
+    if micros != micros.to_integral_value():
+        raise ValueError("the stored number has more than six decimals of a second")
+    return timedelta(microseconds=int(micros))
 
 
 def normalized(value: Decimal) -> Decimal:

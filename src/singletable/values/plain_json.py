@@ -1,4 +1,4 @@
-"""Values as JSON that a person or an agent reads and writes: every stored value, and each way back exact.
+"""Values as JSON that a person or an agent reads and writes: every stored value, and element way back exact.
 
 A declared type says what a text is. In `Any` nothing does: what JSON has no form for stands as in DynamoDB's JSON, and
 so does a map that could be taken for one of these.
@@ -20,6 +20,7 @@ from typing import Any, cast
 import msgspec
 
 from singletable.errors import Corrupt, InvalidValue
+from singletable.values.codecs import Codec
 from singletable.values.exact import named
 from singletable.values.kinds import Kind
 from singletable.values.plans import (
@@ -31,7 +32,9 @@ from singletable.values.plans import (
     SetPlan,
     ValuePlan,
 )
+from singletable.values.stored_as import ConvertedPlan
 from singletable.values.types import NestedPlan
+from singletable.values.unions import UnionPlan
 from singletable.values.untyped import AttributeValue, map_name, read_number
 
 _SETS = {"SS": "S", "NS": "N", "BS": "B"}
@@ -46,13 +49,13 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def exact_json(text: str | bytes) -> Any:
     """The value of a JSON text, numbers with all their digits. ValueError, RecursionError for what is not JSON, and for
     a name that stands twice in an object: one of the two values would be lost."""
-    said = text.decode() if isinstance(text, bytes) else text
-    if _SURROGATE.search(said):
+    content = text.decode() if isinstance(text, bytes) else text
+    if _SURROGATE.search(content):
         try:
-            msgspec.json.decode(said)  # Python's own parser takes half a pair, which is not a character
+            msgspec.json.decode(content)  # Python's own parser takes half a pair, which is not a character
         except msgspec.MsgspecError as error:
             raise ValueError(str(error)) from None
-    return json.loads(said, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_not_a_number)
+    return json.loads(content, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_not_a_number)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -117,18 +120,28 @@ def _shown_scalar(tag: str, inner: Any) -> Any:
 
 def _shown_nested(plan: NestedPlan, value: AttributeValue) -> Any:
     inner = value["M"]
-    return {f.name: _shown(f.plan, inner[f.stored]) for f in plan.codec.fields if f.stored in inner}
+    return _shown_object(plan.codec, inner)
+
+
+def _shown_object(codec: Codec[Any], inner: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    return {f.name: _shown(f.plan, inner[f.stored]) for f in codec.fields if f.stored in inner}
+
+
+def _shown_union(plan: UnionPlan, value: AttributeValue) -> Any:
+    inner = value["M"]
+    tag = {plan.name: inner[plan.name]["S"]} if plan.name in inner else {}
+    return tag | _shown_object(plan.codec_at(inner), inner)
 
 
 def _shown_free(value: AttributeValue) -> Any:
     ((tag, inner),) = value.items()
     if tag == "L":
-        return [_shown_free(each) for each in inner]
+        return [_shown_free(element) for element in inner]
     if tag == "M":
-        shown = {name: _shown_free(each) for name, each in inner.items()}
+        shown = {name: _shown_free(element) for name, element in inner.items()}
         return {"M": shown} if len(shown) == 1 and _MARKS & shown.keys() else shown
     if tag in _SETS:
-        return {tag: [_shown_scalar(_SETS[tag], each) for each in inner]}
+        return {tag: [_shown_scalar(_SETS[tag], element) for element in inner]}
     if tag == "B":
         return {"B": _shown_scalar("B", inner)}
     return None if tag == "NULL" else _shown_scalar(tag, inner)
@@ -136,11 +149,13 @@ def _shown_free(value: AttributeValue) -> Any:
 
 _SHOWN: Mapping[type[ValuePlan], Callable[[Any, AttributeValue], Any]] = {
     Scalar: lambda plan, value: _shown_scalar(plan.tag, value[plan.tag]),
-    SetPlan: lambda plan, value: [_shown_scalar(plan.element.tag, each) for each in value[plan.tag]],
-    ListPlan: lambda plan, value: [_shown(plan.element, each) for each in value["L"]],
-    MapPlan: lambda plan, value: {name: _shown(plan.element, each) for name, each in value["M"].items()},
+    SetPlan: lambda plan, value: [_shown_scalar(plan.element.tag, element) for element in value[plan.tag]],
+    ListPlan: lambda plan, value: [_shown(plan.element, element) for element in value["L"]],
+    MapPlan: lambda plan, value: {name: _shown(plan.element, element) for name, element in value["M"].items()},
     OptionalPlan: lambda plan, value: None if "NULL" in value else _shown(plan.inner, value),
     NestedPlan: _shown_nested,
+    UnionPlan: _shown_union,
+    ConvertedPlan: lambda plan, value: _shown(plan.inner, value),
     FreePlan: lambda plan, value: _shown_free(value),
 }
 
@@ -158,10 +173,10 @@ def _wanted(what: str, given: Any) -> InvalidValue:
 
 
 def _list(given: Any) -> list[Any]:
-    found: list[Any] = given
+    elements: list[Any] = given
     if not isinstance(given, list):
         raise _wanted("a list", given)
-    return found
+    return elements
 
 
 def _object(given: Any) -> dict[str, Any]:
@@ -206,32 +221,43 @@ def _base64(text: str) -> str:
 
 
 def _stored_set(plan: SetPlan, given: Any) -> AttributeValue:
-    members = [_stored_scalar(plan.element.tag, each, plan.element.kind) for each in _list(given)]
-    if len({plan.element.parse(each) for each in members}) < len(members):
+    members = [_stored_scalar(plan.element.tag, element, plan.element.kind) for element in _list(given)]
+    if len({plan.element.parse(element) for element in members}) < len(members):
         raise InvalidValue("a member of a set stands twice", hint="Leave one of them out.")
     return {plan.tag: members}
 
 
 def _stored_nested(plan: NestedPlan, given: Any) -> AttributeValue:
-    parts = plan.codec.by_name
-    for name in _object(given).keys() - parts.keys():
-        raise InvalidValue(f"{plan.kind.__name__} has no attribute {name!r}; it has {', '.join(parts)}")
-    found: dict[str, AttributeValue] = {}
-    for name, each in given.items():
+    return _stored_object_of(plan.codec, _object(given))
+
+
+def _stored_union(plan: UnionPlan, given: Any) -> AttributeValue:
+    rest = dict(_object(given))
+    tag = rest.pop(plan.name, None)
+    marked = {} if tag is None else {plan.name: {"S": _stored_scalar("S", tag)}}
+    return {"M": marked | _stored_object_of(plan.codec_at(marked), rest)["M"]}
+
+
+def _stored_object_of(codec: Codec[Any], given: Mapping[str, Any]) -> AttributeValue:
+    parts = codec.by_name
+    for name in given.keys() - parts.keys():
+        raise InvalidValue(f"{codec.kind.__name__} has no attribute {name!r}; it has {', '.join(parts)}")
+    attributes: dict[str, AttributeValue] = {}
+    for name, element in given.items():
         part = parts[name]
-        if each is None and part.optional:
+        if element is None and part.optional:
             continue
         try:
-            found[part.stored] = _stored(part.plan, each)
+            attributes[part.stored] = _stored(part.plan, element)
         except InvalidValue as error:
             error.attribute = f"{name}.{error.attribute}" if error.attribute else name
             raise
-    return {"M": found}
+    return {"M": attributes}
 
 
 def _stored_free(given: Any) -> AttributeValue:
     if isinstance(given, list):
-        return {"L": [_stored_free(each) for each in _list(given)]}
+        return {"L": [_stored_free(element) for element in _list(given)]}
     if isinstance(given, dict):
         return _stored_object(cast("dict[str, Any]", given))
     if given is None:
@@ -253,24 +279,26 @@ def _stored_object(given: dict[str, Any]) -> AttributeValue:
             return {mark: _stored_scalar(mark, inner, Kind.DECIMAL)}
         if not _list(inner):
             raise InvalidValue("a set of Any has a member", hint="Leave it out, or use a list.")
-        return {mark: [_stored_scalar(_SETS[mark], each) for each in inner]}
+        return {mark: [_stored_scalar(_SETS[mark], element) for element in inner]}
     except (InvalidValue, InvalidOperation) as error:
         what = error.what if isinstance(error, InvalidValue) else "a number is expected"
         raise InvalidValue(f'{what}: {{"{mark}": ...}} says so; a map is {{"M": {{"{mark}": ...}}}}') from None
 
 
 def _map(given: dict[str, Any]) -> AttributeValue:
-    return {"M": {map_name(name): _stored_free(each) for name, each in given.items()}}
+    return {"M": {map_name(name): _stored_free(element) for name, element in given.items()}}
 
 
 _STORED: Mapping[type[ValuePlan], Callable[[Any, Any], AttributeValue]] = {
     Scalar: lambda plan, given: {plan.tag: _stored_scalar(plan.tag, given, plan.kind)},
     SetPlan: _stored_set,
-    ListPlan: lambda plan, given: {"L": [_stored(plan.element, each) for each in _list(given)]},
+    ListPlan: lambda plan, given: {"L": [_stored(plan.element, element) for element in _list(given)]},
     MapPlan: lambda plan, given: {
-        "M": {map_name(n): _stored(plan.element, each) for n, each in _object(given).items()}
+        "M": {map_name(n): _stored(plan.element, element) for n, element in _object(given).items()}
     },
     OptionalPlan: lambda plan, given: {"NULL": True} if given is None else _stored(plan.inner, given),
     NestedPlan: _stored_nested,
+    UnionPlan: _stored_union,
+    ConvertedPlan: lambda plan, given: _stored(plan.inner, given),
     FreePlan: lambda plan, given: _stored_free(given),
 }

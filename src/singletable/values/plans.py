@@ -123,6 +123,10 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     """The names of an Enum's members, in the order of `choices`. The values of a Literal have none."""
     shape: str = ""
     """The shape of its texts (`values.shapes`), where all have one; they sort as values do, and keys hold them too."""
+    stored: Scalar | None = None
+    """The plan of the values that it stores, where those are of another type."""
+    name: str = ""
+    """The name of its form, where it stores values of another type."""
 
     @property
     def wire(self) -> Any:
@@ -152,6 +156,8 @@ class Scalar(ValuePlan, frozen=True, eq=False):
     @property
     def form(self) -> Form:
         form = " ".join(filter(None, (self.tag, self.kind.value, self.shape)))
+        if self.stored is not None:
+            return {"as": self.name, "of": self.stored.form}
         if not self.choices:
             return form
         texts = [str(choice) for choice in self.choices]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import cache
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from singletable.errors import DeclarationError
@@ -28,6 +29,8 @@ from singletable.values.plans import (
     wire_struct,
 )
 from singletable.values.source import Source
+from singletable.values.stored_as import ConvertedPlan, StoredAs
+from singletable.values.unions import Tagged, UnionPlan
 from singletable.values.untyped import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
 from singletable.values.value_types import EXPIRY, INSTANT, INTEGER, VALUE_TYPES, scalar_of, value_type_of
 
@@ -37,6 +40,8 @@ METADATA = "singletable"
 _under_way: ContextVar[tuple[type[Any], ...]] = ContextVar("plans under way", default=())
 _depth: ContextVar[int] = ContextVar("objects of a class in each other", default=0)
 _formed: ContextVar[tuple[type[Any], ...]] = ContextVar("forms under way", default=())
+_ALIAS = "TypeAliasType"
+"""The class of `type X = ...`: of `typing` from Python 3.12 on, and of `typing_extensions`."""
 _nested: dict[type[Any], Codec[Any]] = {}
 
 
@@ -80,12 +85,20 @@ def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.
 
 def plan_for(kind: Any) -> ValuePlan:
     """The plan for a type; raises DeclarationError if DynamoDB has no form for it."""
+    if (alias := alias_of(kind)) is not None:
+        return _plan_of_alias(alias)
     kind = bare(kind)
     if kind is Any or kind is object:
         return FreePlan()
+    if (codec := stored_as(kind)) is not None:
+        return codec.plan(get_args(kind)[0], plan_for(codec.stored))
     inner, optional = split_optional(kind)
     if optional:
         return OptionalPlan(plan_for(inner))
+    if (classes := _classes_in(kind)) is not None:
+        tagged: Tagged = _said_of(kind, Tagged) or Tagged()
+        untagged: Any = tagged.untagged
+        return _union_plan(tagged.name, tuple(tagged.tags_of(classes).items()), untagged)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return literal_plan(arguments, scalar_of(arguments, "a Literal's values"))
@@ -109,14 +122,45 @@ def _is_class(kind: Any) -> TypeGuard[type[Any]]:
 
 
 def bare(kind: Any) -> Any:
-    """A type without NewType and Annotated around it."""
+    """A type without NewType, aliases and Annotated around it, unless that says how it is stored."""
     while True:
         if isinstance(kind, NewType):
             kind = kind.__supertype__
-        elif get_origin(kind) is Annotated:
+        elif (alias := alias_of(kind)) is not None:
+            kind = alias
+        elif get_origin(kind) is Annotated and not _said_of(kind, (StoredAs, Tagged)):
             kind = get_args(kind)[0]
         else:
             return kind
+
+
+def stored_as(kind: Any) -> StoredAs | None:
+    """How the values of `Annotated[X, StoredAs(...)]` are stored."""
+    codec: StoredAs | None = _said_of(kind, StoredAs)
+    return codec
+
+
+def _said_of(kind: Any, what: Any) -> Any:
+    """What `Annotated[X, ...]` says of a type, of these classes; None where it says nothing."""
+    said = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((one for one in said if isinstance(one, what)), None)
+
+
+def alias_of(kind: Any) -> Any:
+    """What `type Name = ...` stands for, with the types that it is given; None for what is no such alias."""
+    origin = get_origin(kind)
+    if type(origin).__name__ == _ALIAS:
+        return origin.__value__[get_args(kind)]
+    return kind.__value__ if type(kind).__name__ == _ALIAS else None
+
+
+def _plan_of_alias(kind: Any) -> ValuePlan:
+    try:
+        return plan_for(kind)
+    except RecursionError:
+        raise DeclarationError(
+            "a type alias that holds itself has no end", hint="Use a dataclass, which may hold itself, or Any."
+        ) from None
 
 
 def split_optional(kind: Any) -> tuple[Any, bool]:
@@ -125,16 +169,31 @@ def split_optional(kind: Any) -> tuple[Any, bool]:
     if get_origin(kind) not in (Union, types.UnionType):
         return kind, False
     rest = tuple(a for a in get_args(kind) if a is not type(None))
-    if len(rest) == len(get_args(kind)) or len(rest) != 1:
+    if len(rest) > 1 and not all(dataclasses.is_dataclass(one) for one in rest):
         raise DeclarationError(
-            "a union of several types has no one form in DynamoDB", hint="Declare one type, or Any for free-form data."
+            "a union of several types has no one form in DynamoDB",
+            hint="Declare one type, a union of dataclasses, or Any for free-form data.",
         )
-    return bare(rest[0]), True
+    return bare(rest[0] if len(rest) == 1 else Union[rest]), len(rest) < len(get_args(kind))  # noqa: UP007
+
+
+@cache
+def _union_plan(name: str, classes: Any, untagged: Any) -> UnionPlan:
+    """One for each union, so that a class of it may hold the union again."""
+    return UnionPlan(name, dict(classes), _fields_of, untagged)
+
+
+def _classes_in(kind: Any) -> Sequence[type[Any]] | None:
+    """The dataclasses of a union; None for another type."""
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(kind) not in (Union, types.UnionType):
+        return None
+    return get_args(kind)
 
 
 def _fields_of(kind: type[Any]) -> tuple[Field, ...]:
     """The attributes of a dataclass; NameError while a class that they name is not defined yet."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return tuple(_nested_field(f, hints[f.name], kind) for f in dataclasses.fields(kind))
 
 
@@ -148,10 +207,17 @@ def plans_within(plan: ValuePlan) -> Iterator[ValuePlan]:
         waiting += [
             p for p in (getattr(plan, "element", None), getattr(plan, "inner", None)) if isinstance(p, ValuePlan)
         ]
-        if isinstance(plan, NestedPlan) and plan.kind not in seen:
-            seen.add(plan.kind)
-            with suppress(NameError):
-                waiting += [field.plan for field in _fields_of(plan.kind)]
+        for kind in _classes_of(plan):
+            if kind not in seen:
+                seen.add(kind)
+                with suppress(NameError):
+                    waiting += [field.plan for field in _fields_of(kind)]
+
+
+def _classes_of(plan: ValuePlan) -> Sequence[type[Any]]:
+    if isinstance(plan, UnionPlan):
+        return list(plan.classes.values())
+    return [plan.kind] if isinstance(plan, NestedPlan) else []
 
 
 def check_within(plan: ValuePlan) -> None:
@@ -159,9 +225,15 @@ def check_within(plan: ValuePlan) -> None:
     deque(plans_within(plan), maxlen=0)
 
 
-def holds_any(plan: ValuePlan) -> bool:
-    """Whether it is `Any`, or has it inside."""
-    return any(isinstance(one, FreePlan) for one in plans_within(plan))
+@cache
+def is_shown_as_stored(plan: ValuePlan) -> bool:
+    """Whether a person sees the stored form: of `Any`, and of what is stored as another type, and of what has it
+    inside."""
+    return any(isinstance(one, (FreePlan, ConvertedPlan)) or _is_converted(one) for one in plans_within(plan))
+
+
+def _is_converted(plan: ValuePlan) -> bool:
+    return isinstance(plan, Scalar) and plan.stored is not None
 
 
 class NestedPlan(ValuePlan, frozen=True, eq=False):

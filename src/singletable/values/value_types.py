@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, Flag
 from operator import attrgetter
@@ -49,7 +49,14 @@ from singletable.values.key_types import (
     enum_text,
 )
 from singletable.values.kinds import Kind
-from singletable.values.numbers import decimal_text, float_text, integer_text, read_integer
+from singletable.values.numbers import (
+    decimal_text,
+    duration_text,
+    float_text,
+    integer_text,
+    read_duration,
+    read_integer,
+)
 from singletable.values.plans import Scalar, enum_plan
 from singletable.values.verbatim import Verbatim, VerbatimText
 
@@ -91,6 +98,11 @@ EXPIRY = Scalar(Kind.INSTANT, "N", int, read_expiry, expiry_text, "", reader=rea
 """A time to the second, as DynamoDB's TTL takes it: seconds since 1970."""
 
 
+DURATION = Scalar(
+    Kind.DECIMAL, "N", str, read_duration, duration_text, "", reader=read_duration, stored=DECIMAL, name="timedelta"
+)
+
+
 class ValueType(Struct, frozen=True, eq=False):
     """One type that attributes, keys and arguments may have."""
 
@@ -103,6 +115,8 @@ class ValueType(Struct, frozen=True, eq=False):
     shown: Callable[[Any], str] = str
     format: str = ""
     code: str = ""
+    spelled: Callable[[Any], str] = repr
+    """A value as Python code, where `code` makes none of its text."""
     choices: tuple[str, ...] = ()
     """The texts that `read` is meant for, where there are few."""
 
@@ -127,7 +141,7 @@ class ValueType(Struct, frozen=True, eq=False):
 
     def python(self, value: Any) -> str:
         """A value as Python code, with the class by its name."""
-        return f"{self.code}({self.shown(value)!r})" if self.code else repr(value)
+        return f"{self.code}({self.shown(value)!r})" if self.code else self.spelled(value)
 
 
 def _in_shape(
@@ -239,6 +253,16 @@ _ALL = (
         UUID("123e4567-e89b-12d3-a456-426614174000"),
         "uuid",
         code="UUID",
+    ),
+    ValueType(
+        timedelta,
+        DURATION,
+        None,
+        "a number of seconds, as in 90.5",
+        read_duration,
+        timedelta(seconds=90.5),
+        duration_text,
+        spelled=lambda value: repr(value).removeprefix("datetime."),
     ),
 )
 VALUE_TYPES: Mapping[type[Any], ValueType] = {made.type: made for made in _ALL}

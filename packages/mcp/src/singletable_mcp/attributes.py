@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Union, get_args, get_origin
 
 import click
@@ -16,6 +16,8 @@ import click
 from singletable.errors import InvalidValue
 from singletable.foundation import Model
 from singletable.values import (
+    ConvertedPlan,
+    Field,
     FreePlan,
     ListPlan,
     MapPlan,
@@ -24,6 +26,7 @@ from singletable.values import (
     PerKind,
     Scalar,
     SetPlan,
+    UnionPlan,
     ValuePlan,
     ValueType,
     value_of_plain,
@@ -100,11 +103,28 @@ def _without_none(declared: Any) -> tuple[Any, bool]:
     return declared, declared is Any
 
 
+def _tagged(plan: UnionPlan, tag: str, kind: type[Any], inside: tuple[type[Any], ...]) -> dict[str, Any]:
+    if kind in inside:
+        return {"type": "object"}
+    schema = _object_schema(plan.fields_of(kind), (*inside, kind))
+    schema["properties"] = {plan.name: {"const": tag}, **schema["properties"]}
+    schema["required"] = [*([] if plan.untagged is kind else [plan.name]), *schema["required"]]
+    return schema
+
+
+def _object_schema(fields: Sequence[Field], inside: tuple[type[Any], ...]) -> dict[str, Any]:
+    properties = {f.name: _schema_of(f.plan, None, inside) for f in fields}
+    required = [f.name for f in fields if not f.may_be_absent]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
 def _schema_of(plan: ValuePlan, value_type: ValueType | None = None, inside: tuple[type[Any], ...] = ()) -> Any:
     if isinstance(plan, Scalar):
         choices = value_type.choices if value_type is not None else plan.choices
         shown = dict(_KINDS.of(plan.kind))
         return shown if not choices or shown["type"] == "boolean" else shown | {"enum": list(choices)}
+    if isinstance(plan, ConvertedPlan):
+        return _schema_of(plan.inner, None, inside)
     if isinstance(plan, OptionalPlan):
         return {"anyOf": [_schema_of(plan.inner, None, inside), {"type": "null"}]}
     if isinstance(plan, SetPlan):
@@ -113,8 +133,8 @@ def _schema_of(plan: ValuePlan, value_type: ValueType | None = None, inside: tup
         return {"type": "array", "items": _schema_of(plan.element, None, inside)}
     if isinstance(plan, MapPlan):
         return {"type": "object", "additionalProperties": _schema_of(plan.element, None, inside)}
+    if isinstance(plan, UnionPlan):
+        return {"anyOf": [_tagged(plan, tag, kind, inside) for tag, kind in plan.classes.items()]}
     if isinstance(plan, NestedPlan) and plan.kind not in inside:
-        properties = {f.name: _schema_of(f.plan, None, (*inside, plan.kind)) for f in plan.codec.fields}
-        required = [f.name for f in plan.codec.fields if not f.may_be_absent]
-        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        return _object_schema(plan.codec.fields, (*inside, plan.kind))
     return _FREE if isinstance(plan, FreePlan) else {"type": "object"}
