@@ -24,7 +24,7 @@ from singletable.foundation import model_of
 from singletable.operations import encode, read_item
 from singletable.reports import open_export
 from singletable.values import plan_for
-from tests.doors.drawn import ALL
+from tests.doors.drawn import DECLARED
 from tests.doors.file_doors import FILE_DOORS, written_by_people
 from tests.doors.law import is_same
 from tests.doors.things import (
@@ -90,7 +90,7 @@ def test_a_masked_file_holds_the_masks(dbs: Any, format: Any, drawn: Drawn) -> N
     assert found.keys() == kept.keys()
     for id, thing in kept.items():
         name = drawn[int(id)][0]
-        declared = ALL[NAMES[name]][0]
+        declared = DECLARED[NAMES[name]][0]
         mask = masked(Mask(MASK_KEY), plan_for(declared), getattr(thing, name))
         assert is_same(getattr(found[id], name), mask, declared), (name, mask)
 

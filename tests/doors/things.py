@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, settings, strategies as st
 
 from singletable import ANY, Database, Entity, Table, field
 from singletable.values import plan_for
-from tests.doors.drawn import ALL
+from tests.doors.drawn import DECLARED
 from tests.doors.law import is_same
 
-NAMES = {f"v{number}": name for number, name in enumerate(ALL)}
+NAMES = {f"v{number}": name for number, name in enumerate(DECLARED)}
 """The attributes of the class, each of one declared type."""
 things = Table("things")
 masked_things = Table("masked-things")
@@ -28,7 +28,7 @@ def _class(table: Table, *, personal: bool) -> Any:
     annotations: dict[str, Any] = {"id": str}
     body: dict[str, Any] = {"__annotations__": annotations, "of": table.key(staticmethod(of))}
     for attribute, name in NAMES.items():
-        declared = ALL[name][0]
+        declared = DECLARED[name][0]
         is_set = plan_for(declared).is_set
         annotations[attribute] = declared if is_set or declared is Any else Optional[declared]  # noqa: UP045
         body[attribute] = field(default_factory=set[Any] if is_set else cast("Any", type(None)), personal=personal)
@@ -37,7 +37,7 @@ def _class(table: Table, *, personal: bool) -> Any:
 
 Thing: Any = _class(things, personal=False)
 MaskedThing: Any = _class(masked_things, personal=True)
-draw = st.sampled_from(list(NAMES)).flatmap(lambda at: st.tuples(st.just(at), ALL[NAMES[at]][1]))
+draw = st.sampled_from(list(NAMES)).flatmap(lambda at: st.tuples(st.just(at), DECLARED[NAMES[at]][1]))
 fifty = st.lists(draw, min_size=50, max_size=50)
 few = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 """The first is the simplest of all, the others are drawn."""
@@ -56,4 +56,4 @@ def assert_same(found: list[Any], kept: Mapping[str, Any], drawn: list[tuple[str
     assert {thing.id for thing in found} == set(kept)
     for thing in found:
         attribute, value = drawn[int(thing.id)]
-        assert is_same(getattr(thing, attribute), value, ALL[NAMES[attribute]][0]), (attribute, value)
+        assert is_same(getattr(thing, attribute), value, DECLARED[NAMES[attribute]][0]), (attribute, value)
