@@ -15,6 +15,7 @@ from typing_extensions import TypeAliasType, TypeVar
 from singletable import (
     ANY,
     Entity,
+    InvalidRequest,
     InvalidValue,
     Key,
     Table,
@@ -220,6 +221,12 @@ def test_a_duration_is_added_to() -> None:
     expressions = Expressions((Drawing,))
     assert expressions.update([attr(Drawing.took).add(timedelta(seconds=1.5))]) == "ADD #0 :0"
     assert list(expressions.values.values()) == [{"N": "1.5"}]
+
+
+@pytest.mark.parametrize(("attribute", "number"), [(Drawing.at, NOON), (Drawing.total, Price(1))])
+def test_what_is_stored_as_a_number_has_no_sum(attribute: Any, number: Any) -> None:
+    with pytest.raises(InvalidRequest, match="add\\(\\) is for an int"):
+        Expressions((Drawing,)).update([attr(attribute).add(number)])
 
 
 @pytest.mark.parametrize("kind", [EpochSeconds, EpochMilliseconds])
