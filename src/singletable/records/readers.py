@@ -51,7 +51,7 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells:
             table=whole.table.name,
             hint="Read it without only(...).",
         )
-    readers: list[ItemReader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]
+    readers: list[ItemReader[Any]] = [_part_reader(model, attributes) if attributes else model for model in models]
     if tells:
         readers = [TellingReader(reader) for reader in readers]
     return readers[0] if len(readers) == 1 else MixedReader(models, readers)
@@ -126,6 +126,13 @@ class MixedReader:
     def load(self, item: Item) -> Any:
         reader = self.by_type.get(item.get(self.attribute, {}).get("S", ""))
         return None if reader is None else reader.load(item)
+
+
+def _part_reader(model: Model[Any], attributes: tuple[str, ...]) -> ItemReader[Any]:
+    """The reader of some attributes. If they are all that is declared, its objects could be taken for whole ones."""
+    reader = PartReader(model, attributes)
+    are_all = {field.name for field in model.fields if field.is_written} <= {*reader.names}
+    return InPartReader(reader) if are_all else reader
 
 
 class InPartReader:

@@ -51,7 +51,6 @@ from singletable.values.key_lines import KeyText, key_lines
 from singletable.values.plans import wire_struct
 from singletable.values.source import Source
 from singletable.values.undeclared import (
-    IN_PART,
     UNDECLARED,
     carry,
     completed,
@@ -96,8 +95,8 @@ class Codec(Generic[T]):
         whole: bool = True,
         beside: Collection[str] | None = (),
     ) -> None:
-        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`, and can't
-        be written. `beside` are names that an item may have, and that no object carries; None for any name.
+        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
+        `beside` are names that an item may have, and that no object carries; None for any name.
 
         `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
@@ -183,9 +182,7 @@ class Codec(Generic[T]):
             return self.kind(**values)
         made: Any = object.__new__(self.kind)
         made.__dict__.update(values)
-        if not self._whole:
-            made.__dict__[UNDECLARED] = IN_PART
-        elif hasattr(made, "__post_init__"):
+        if self._whole and hasattr(made, "__post_init__"):
             made.__post_init__()
         return made  # type: ignore[no-any-return]
 
@@ -274,9 +271,7 @@ def _build_lines(kind: type[Any], fields: Sequence[Field], whole: bool, source: 
     new = source.bind(object.__new__, "new")
     lines = ["def build(w):", f"    o = {new}({made})"]
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
-    if not whole:
-        lines.append(f"    o.{UNDECLARED} = {source.bind(IN_PART, 'part')}")
-    elif hasattr(kind, "__post_init__"):
+    if whole and hasattr(kind, "__post_init__"):
         lines.append("    o.__post_init__()")
     return [*lines, *checks, "    return o"]
 
