@@ -13,6 +13,7 @@ from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
+from singletable.cli.two_versions import TABLE, show_versions
 from singletable.database import Database
 from singletable.foundation import Table
 from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
@@ -46,6 +47,8 @@ purge_option = click.option(
     metavar="[FILE]",
     help="Write the declaration to a file instead, next to the module or at FILE, so that a review shows the changes.",
 )
+@click.option("--from", "old", metavar="OLD", help="The old version, of two that are compared.")
+@click.option("--to", "new", metavar="NEW", help="The new version; without it, the declaration of MODULE.")
 @accept_option
 @click.option(
     "--keep",
@@ -57,18 +60,33 @@ purge_option = click.option(
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
 @options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
-def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None, **options: Any) -> None:
+def plan(
+    ctx: click.Context,
+    /,
+    module: str,
+    as_json: bool,
+    check_in: str | None,
+    old: str | None,
+    new: str | None,
+    **options: Any,
+) -> None:
     """Show what would bring the tables to their declarations.
 
     The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
     a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before. Nothing is
     written. Above 10,000 read units it asks, but for a table on this machine.
 
+    With --from or --to no table is planned: it says what programs of the two versions meet of each other, by class and
+    verb, during and after each step, and in which order to deploy them. OLD and NEW are files of --check-in, or "table"
+    for the model that the table was last brought to.
+
     The exit code is 0 where there is nothing to do, 2 where there is a plan, and 1 for a refusal. With --check-in it is
-    2 where the file changed.
+    2 where the file changed; with --from, where the versions differ.
     """
     if check_in is not None:
         ctx.exit(THERE_IS_A_PLAN if _check_in(module, check_in) else 0)
+    if old is not None or new is not None:
+        ctx.exit(THERE_IS_A_PLAN if show_versions(ctx, module, old or TABLE, new, as_json=as_json) else 0)
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as cost:

@@ -19,6 +19,11 @@ from singletable.migrations.backups import Backups as Backups
 from singletable.migrations.fill import Filled as Filled
 from singletable.migrations.item_counts import Counted as Counted
 from singletable.migrations.migrations import Migrations as Migrations
+from singletable.migrations.model_document import (
+    ModelDocument as ModelDocument,
+    document_of as document_of,
+    read_document as read_document,
+)
 from singletable.migrations.prices import Prices as Prices, prices_of as prices_of, read_prices as read_prices
 from singletable.migrations.refusals import ApplyRefused as ApplyRefused, PlanRefused as PlanRefused
 from singletable.migrations.rules import ModelDifference as ModelDifference
@@ -30,6 +35,12 @@ from singletable.migrations.steps import (
     Outcome as Outcome,
     Plan as Plan,
     Step as Step,
+)
+from singletable.migrations.two_versions import (
+    Cell as Cell,
+    Effect as Effect,
+    TwoVersions as TwoVersions,
+    two_versions as two_versions,
 )
 from singletable.tables import Backup as Backup, Recovery as Recovery
 

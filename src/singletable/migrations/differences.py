@@ -30,11 +30,11 @@ class DifferenceSite(Struct, frozen=True):
         name = self.path[1]
         return self.old.classes[name], self.new.classes[name]
 
-    def of_class(self, rule: str, what: str = "") -> ModelDifference:
-        """A difference of the whole class."""
+    def of_class(self, rule: str, what: str = "", index: str = "") -> ModelDifference:
+        """A difference of the whole class, or of its patterns in an index."""
         name = self.path[1]
         facts = f"{' '.join(self.path[2:]) or 'the class'}: {said(self.was)}, now {said(self.now)}"
-        return ModelDifference(rule, self.names.get(name, name), what or facts, name)
+        return ModelDifference(rule, self.names.get(name, name), what or facts, name, index=index)
 
     def of_table(self, rule: str) -> ModelDifference:
         """A difference of the table."""
@@ -113,7 +113,8 @@ def _free(site: DifferenceSite) -> Iterator[ModelDifference]:
 
 def _index(site: DifferenceSite) -> Iterator[ModelDifference]:
     rule = "index.added" if site.was is None else "index.removed" if site.now is None else "index.changed"
-    yield ModelDifference(rule, site.path[1], f"index {site.path[1]}: {said(site.was)}, now {said(site.now)}")
+    name = site.path[1]
+    yield ModelDifference(rule, name, f"index {name}: {said(site.was)}, now {said(site.now)}", index=name)
 
 
 # --- classes --------------------------------------------------------------------------------------------------------
@@ -129,7 +130,9 @@ def _class(site: DifferenceSite) -> Iterator[ModelDifference]:
 
 
 def _version(site: DifferenceSite) -> Iterator[ModelDifference]:
-    yield site.of_class("version.raised")
+    """A version that the old program knows, or not: also of a class whose items are stored in two forms."""
+    old, new = site.forms()
+    yield site.of_class("version.both" if (new.stored_as or new.version) <= old.version else "version.raised")
 
 
 def _key(site: DifferenceSite) -> Iterator[ModelDifference]:
@@ -163,23 +166,22 @@ def _slots(site: DifferenceSite) -> Iterator[ModelDifference]:
         yield site.of_class("key.declared", "the key that its items had before")
     for name in sorted(new.indexes.keys() & old.indexes.keys()):
         if not new.has_index_of(old, name):
-            yield site.of_class("pattern.changed", f"its keys in {name} are written otherwise")
+            yield site.of_class("pattern.changed", f"its keys in {name} are written otherwise", name)
 
 
 def _pattern(site: DifferenceSite) -> Iterator[ModelDifference]:
     index = site.path[3]
     if site.was is None:
-        yield site.of_class("pattern.changed", f"it is in {index} now")
+        yield site.of_class("pattern.changed", f"it is in {index} now", index)
     elif site.now is None and index in site.new.indexes:
-        yield site.of_class("pattern.removed", f"it is not in {index} any more")
+        yield site.of_class("pattern.removed", f"it is not in {index} any more", index)
     elif site.now is None:
         return  # reported for the index itself
     else:
         old, new = site.forms()
         if not new.has_index_of(old, index):
-            yield site.of_class(
-                "pattern.changed", f"its keys in {index} were {said(site.was)}, and are {said(site.now)}"
-            )
+            what = f"its keys in {index} were {said(site.was)}, and are {said(site.now)}"
+            yield site.of_class("pattern.changed", what, index)
 
 
 def _outside(site: DifferenceSite) -> Iterator[ModelDifference]:

@@ -64,7 +64,7 @@ class ItemCounts:
 
     def __init__(self, table: Table, differences: Sequence[ModelDifference], *, whole: bool = False) -> None:
         self.table, self.whole = table, whole
-        raised = {one.type for one in differences if one.rule == "version.raised"}
+        raised = {one.type for one in differences if one.rule.startswith("version.")}
         self.differences = [d for d in differences if d.counts and not (d.type in raised and _is_told(table, d))]
         self.seen = 0
         self._counted: dict[tuple[str, str], Counted] = {}

@@ -13,6 +13,7 @@ from singletable.migrations import execution, plans
 from singletable.migrations.acceptance import Accepted
 from singletable.migrations.execution import Progress as ApplyProgress
 from singletable.migrations.fill import Filled, Progress, fill
+from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Outcome, Plan
 
@@ -55,6 +56,13 @@ class Migrations:
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
         flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return self.db.run(flow)
+
+    def recorded(self) -> ModelDocument | None:
+        """The model that the table was last brought to; None before the first apply. One request.
+
+        Corrupt for the record of a newer version of the library.
+        """
+        return self.db.run(plans.recorded(self.db.port, self.table))
 
     def apply(
         self,

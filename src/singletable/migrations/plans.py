@@ -87,6 +87,11 @@ async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[
     return plan, record
 
 
+async def recorded(port: Port, table: Table) -> ModelDocument | None:
+    """The model that a table was last brought to. One request."""
+    return _documents(table, await read_record(port, table))[0]
+
+
 async def check_readable(
     port: Port, table: Table, accept: Accepted, purge: Sequence[str], segments: int | None, rate: Rate | None
 ) -> None:

@@ -14,6 +14,8 @@ breaking: a fact that is new to the record is breaking until a rule says what it
     remove      something stays behind that nobody reads any more
     breaking    items may be unreadable, or would read otherwise: they are counted
 
+**What programs see** of each other is a line of `MEETINGS` in `sights`, for each rule.
+
 **What is counted.** A breaking difference is a suspicion. The table is read, and each item decides: it is loaded by the
 new class and encoded again (`item_counts`), and what can't be loaded, or comes out otherwise, counts. Where none
 does, the plan goes on. A difference that loading can't show says what to count instead: `lacking` the items without the
@@ -68,6 +70,7 @@ RULES: Mapping[str, Rule] = {
     "class.removed": Rule("remove", "no class reads its items any more: they stay", "all"),
     "class.moves": Rule("move", "its items move to another table"),
     "version.raised": Rule("fill", "the upcasters read older items; the old program can't read newer ones"),
+    "version.both": Rule("fill", "items are stored in both forms, and both programs read and write them"),
     "key.changed": Rule("breaking", "an item lies under another key than its attributes make now", "reads"),
     "key.moves": Rule("move", "its items move to the key that they have now"),
     "key.declared": Rule("free", "its older key is declared, or is not needed any more"),
@@ -103,6 +106,8 @@ class ModelDifference(Struct, frozen=True):
     """The stored name of the attribute that it is about; empty for the whole item."""
     texts: tuple[str, ...] = ()
     """The stored values of the attribute that it is about; none for all."""
+    index: str = ""
+    """The index that it is about; empty for none."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.what}; {self.means} ({self.rule})"

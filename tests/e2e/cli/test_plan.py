@@ -81,6 +81,36 @@ def test_the_file_of_a_review(folder: Folder) -> None:
     assert lines == {'      "version": 2', '    "gsi2": {', '        "gsi2pk",', '        "gsi2sk"'}
 
 
+def test_two_versions(applied: Folder) -> None:
+    applied.run("plan", "shop.model", "--check-in", "old.json")
+    same = applied.run("plan", "shop.model", "--from", "old.json")
+    assert (same.code, same.out) == (0, "shop: both versions store the same\n")
+    change(applied)
+    applied.run("plan", "shop.model", "--check-in", "new.json")
+    shown = applied.run("plan", "shop.model", "--from", "old.json")
+    assert shown.code == 2
+    assert "  1 end the programs of the old version: they don't bear what the new one writes of Customer\n" in shown.out
+    before, _, after = shown.out.partition("during add index gsi2: no change\n")
+    assert "  old program, Customer: put, update, delete: Corrupt: nothing is written (" in before
+    assert "after add index gsi2: no change\n" in after
+    assert applied.run("plan", "shop.model", "--from", "table").out == shown.out
+    named = applied.run("plan", "shop.model", "--from", "old.json", "--to", "new.json")
+    assert (named.code, named.out.count("old program, ")) == (2, shown.out.count("old program, "))
+    (facts,) = json.loads(applied.run("plan", "shop.model", "--from", "table", "--to", "new.json", "--json").out)
+    assert {difference["kind"] for difference in facts["differences"]} == {"fill", "ordered"}
+    gets = [cell for cell in facts["cells"] if (cell["verb"], cell["program"]) == ("get", "old")]
+    assert {cell["phase"] for cell in gets} == {*facts["phases"]}
+    assert {effect["rule"] for cell in gets for effect in cell["effects"]} == {"version.raised"}
+
+
+def test_versions_that_are_not_there(folder: Folder) -> None:
+    folder.run("table", "create", "shop.model")
+    assert "has no record of a model; an apply writes it" in folder.run("plan", "shop.model", "--from", "table").err
+    (folder.path / "other.json").write_text("[]")
+    assert "other.json has no table shop" in folder.run("plan", "shop.model", "--from", "other.json").err
+    assert "none.json can't be read as a file of" in folder.run("plan", "shop.model", "--from", "none.json").err
+
+
 def test_prices_of_your_own(applied: Folder) -> None:
     change(applied)
     unknown = applied.run("plan", "shop.model", "--price", "mars-north-1")
