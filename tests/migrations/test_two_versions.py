@@ -113,7 +113,7 @@ def test_a_verb_meets_what_its_sight_says(sight: Any, verb: Any) -> None:
     own_values = values if sight == "unguarded" else {}
     (outcome, items), (own, _) = met(writes, meets, values, verb), met(meets, meets, own_values, verb)
     word = SIGHTS[sight].get(verb, "as ever").partition(":")[0]
-    if word in ("Corrupt", "Applied", "NotFound", "InvalidRequest"):
+    if word in ("Corrupt", "Newer", "Applied", "NotFound", "InvalidRequest"):
         assert outcome == word
     elif word == "None":
         assert (outcome, own == "None") == ("None", False)
@@ -210,7 +210,7 @@ def test_a_key_that_moves() -> None:
 def test_a_raised_version_decides_for_its_attributes() -> None:
     raised = compared(PLAIN, {"version": 2, "attributes": {"note": None, "text": str, "state": More}})
     assert {rule.rule for rule in raised.differences} >= {"version.raised", "attribute.required", "enum.gained"}
-    assert seen(raised, "old", "put")[0] == ("Corrupt: nothing is written (items written by the new version)",)
+    assert seen(raised, "old", "put")[0] == ("Newer: nothing is written (items written by the new version)",)
     assert seen(raised, "new", "get")[0] == ("as ever",)
     assert seen(raised, "new", "update")[0] == ("two requests more, once (items written by the old version)",)
 

@@ -36,12 +36,12 @@ SIGHTS: Mapping[Sight, Mapping[Verb, str]] = {
         "delete": _APPLIED,
     },
     "newer": {
-        "get": _CORRUPT,
-        "query": f"{_CORRUPT}: the whole page",
-        "query an index": f"{_CORRUPT}: the whole page",
-        "put": f"{_CORRUPT}: nothing is written",
-        "update": f"{_CORRUPT}: nothing is written",
-        "delete": f"{_CORRUPT}: nothing is written",
+        "get": "Newer",
+        "query": "Newer: the whole page",
+        "query an index": "Newer: the whole page",
+        "put": "Newer: nothing is written",
+        "update": "Newer: nothing is written",
+        "delete": "Newer: nothing is written",
     },
     "older": {
         "query": "as ever, upcast; a filter sees what is stored",

@@ -73,7 +73,7 @@ class TwoVersions(Struct, frozen=True):
 
 
 def two_versions(old: Table | ModelDocument, new: Table | ModelDocument) -> TwoVersions:
-    """What programs of two versions meet on one table, and the order of their deployment. No table is read."""
+    """Compare what programs of two versions meet on one table, with the order of their deployment. No table is read."""
     names = {**_names(old), **_names(new)}
     was, now = (document_of(one) if isinstance(one, Table) else one for one in (old, new))
     return _Comparison(was, now, names).whole()

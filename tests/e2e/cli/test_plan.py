@@ -91,7 +91,7 @@ def test_two_versions(applied: Folder) -> None:
     assert shown.code == 2
     assert "  1 end the programs of the old version: they don't bear what the new one writes of Customer\n" in shown.out
     before, _, after = shown.out.partition("during add index gsi2: no change\n")
-    assert "  old program, Customer: put, update, delete: Corrupt: nothing is written (" in before
+    assert "  old program, Customer: put, update, delete: Newer: nothing is written (" in before
     assert "after add index gsi2: no change\n" in after
     assert applied.run("plan", "shop.model", "--from", "table").out == shown.out
     named = applied.run("plan", "shop.model", "--from", "old.json", "--to", "new.json")
