@@ -14,11 +14,13 @@ import pytest
 
 from singletable import ANY, Database, Key, Table, field
 from singletable.graph import Edge, Graph, GraphTable, Node
+from singletable.graph.members import members_of
 from singletable.migrations import Migrations, PlanRefused
 from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of
 from tests.migrations.changing import order, refused
 from tests.support.engines import fresh
+from tests.support.raw import all_items
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
 
@@ -156,33 +158,70 @@ def test_expiry_that_is_put_on_or_taken_off(is_taken_off: bool) -> None:
         assert refused(db, order(after)[0]) == ("items unreadable", [("attribute.removed", "Order.ends", 3)])
 
 
-def test_mirrors_that_change() -> None:
-    def net(*mirrors: str) -> tuple[Table, Any, Any]:
-        table = GraphTable("net", indexes=["gsi0"])
-
-        class Person(Node, table=table, type="PERSON"):
-            name: str
-
-        class Follow(Edge[Person, Person], table=table, type="FOLLOW", mirrors=mirrors):
-            since: datetime
-            kind: State = State.OPEN
-
-            @table.index("gsi0")
-            @staticmethod
-            def by_since(since: datetime = ANY) -> str:
-                return f"{since}"
-
-        return table, Person, Follow
-
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(("kind",), ("kind", "since")), (("kind", "since"), ("since",)), (("kind",), ()), ((), ("kind",))],
+)
+def test_mirrors_that_change(before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    """The fill writes the edge sets in the new form. A set lists 100 edges: it takes three transactions."""
     with fresh() as db:
-        table, person, follow = net("kind")
+        table, person, follow = _net(*before)
+        Migrations(db, table).apply()
+        people = [person(id=f"p{n}", name=f"p{n}") for n in range(121)]
+        for each in people:
+            db.create(each)
+        for each in people[1:]:
+            Graph(db).link(follow(source=people[0], target=each, since=NOON))
+        table, person, follow = _net(*after)
+        plan = Migrations(db, table).plan()
+        assert [(each.rule, each.kind) for each in plan.differences] == [("mirrors.changed", "fill")]
+        assert [step.kind for step in plan.steps] == ["fill", "record"]
+        Migrations(db, table).apply(plan)
+        assert db.check(table) == []
+        node: Any = db.get(person.by_id("p0"))
+        members = list(members_of(node, [follow]))
+        assert len(members) == 100
+        wanted = {"kind": State.OPEN, "since": NOON}
+        assert {name: members[0].values[name] for name in after} == {name: wanted[name] for name in after}
+        assert Migrations(db, table).plan().is_empty
+
+
+def test_edges_that_no_set_lists_any_more() -> None:
+    """Their members are remains: a purge of the class takes them, and leaves those of listed classes."""
+    with fresh() as db:
+        table, person, follow = _net("kind")
         Migrations(db, table).apply()
         ada, bob = (person(id=name, name=name) for name in ("ada", "bob"))
         db.create(ada)
         db.create(bob)
         Graph(db).link(follow(source=ada, target=bob, since=NOON))
-        assert refused(db, net("kind", "since")[0]) == ("items unreadable", [("mirrors.changed", "Follow", 1)])
+        assert Migrations(db, table).plan(purge=["Follow"]).is_empty
+        table, person, follow = _net(None)
+        Migrations(db, table).apply()
+        assert [each.code for each in db.check(table)] == ["edge-set.wrong"]
+        Migrations(db, table).apply(purge=["Follow"])
         assert db.check(table) == []
+        assert [
+            item["target"]["S"] for item in db.run(all_items(db.port, "net")) if item["_type"] == {"S": "FOLLOW"}
+        ] == ["FOLLOW-PERSON-bob"]
+
+
+def _net(*mirrors: Any) -> tuple[Table, Any, Any]:
+    table = GraphTable("net", indexes=["gsi0"])
+
+    class Person(Node, table=table, type="PERSON"):
+        name: str
+
+    class Follow(Edge[Person, Person], table=table, type="FOLLOW", mirrors=None if mirrors == (None,) else mirrors):
+        since: datetime
+        kind: State = State.OPEN
+
+        @table.index("gsi0")
+        @staticmethod
+        def by_since(since: datetime = ANY) -> str:
+            return f"{since}"
+
+    return table, Person, Follow
 
 
 @pytest.mark.parametrize(

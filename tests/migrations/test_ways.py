@@ -338,6 +338,31 @@ def test_a_node_with_an_attribute_of_another_name(db: Database) -> None:
     assert db.check(new) == []
 
 
+@pytest.mark.parametrize("is_wider", [False, True])
+def test_a_width_in_the_key_moves_the_items(db: Database, is_wider: bool) -> None:
+    def three(customer: str, number: int = ANY) -> Key:
+        return f"customer#{customer}", f"line#{number:03}"
+
+    def five(customer: str, number: int = ANY) -> Key:
+        return f"customer#{customer}", f"line#{number:05}"
+
+    before, after = (three, five) if is_wider else (five, three)
+    attributes = {"customer": str, "number": int}
+    old, old_kind = order(attributes, key=before)
+    new, kind = order(attributes, key=after, was=before)
+    Migrations(db, old).apply()
+    db.write_many(puts=[old_kind(customer="ada", number=n) for n in range(12)])
+    assert loaded(db, kind.by_key("ada", 7)) == kind(customer="ada", number=7)
+    assert [each.number for each in db.all(kind.by_key("ada"))] == list(range(12))
+    plan = Migrations(db, new).plan()
+    outcome = Migrations(db, new).apply(plan)
+    assert outcome.done[0].write_units == plan.steps[0].takes.write_units
+    last, last_kind = order(attributes, key=after)
+    assert [step.kind for step in Migrations(db, last).plan().steps] == ["record"]
+    assert [each.number for each in db.all(last_kind.by_key("ada"))] == list(range(12))
+    assert db.check(last) == []
+
+
 @pytest.mark.parametrize("since", [1, 3])
 def test_a_version_that_no_step_leads_to_is_refused(since: int) -> None:
     with pytest.raises(DeclarationError, match=f"Order.note is otherwise since version {since}"):

@@ -60,7 +60,7 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
     stated, real = members_in(item), {member for members in edges.listed.values() for member in members}
     wrong = sorted(stated ^ real)[:_AT_ONCE]
     keys = {member: key for member in wrong if (key := _edge_key(table, source, member)) is not None}
-    if len(keys) < len(wrong):
+    if not all(member in keys or _is_former(table, member) for member in wrong):
         return None
     by_place = {(key.partition, key.low): key for key in keys.values()}
     stored = {place: entity_at(table, each) for place, each in (await items_at(port, table, by_place)).items()}
@@ -125,6 +125,13 @@ def _edge_key(table: Table, source: str, member: str) -> KeyOf[Any] | None:
             sort = f"{model.type}-{target}"
             return KeyOf((edge,), model.key, source, sort, sort, 2)
     return None
+
+
+def _is_former(table: Table, member: str) -> bool:
+    """Whether a member has a form that its class of edges had before its mirrors changed. It goes: the edge that it
+    stood for has a member in the present form, and who links it writes the node."""
+    text = member.partition(" ")[2]
+    return any(text.startswith(f"{form_of(edge).word}-") for edge in _mirrored(table))
 
 
 def _member_of(edge: Edge[Any, Any] | None) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ParamSpec, overload
 
 from singletable.flow import Port
-from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, plain
+from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, model_of, plain
 from singletable.graph.belongings import GraphBelongings, edges_around
 from singletable.graph.check import graph_checks
-from singletable.graph.edges import EdgeIndex
+from singletable.graph.edges import EdgeIndex, edge_types
 from singletable.graph.members import without_types
 from singletable.graph.nodes import COUNTER, EDGE_SETS, Node
 from singletable.graph.sweep import sweep_graph
@@ -80,7 +80,9 @@ class GraphTable(Table):
         return frozenset(EDGE_SETS)
 
     def remains(self, item: Item, types: Collection[str]) -> Mapping[str, AttributeValue | None]:
-        """A node's edge sets and counters without the edges of removed types."""
+        """A node's edge sets and counters without the edges of types that are not listed in them any more."""
+        listed = {model_of(edge).type for edge in edge_types(self) if edge.__mirrors__ is not None}
+        types = [name for name in types if name not in listed]
         sets = {name: (item[name], without_types(item[name], types)) for name in EDGE_SETS if name in item}
         changed = {name: left for name, (stored, left) in sets.items() if left != stored}
         return {**changed, **{f"{COUNTER}{t}": None for t in types if f"{COUNTER}{t}" in item}}

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.migrations.form_changes import attribute_changes, facts_of, said
-from singletable.migrations.model_document import EntityForm, ModelDocument, is_alike
+from singletable.migrations.model_document import EntityForm, ModelDocument
 from singletable.migrations.rules import RULES, ModelDifference
 
 
@@ -207,10 +207,9 @@ def _new_uniques(site: DifferenceSite, added: set[str]) -> Iterator[ModelDiffere
 
 def _beside(site: DifferenceSite) -> Iterator[ModelDifference]:
     """The forms of parts in other items, which an older library's record lacks. `outside` has the parts."""
-    for name in sorted(facts_of(site.was).keys() & facts_of(site.now).keys()):
-        was, now = site.was[name], site.now[name]
-        if was.keys() != now.keys() or not all(is_alike(was[part], now[part]) for part in was):
-            yield site.of_class("mirrors.changed", f"{name}: {said(was)}, now {said(now)}")
+    old, new = site.forms()
+    if not new.has_beside_of(old):
+        yield site.of_class("mirrors.changed", f"{said(site.was)}, now {said(site.now)}")
 
 
 def _old_types(site: DifferenceSite) -> Iterator[ModelDifference]:

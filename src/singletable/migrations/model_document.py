@@ -79,6 +79,14 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
         """Whether items of both forms have the same texts in an index, if their attributes are the same."""
         return self.indexes[index] == other.indexes.get(index) and self._has_slots_of(other, f"index {index}")
 
+    def has_beside_of(self, other: EntityForm) -> bool:
+        """Whether the parts in other items, of those that both have, are in the same form."""
+        mine, its = self.beside or {}, other.beside or {}
+        return all(
+            mine[name].keys() == its[name].keys() and all(is_alike(mine[name][p], its[name][p]) for p in mine[name])
+            for name in mine.keys() & its.keys()
+        )
+
     @property
     def before(self) -> EntityForm | None:
         """The form with the key that it was in the same table."""
@@ -173,7 +181,11 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
         forms = (mine.version, mine.stored_as) == (its.version, its.stored_as)
         has_keys = all(self._has_index_of(other, mine, its, name) for name in mine.indexes)
         is_left = any(name not in mine.indexes and name in self.indexes for name in its.indexes)
-        has_parts = {*mine.outside} <= {*its.outside} and mine.guards.items() <= (its.guards or mine.guards).items()
+        has_parts = (
+            {*mine.outside} <= {*its.outside}
+            and mine.has_beside_of(its)
+            and mine.guards.items() <= (its.guards or mine.guards).items()
+        )
         return forms and has_keys and not is_left and mine.has_key_of(its) and has_parts
 
     def _has_index_of(self, other: ModelDocument, mine: EntityForm, its: EntityForm, name: str) -> bool:

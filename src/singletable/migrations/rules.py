@@ -78,7 +78,10 @@ RULES: Mapping[str, Rule] = {
     "pattern.removed": Rule("fill", "index keys that no class makes any more are removed"),
     "beside.added": Rule("fill", "the parts in other items are written"),
     "beside.removed": Rule("remove", "the parts in other items stay"),
-    "mirrors.changed": Rule("breaking", "edge sets hold members in the former form", "all"),
+    "mirrors.changed": Rule(
+        "fill",
+        "edge sets are rewritten; until the fill has ended, neighbours are missing, or have other mirrored values",
+    ),
     # --- the table
     "index.added": Rule("ordered", "apply it before a program queries it"),
     "index.changed": Rule("ordered", "it is made again: its patterns fail meanwhile"),
