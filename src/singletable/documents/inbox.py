@@ -134,7 +134,7 @@ def may_wait(context: Context[Any], row: InboxRow, now: float) -> bool:
 
 
 def newer_need(context: Context[Any], head: Version, row: InboxRow, mutation: Mutation, now: float) -> str:
-    """What a mutation needs that this program does not have, and another one may; empty if it has all, or the time to
+    """The need of a mutation that this program lacks, and another one may have; empty if it lacks none, or the time to
     wait is over."""
     if not may_wait(context, row, now):
         return ""

@@ -171,7 +171,7 @@ def newer_in(model: DocumentModel, head: Version, mutation: Mutation) -> str | N
 
 
 class _Named(Struct):
-    """What both have."""
+    """The common part of both mutations' arguments."""
 
     items: dict[str, msgspec.Raw] = {}
 
