@@ -15,7 +15,7 @@ from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
-from singletable.values import SEPARATORS, AttributeValue
+from singletable.values import SEPARATORS, AttributeValue, check_name
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -102,6 +102,8 @@ class Table:
         )
         self.ttl_name = ttl_attribute or "_ttl"
         """The name under which the expiring attribute is stored."""
+        for attribute in (*self.definition.reserved, self.ttl_name):
+            check_name(attribute, table=name)
         self.name = name
         self.separator = separator
         self.guards_overlap = overlap == "guard"

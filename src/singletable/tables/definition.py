@@ -111,7 +111,7 @@ class TableDefinition:
                 hint='Let the index project "all".',
             )
         for name in (*names, *(name for some in held for name in some)):
-            if not 0 < len(name.encode()) <= MAX_ATTRIBUTE_BYTES:
+            if not 0 < len(name.encode("utf-8", "surrogatepass")) <= MAX_ATTRIBUTE_BYTES:
                 raise DeclarationError(
                     f"an attribute of a key, of expiry, or that an index holds, has a name of 1 to "
                     f"{MAX_ATTRIBUTE_BYTES} bytes",

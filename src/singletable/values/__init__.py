@@ -68,6 +68,7 @@ from singletable.values.types import (
     METADATA as METADATA,
     NestedPlan as NestedPlan,
     bare as bare,
+    check_name as check_name,
     check_within as check_within,
     is_shown_as_stored as is_shown_as_stored,
     make_field as make_field,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,22 @@ _ALIAS = "TypeAliasType"
 _nested: dict[type[Any], Codec[Any]] = {}
 
 
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
+"""What the parser of answers takes in no name, and a lone surrogate, which no request can hold."""
+
+
+def check_name(name: str, **where: Any) -> None:
+    """Raise DeclarationError for a name that no attribute can be stored under."""
+    if not 0 < len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME_BYTES:
+        raise DeclarationError(f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", **where)
+    if refused := _NOT_IN_NAMES.search(name):
+        raise DeclarationError(
+            f"it is stored as {name!r}, and {refused[0]!r} can't be in an attribute's name",
+            hint="A stored name has no quotation mark, backslash, control character or lone surrogate.",
+            **where,
+        )
+
+
 def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
     """The stored form of one dataclass field; DeclarationError if its type has none."""
     options = declared.metadata.get(METADATA, {})
@@ -63,10 +80,8 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
     if role:
         plan = _plan_of_role(role, name, plan, declared)
     stored = options.get("name")
-    if stored is not None and not 0 < len(stored.encode()) <= MAX_NAME_BYTES:
-        raise DeclarationError(
-            f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", attribute=name
-        )
+    if stored is not None:
+        check_name(stored, attribute=name)
     is_made = declared.default_factory is not dataclasses.MISSING
     former = {"was": options.get("was"), "since": options.get("since", 0)}
     return Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made, **former)

@@ -12,6 +12,7 @@ import pytest
 
 from singletable import ANY, Collection, Entity, Index, InvalidRequest, Key, Table, attr, collect, field
 from singletable.errors import DeclarationError
+from singletable.operations import encode, read_item
 from singletable.schema.models import model_of
 
 
@@ -176,6 +177,59 @@ def test_a_stored_name_that_is_taken_is_refused(stored: str) -> None:
                 return f"a#{id}", "x"
 
 
+NAMES = [*map(chr, range(0x20)), '"', "\\", "\ud800", "\udfff"]
+ALLOWED = "\x20\x7f\x80\u2028'{}.\U0001f600"
+
+
+@pytest.mark.parametrize("letter", NAMES, ids=ascii)
+def test_a_name_that_no_answer_can_hold_is_refused(letter: str) -> None:
+    table = fresh()
+
+    @dataclass
+    class Inside:
+        text: str = field(name=f"a{letter}b", default="")
+
+    with pytest.raises(DeclarationError, match=r"can't be in an attribute's name.*attribute Named\.text"):
+
+        class Named(Entity, table=table, type="x"):
+            id: str
+            text: str = field(name=f"a{letter}b", default="")
+
+            @table.key
+            @staticmethod
+            def by(id: str) -> Key:
+                return f"a#{id}", "x"
+
+    with pytest.raises(DeclarationError, match=r"can't be in an attribute's name.*attribute Around\.inside"):
+
+        class Around(Entity, table=table, type="x"):
+            id: str
+            inside: Inside
+
+            @table.key
+            @staticmethod
+            def by(id: str) -> Key:
+                return f"a#{id}", "x"
+
+
+def test_any_other_name_is_read_back() -> None:
+    table = fresh()
+
+    class Named(Entity, table=table, type="x"):
+        id: str
+        text: str = field(name=f"a{ALLOWED}", default="")
+
+        @table.key
+        @staticmethod
+        def by(id: str) -> Key:
+            return f"a#{id}", "x"
+
+    named = Named(id="1", text="x")
+    item = read_item(encode(model_of(Named).item(named)))
+    assert item[f"a{ALLOWED}"] == {"S": "x"}
+    assert model_of(Named).load(item) == named
+
+
 @dataclass
 class Loose:
     x: "int | str"  # noqa: UP037 as text, as under `from __future__ import annotations`
@@ -248,6 +302,9 @@ def test_upcasters_belong_to_versions_before() -> None:
         ({"name": "table", "separator": ""}, "separate the parts"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),
+        ({"name": "table", "version_attribute": 'a"b'}, "can't be in an attribute's name"),
+        ({"name": "table", "key": ("pk", "s\ud800")}, "lone surrogate"),
+        ({"name": "table", "ttl_attribute": "a\\b"}, "can't be in an attribute's name"),
         ({"name": "table", "stream": "both"}, "'keys', 'new', 'old', 'new_and_old'"),
         ({"name": "table", "indexes": ["g 1"]}, "not a valid index name"),
         ({"name": "table", "indexes": [f"gsi{n}" for n in range(21)]}, "21 indexes"),
