@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from singletable import SingletableError
 from singletable.cli.app import app
@@ -15,10 +18,14 @@ from singletable.graph.check import GraphCheck
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
 from singletable.records.check import RecordCheck
+from singletable.schema.table import GUARD_TYPE
+from singletable.schema.tool_items import ITEMS
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
+from tests.docs import stored_items, stored_samples
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
+from tests.docs.stored_lives import LIVES
 from tests.faults import proven
 from tests.oracle.test_every_kind import CHECKERS, kinds_of
 from tests.support.no_engine import no_engine
@@ -49,6 +56,43 @@ def test_the_page_of_what_is_proven_is_the_catalogue() -> None:
 
 def test_the_page_of_the_command_line_is_its_help() -> None:
     assert PAGE.read_text() == reference(), "write it anew: python -m tests.docs.cli_reference"
+
+
+def test_the_page_of_stored_items_is_their_forms() -> None:
+    text = stored_items.PAGE.read_text()
+    assert text == stored_items.reference(stored_items.forms_in(text)), "write it: python -m tests.docs.stored_items"
+
+
+def test_every_class_of_the_librarys_own_items_is_on_the_page() -> None:
+    own = {name for name in (*ITEMS.own, GUARD_TYPE) if name.startswith("_")}
+    declared = {m.type for t in (stored_samples.app, stored_samples.records) for m in t.models}
+    assert stored_items.forms_in(stored_items.PAGE.read_text()).keys() == LIVES.keys() == own | declared
+
+
+@pytest.mark.parametrize(
+    ("now", "is_refused"),
+    [
+        ({"lines": ("key a", "n N integer")}, False),
+        ({"lines": ("key a", "n S text")}, True),
+        ({"lines": ("key a",)}, True),
+        ({"lines": ("key b", "n N integer")}, True),
+        ({"lines": ("key a", "n N integer", "more S text")}, True),
+        ({"lines": ("key a", "n N integer", "more S text (may be absent)")}, False),
+        ({"lines": ("key b",), "version": 3}, False),
+        ({"lines": ("key a", "n N integer"), "version": 1}, True),
+    ],
+)
+def test_a_form_changes_with_its_version(now: dict[str, Any], is_refused: bool) -> None:
+    known = stored_items.StoredForm("x", 2, ("key a", "n N integer"), "\n* Version 1: `key z`\n")
+    form = replace(known, former="", **now)
+    with pytest.raises(ValueError, match="raise its version") if is_refused else nullcontext():
+        after = form.after(known)
+        of_before = "\n* Version 2: `key a · n N integer`\n" if form.version == 3 else ""
+        assert after.former == f"{known.former}{of_before}"
+        page = (
+            f"## `x`, version {after.version}\n\nText.\n\n```text\n" + "\n".join(after.lines) + f"\n```\n{after.former}"
+        )
+        assert stored_items.forms_in(page) == {"x": after}
 
 
 @pytest.mark.parametrize("path", COMMANDS)

@@ -197,8 +197,8 @@ def document_of(table: Table) -> ModelDocument:
     """The program's declarations of a table."""
     definition = table.definition
     indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
-    entities = {model.type: _form(model) for model in table.models}
-    leaving = {m.type: replace(_form(m), other_table=model_of(m.kind).table.name) for m in table.leaving}
+    entities = {model.type: form_of(model) for model in table.models}
+    leaving = {m.type: replace(form_of(m), other_table=model_of(m.kind).table.name) for m in table.leaving}
     names = {
         "separator": table.separator,
         "type": definition.type_attribute,
@@ -227,7 +227,8 @@ def read_document(text: str | bytes) -> ModelDocument:
     return msgspec.json.decode(plain, type=ModelDocument)
 
 
-def _form(model: Model[Any]) -> EntityForm:
+def form_of(model: Model[Any]) -> EntityForm:
+    """The stored form of a class, from its templates and plans."""
     keys = {"key": model.key, "was": model.key.was, **{f"index {n}": c for n, c in model.indexes.items()}}
     shown = {name: _shown(captured) for name, captured in keys.items() if captured is not None}
     return EntityForm(
