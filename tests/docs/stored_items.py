@@ -103,10 +103,10 @@ def _section(model: Model[Any], known: StoredForm | None) -> str:
 
 
 def _documented(kind: type[Any]) -> str:
+    """The docstring of the class, or of the one that it is made from; not the one that a dataclass gets."""
+    texts: list[str] = [vars(base).get("__doc__") or f"{base.__name__}(" for base in kind.__mro__]
     return next(
-        text
-        for base in kind.__mro__
-        if (text := vars(base).get("__doc__")) and not text.startswith(f"{base.__name__}(")
+        text for base, text in zip(kind.__mro__, texts, strict=True) if not text.startswith(f"{base.__name__}(")
     )
 
 

@@ -37,6 +37,8 @@ def main() -> int:
     out: Path = parser.parse_args().out.resolve()
     if out.exists() and any(out.iterdir()):
         parser.error(f"{out} is not empty: an old file would be summed with the new ones")
+    try_with_previous()
+    say("programs of the release before work on one table with this one's")
     made = build(out)
     for path in made:
         say(f"built {path.name}: {path.stat().st_size / 1e6:.2f} MB")
@@ -59,6 +61,13 @@ def main() -> int:
     if is_without_address():
         say("No address is set: [tool.hatch.metadata.hooks.custom] of pyproject.toml. Don't upload this.")
     return 0
+
+
+def try_with_previous() -> None:
+    """Programs of this release and of the one before on one table. CalledProcessError where they don't agree, or the
+    commit of that release is missing."""
+    environ = {**os.environ, "SINGLETABLE_PREVIOUS": "required"}
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "tests/previous"], cwd=ROOT, env=environ, check=True)
 
 
 def build(out: Path) -> list[Path]:
