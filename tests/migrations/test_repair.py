@@ -190,11 +190,17 @@ def test_what_a_person_has_to_decide_is_left(fault: str) -> None:
 
 def test_a_member_of_no_edge_type_is_left() -> None:
     with graph() as db:
-        for text in ("PLANET-USER-u1-LEAD", "GOALMEMBERSHIP-USER-u1"):
-            edit(db, Goal.by_id("g1"), edges0={"SS": [text]})
-            planted = items_of(db, records)
-            assert "kept" in outcomes(Migrations(db, records).repair(db.check(records)))
-            assert items_of(db, records) == planted
+        edit(db, Goal.by_id("g1"), edges0={"SS": ["PLANET-USER-u1-LEAD"]})
+        planted = items_of(db, records)
+        assert "kept" in outcomes(Migrations(db, records).repair(db.check(records)))
+        assert items_of(db, records) == planted
+
+
+def test_a_member_in_the_form_that_mirrors_had_before_is_rewritten() -> None:
+    with graph() as db:
+        edit(db, Goal.by_id("g1"), edges0={"SS": ["GOALMEMBERSHIP-USER-u1"]})
+        assert outcomes(Migrations(db, records).repair(db.check(records))) == {"mended"}
+        assert db.check(records) == []
 
 
 async def test_in_both_shells() -> None:
