@@ -32,8 +32,8 @@ from singletable_deploy import (
 from singletable_deploy.access import Resource, ResourceAccess
 from singletable_deploy.cloudformation import template
 from singletable_deploy.key_patterns import covers, fewest
-from singletable_deploy.policy import MOST_CHARACTERS, size_of
-from singletable_deploy.verbs import Pattern
+from singletable_deploy.record_grants import Pattern
+from singletable_deploy.statements import MOST_CHARACTERS, size_of
 from tests.graph import models as graph
 from tests.support.attempts import attempts_of, table_arn
 from tests.support.iam import Attempt, is_allowed

@@ -52,3 +52,11 @@ def test_what_contributing_names_is_where_it_says(name: str, file: str) -> None:
     assert f"`{name}`" in page
     assert f"`{file}`" in page
     assert re.search(rf"^(class )?{name}\b", (ROOT / file).read_text(), re.MULTILINE)
+
+
+def test_each_promise_is_decided_where_it_says() -> None:
+    """The table of promises names what decides in a module."""
+    deciders = re.findall(r"\| `(\w+)` in `(src/[\w/.]+)` \|", CONTRIBUTING.read_text())
+    assert len(deciders) >= 10
+    for name, file in deciders:
+        assert re.search(rf"^((async )?def |class )?{name}\b", (ROOT / file).read_text(), re.MULTILINE), name

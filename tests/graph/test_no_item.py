@@ -10,8 +10,8 @@ import pytest
 from singletable import NotFound, attr
 from singletable.graph import EdgeMoved, members_of
 from singletable.graph.check import check_graph
+from singletable.graph.edge_set_writes import CAP
 from singletable.graph.link import link, relink, unlink
-from singletable.graph.node_items import CAP
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.faults.proxy import FaultProxy

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from singletable import AlreadyExists, Database, NotFound, TransactionCancelled, attr, connect
 from singletable.graph import EdgeMoved, Graph, Unlink, link, members_of
 from singletable.graph.check import check_graph
-from singletable.graph.edge_items import listing_of
+from singletable.graph.edge_writes import listing_of
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
 from tests.faults.clock import Clock

@@ -10,7 +10,7 @@ import pytest
 
 from singletable import Database
 from singletable.graph import Graph
-from singletable.graph.edge_items import listing_of
+from singletable.graph.edge_writes import listing_of
 from singletable.operations import Scan
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.oracle.planting import assert_command_finds, assert_found, delete, edit

@@ -16,8 +16,8 @@ from organisations.service import Service
 from organisations.worker import drain
 from singletable_deploy import Deployment, Grant, Role, checks, creates, deletes, updates
 from singletable_deploy.cloudformation import template
-from singletable_deploy.policy import Statement
-from singletable_deploy.verbs import Pattern
+from singletable_deploy.record_grants import Pattern
+from singletable_deploy.statements import Statement
 from tests.support.iam import Attempt, is_allowed
 from tests.support.mutations import KEYS
 from tests.support.programs import PROGRAMS

@@ -170,8 +170,8 @@ def newer_in(model: DocumentModel, head: Version, mutation: Mutation) -> str | N
     return unknown_collection(model, head) or next(named, None)
 
 
-class _Named(Struct):
-    """The common part of both mutations' arguments."""
+class _Named(Struct, frozen=True):
+    """The argument that both mutations have."""
 
     items: dict[str, msgspec.Raw] = {}
 

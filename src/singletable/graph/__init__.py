@@ -23,13 +23,13 @@ Begin with `nodes` and `edges` (declarations), then `link_writes` (what a link w
 """
 
 from singletable.graph import flows as flows
-from singletable.graph.edge_items import EdgeMoved as EdgeMoved
+from singletable.graph.edge_set_writes import CAP as CAP
+from singletable.graph.edge_writes import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge as Edge
 from singletable.graph.graph import Graph as Graph
 from singletable.graph.graph_async import AsyncGraph as AsyncGraph
 from singletable.graph.link_writes import Link as Link, Unlink as Unlink, link as link
 from singletable.graph.members import Member as Member, members_of as members_of
-from singletable.graph.node_items import CAP as CAP
 from singletable.graph.nodes import Node as Node, node_key as node_key
 from singletable.graph.queries import EdgeQuery as EdgeQuery, Linked as Linked, NodeQuery as NodeQuery
 from singletable.graph.read import neighbours_of as neighbours_of

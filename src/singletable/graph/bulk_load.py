@@ -9,10 +9,10 @@ from typing import Any
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
 from singletable.flow import Port
 from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, put_items, ready
-from singletable.graph.edge_items import EdgeSetPlace, counter_of, edge_key, note
+from singletable.graph.edge_set_writes import CAP
+from singletable.graph.edge_writes import EdgeSetPlace, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
-from singletable.graph.node_items import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, RAW, BatchGetItem, Item, Key
 

@@ -39,7 +39,7 @@ from singletable.foundation import (
     scan_pages,
     type_in,
 )
-from singletable.graph.edge_items import counter_of
+from singletable.graph.edge_writes import counter_of
 from singletable.graph.edges import edge_types
 from singletable.graph.full_scan import Edges, Place, count_in, edges_of, ends_of, members_in, pages, place_of
 from singletable.graph.members import texts_of

@@ -33,7 +33,7 @@ from singletable.foundation import (
     read_pages,
     ready,
 )
-from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
+from singletable.graph.edge_writes import DeleteEdge, EdgeMoved, edge_key, listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.link_writes import Unlink
 from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, is_key_of, node_key

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from singletable.flow import FAN_OUT, Port, pages_of, pages_side_by_side
 from singletable.foundation import Table, entity_at, model_for, partition_query
 from singletable.graph.deletion import others_in
-from singletable.graph.edge_items import counter_of, listing_of
+from singletable.graph.edge_writes import counter_of, listing_of
 from singletable.graph.edges import is_edge
 from singletable.graph.nodes import EDGE_SETS
 from singletable.operations import RAW, Item, Scan, Selection

@@ -10,7 +10,7 @@ from singletable.expressions import Update
 from singletable.flow import Port, Race
 from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for
 from singletable.graph.deletion import without_source
-from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
+from singletable.graph.edge_writes import EdgeMoved, edge_key, was_read
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.link_writes import Link, Relink, Target, Unlink
 from singletable.graph.nodes import is_key_of, node_key

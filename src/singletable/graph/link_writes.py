@@ -15,9 +15,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from singletable.foundation import Write
-from singletable.graph.edge_items import DeleteEdge, EdgeMoved as EdgeMoved, EdgeSetPlace, PutEdge, edge_key, listing_of
+from singletable.graph.edge_set_writes import UpdateEdgeSet
+from singletable.graph.edge_writes import (
+    DeleteEdge,
+    EdgeMoved as EdgeMoved,
+    EdgeSetPlace,
+    PutEdge,
+    edge_key,
+    listing_of,
+)
 from singletable.graph.edges import Edge
-from singletable.graph.node_items import UpdateEdgeSet
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

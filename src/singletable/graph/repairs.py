@@ -26,7 +26,7 @@ from singletable.foundation import (
     update_if,
     value_as_read,
 )
-from singletable.graph.edge_items import counter_of, edge_moved, is_as_read, listing_of
+from singletable.graph.edge_writes import counter_of, edge_moved, is_as_read, listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.full_scan import Edges, count_in, edges_of, ends_of, members_in
 from singletable.graph.members import form_of

@@ -19,7 +19,7 @@ from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow import Port
 from singletable.foundation import Table, Write, commit, entity_at, items_at, ready, type_in
 from singletable.graph.deletion import hold_absence, remove_edges, without_source
-from singletable.graph.edge_items import EdgeMoved
+from singletable.graph.edge_writes import EdgeMoved
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.full_scan import Place, ends_of, pages, place_of
 from singletable.graph.link_writes import Unlink

@@ -66,8 +66,8 @@ class Purge(Struct, frozen=True):
 
 
 def purge_of(table: Table, former: Sequence[ModelDocument], names: Sequence[str], live: Collection[str]) -> Purge:
-    """What is to be deleted of classes and indexes, by their names. A name that no record has is taken for both: an
-    apply before this one may have forgotten it. InvalidRequest for an index that stays, of the `live` ones, and for the
+    """The deletions for classes and indexes, by their names. A name that no record has is taken for both: an apply
+    before this one may have forgotten it. InvalidRequest for an index that stays, of the `live` ones, and for the
     library's own items."""
     types, attributes = list[str](), list[str]()
     for name in names:

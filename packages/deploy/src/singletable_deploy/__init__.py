@@ -5,12 +5,13 @@
 
 `singletable deploy MODULE --format cloudformation` writes a template. Nothing here sends a request.
 
-Begin with `role` and `verbs` (a declaration), then `policy` (its statements) and `deployment` (everything else).
+Begin with `role` and `record_grants` (a declaration), then `statements` (what a policy holds) and `deployment`
+(everything else).
 """
 
 from singletable_deploy.access import Grant as Grant
 from singletable_deploy.deployment import Deployment as Deployment, Function as Function
-from singletable_deploy.layer_verbs import (
+from singletable_deploy.layer_grants import (
     collects_garbage as collects_garbage,
     deletes_nodes as deletes_nodes,
     edits as edits,
@@ -36,9 +37,7 @@ from singletable_deploy.ready_roles import (
     reads_all as reads_all,
     worker as worker,
 )
-from singletable_deploy.resources import BlobBucket as BlobBucket, MessageQueue as MessageQueue
-from singletable_deploy.role import Role as Role
-from singletable_deploy.verbs import (
+from singletable_deploy.record_grants import (
     checks as checks,
     creates as creates,
     deletes as deletes,
@@ -50,3 +49,5 @@ from singletable_deploy.verbs import (
     upserts as upserts,
     writes_many as writes_many,
 )
+from singletable_deploy.resources import BlobBucket as BlobBucket, MessageQueue as MessageQueue
+from singletable_deploy.role import Role as Role

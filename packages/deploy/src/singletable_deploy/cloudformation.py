@@ -12,9 +12,9 @@ from singletable.streams import Changes
 from singletable_deploy.access import Resource
 from singletable_deploy.alarms import Alarm, Metric, alarms_of
 from singletable_deploy.deployment import Deployment, Function, Setting
-from singletable_deploy.policy import VERSION, policies_of, trust_of
 from singletable_deploy.resources import BlobBucket, MessageQueue, words
 from singletable_deploy.role import Role
+from singletable_deploy.statements import VERSION, policies_of, trust_of
 
 Json = dict[str, Any]
 RUNTIME = "python3.13"

@@ -18,7 +18,7 @@ from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable_deploy.access import Resource, ResourceAccess
-from singletable_deploy.layer_verbs import receives, stream_reads
+from singletable_deploy.layer_grants import receives, stream_reads
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
 

@@ -8,9 +8,9 @@ from singletable.foundation import TOOLS_PARTITION, Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from singletable_deploy.access import Grant, Resource, ResourceAccess, Where, anywhere, table_resource
-from singletable_deploy.layer_verbs import handles, runs
+from singletable_deploy.layer_grants import handles, runs
+from singletable_deploy.record_grants import Pattern
 from singletable_deploy.role import Role
-from singletable_deploy.verbs import Pattern
 
 _DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")

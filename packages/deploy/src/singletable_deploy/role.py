@@ -15,7 +15,7 @@ from types import MappingProxyType
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable_deploy.access import Grant, Resource, ResourceAccess, Where
-from singletable_deploy.verbs import Pattern, reads
+from singletable_deploy.record_grants import Pattern, reads
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 

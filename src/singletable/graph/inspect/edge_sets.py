@@ -8,11 +8,11 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from singletable.foundation import Table, entity_at, model_for, model_of, place_in
-from singletable.graph.edge_items import listing_of
+from singletable.graph.edge_set_writes import CAP
+from singletable.graph.edge_writes import listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.full_scan import count_in
 from singletable.graph.members import form_of
-from singletable.graph.node_items import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node
 from singletable.operations import Item, Key
 

@@ -22,8 +22,8 @@ from singletable.sync.inspect import group_keys
 from singletable.tasks import Tasks
 from singletable_deploy.access import Grant, Resource, ResourceAccess, Where, at, table_resource
 from singletable_deploy.key_patterns import ANY_KEY, literal
+from singletable_deploy.record_grants import ITEM_READS, creates
 from singletable_deploy.resources import BlobBucket, MessageQueue
-from singletable_deploy.verbs import ITEM_READS, creates
 
 _READS = ("GetItem", "BatchGetItem", "Query")
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")

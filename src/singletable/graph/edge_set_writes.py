@@ -11,7 +11,7 @@ from msgspec import structs
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.foundation import CreateWrite, KeyOf, Moment, Write, WritePart, check_if, is_type, model_of, update_if
-from singletable.graph.edge_items import EdgeSetPlace, counter_of
+from singletable.graph.edge_writes import EdgeSetPlace, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
 from singletable.operations import Item, PutItem
