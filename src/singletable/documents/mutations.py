@@ -186,12 +186,14 @@ class Mutator(Generic[P, D]):
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
     def unknown_in(self, arguments: str) -> str | None:
-        """An argument that no parameter takes: a newer program's, which has the parameter, or a mistake."""
+        """An argument that no parameter takes: a newer program's, or a mistake. Not one that begins with `$`, by which
+        the library refuses a mutation."""
         try:
             given = _ARGUMENTS.decode(arguments)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             return None  # refused when it is run
-        return next((name for name in given if name not in self.__signature__.parameters), None)
+        parameters = self.__signature__.parameters
+        return next((name for name in given if name not in parameters and not name.startswith("$")), None)
 
     @property
     def form(self) -> Any:
