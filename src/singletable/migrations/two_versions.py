@@ -157,8 +157,10 @@ class _Comparison:
         sight = meeting.old if program == "old" else meeting.new
         if sight == "lacking":
             sight = "default" if self._may_lack(program, difference) else "unreadable"
-        is_upcast = difference.type in self.raised and bool(difference.attribute) and sight in OF_VALUES
-        return "same" if is_upcast else sight
+        return "same" if self._is_upcast(difference) and sight in OF_VALUES else sight
+
+    def _is_upcast(self, difference: ModelDifference) -> bool:
+        return difference.type in self.raised and bool(difference.attribute)
 
     def _may_lack(self, program: Program, difference: ModelDifference) -> bool:
         form = self.documents[program].entities.get(difference.type)
@@ -169,32 +171,35 @@ class _Comparison:
     def _order(self) -> Iterator[str]:
         """Readers come before writers; what the new program needs is applied before it serves; where neither program
         bears what the other writes, the old one ends first."""
-        ends, readers = list[str](), list[str]()
+        ends, readers, needs = list[str](), list[str](), list[str]()
         for difference in self.differences:
             old, new = (self.sight(program, difference) not in HARMLESS for program in ("old", "new"))
+            if new and difference.kind != "breaking":
+                needs.append(difference.subject)
             if old and not new and difference.kind == "ordered":
                 readers.append(difference.subject)
             elif old and not (new and difference.kind == "fill"):
                 ends.append(difference.subject)
-        return self._sentences(_listed(ends), _listed(readers))
+        return self._sentences(_listed(ends), _listed(readers), has_to_apply=bool(needs or ends))
 
-    def _sentences(self, ends: str, readers: str) -> Iterator[str]:
-        work = [step for step in self.steps if step != "record"]
-        applies = f"apply the new declaration ({', '.join(work or self.steps)})"
-        if any(difference.kind == "breaking" for difference in self.differences):
+    def _sentences(self, ends: str, readers: str, *, has_to_apply: bool) -> Iterator[str]:
+        work = [step for step in self.steps if step != "record"] or self.steps
+        applies = f"apply the new declaration ({', '.join(work)})"
+        upcast = [difference for difference in self.differences if self._is_upcast(difference)]
+        if any(difference.kind == "breaking" and difference not in upcast for difference in self.differences):
             yield "plan against the table: it counts the items that a breaking difference is about, and refuses them"
         if readers:
             yield f"deploy programs that read the new form of {readers}, and don't write it yet"
         if ends:
             yield f"end the programs of the old version: they don't bear what the new one writes of {ends}"
-        if self.steps and (work or ends):
+        if has_to_apply:
             yield applies
         yield "deploy the programs of the new version"
         if not ends:
             yield "end the programs of the old version"
-        if "fill" in self.steps and not ends:
+        if has_to_apply and "fill" in self.steps and not ends:
             yield "fill: what the old programs wrote last"
-        if self.steps and not (work or ends):
+        if self.steps and not has_to_apply:
             yield applies
 
 

@@ -1,0 +1,157 @@
+"""Each row of the table in docs/how-to/change-a-model.md, on data: the change, its deployment, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from singletable import Database, Table, field
+from singletable.migrations import Migrations, PlanRefused, two_versions
+from tests.docs.pages import DOCS
+from tests.migrations.test_two_versions import More, State, by_bill, by_number, contact, of_city, version
+from tests.support.engines import fresh
+
+PAGE = DOCS / "how-to" / "change-a-model.md"
+PLAIN: dict[str, Any] = {}
+MAIL: dict[str, Any] = {"mail": (str | None, None)}
+
+
+class Row(Struct, frozen=True):
+    """A change on 10 items, one of which the new program puts."""
+
+    old: dict[str, Any]
+    new: dict[str, Any]
+    rules: tuple[str, ...]
+    plan: tuple[str, ...] | str
+    """The steps of the plan, or the rule that it is refused by."""
+    first: str
+    """The beginning of the deployment."""
+    back: tuple[str, ...] | str
+    """As `plan`, for the old declaration after that."""
+    values: dict[str, Any] = {}
+    """New values, which the new program puts in one item."""
+    stored: dict[str, Any] = {}
+    """Values that all items have before."""
+    declares: dict[str, Any] = {}
+    """What the old declaration says in addition, to go back."""
+    upcast: Callable[[dict[str, object]], dict[str, object]] | None = None
+
+
+DEPLOY, APPLY, END, READ = "deploy the programs", "apply the new", "end the programs", "deploy programs that read"
+COUNT = "plan against the table"
+ROWS = {
+    "an attribute is new, and may be absent": Row(
+        PLAIN, {"attributes": {"more": (int, 0)}}, ("attribute.added",), ("record",), DEPLOY, "attribute.removed",
+        {"more": 4},
+    ),
+    "an attribute is new, and required": Row(
+        PLAIN, {"attributes": {"more": int}}, ("attribute.required",), "attribute.required", COUNT, (),
+    ),
+    "an attribute has another name in Python": Row(
+        {"attributes": {"note": None, "text": (str, "")}},
+        {"attributes": {"note": (str, field(default="", name="text"))}},
+        ("attribute.renamed",), ("record",), DEPLOY, ("record",), {"note": "new"}, {"text": "old"},
+    ),
+    "an attribute may be None": Row(
+        {"attributes": {"text": str}}, {"attributes": {"text": (str | None, None)}}, ("attribute.optional",),
+        ("record",), READ, "attribute.required", {"text": None}, {"text": "old"},
+    ),
+    "an enum has a member more": Row(
+        PLAIN, {"attributes": {"state": More}}, ("enum.gained",), ("record",), READ, "enum.lost",
+        {"state": More.PAID},
+    ),
+    "an attribute has another type": Row(
+        {"attributes": {"text": str}}, {"attributes": {"text": int}, "version": 2},
+        ("version.raised", "type.changed"), ("fill", "record"), END, "older program", {"text": 5}, {"text": "7"},
+        upcast=lambda item: {**item, "text": int(str(item["text"]))},
+    ),
+    "an index is new, with a pattern": Row(
+        {"patterns": {}, "indexes": ()}, PLAIN, ("index.added", "pattern.changed"), ("add index", "fill", "record"),
+        APPLY, ("drop index", "record"),
+    ),
+    "a pattern has other keys": Row(
+        PLAIN, {"patterns": {"gsi1": of_city}}, ("pattern.changed",), ("fill", "record"), APPLY, ("fill", "record"),
+    ),
+    "the key is another": Row(
+        PLAIN, {"key": by_bill, "was": by_number}, ("key.moves", "key.declared"), ("fill", "record"), END,
+        ("fill", "record"), declares={"was": by_bill},
+    ),
+    "an attribute is unique": Row(
+        {"attributes": MAIL}, {"attributes": {"mail": (str | None, field(default=None, unique=True))}},
+        ("unique.added",), ("fill", "record"), APPLY, ("record",), {"mail": "new@example.org"},
+        {"mail": "{n}@example.org"},
+    ),
+}  # fmt: skip
+
+
+def rows_of_the_page() -> list[str]:
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
+
+
+def planned(db: Database, table: Table) -> tuple[str, ...] | str:
+    """The kinds of the steps, or the rule or reason of a refusal."""
+    try:
+        return tuple(step.kind for step in Migrations(db, table).plan().steps)
+    except PlanRefused as error:
+        return error.counted[0].difference.rule if error.counted else error.reason
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row(name: str) -> None:
+    row = ROWS[name]
+    (old, Old), (new, New) = version(**row.old), version(**row.new)
+    if row.upcast is not None:
+        New.upcast(1)(row.upcast)
+    compared = two_versions(old, new)
+    assert {difference.rule for difference in compared.differences} >= {*row.rules}
+    assert compared.order[0].startswith(row.first)
+    with fresh() as db:
+        Migrations(db, old).apply()
+        stored = [{name: value and value.format(n=n) for name, value in row.stored.items()} for n in range(10)]
+        for n, values in enumerate(stored):
+            db.put(Old(number=n, state=State.OPEN, city="Bern", **values))
+        assert planned(db, new) == row.plan
+        if isinstance(row.plan, tuple):
+            state = New.__annotations__["state"].OPEN
+            db.put(New(**{"number": 3, "state": state, "city": "Rome", **row.values}))
+            Migrations(db, new).apply()
+            assert planned(db, new) == ()
+            assert db.check(new) == []
+            assert len([db.get(New.by_key(n)) for n in range(10)]) == 10
+            put = db.get(New.by_key(3))
+            assert {name: getattr(put, name) for name in row.values} == row.values
+        back, Back = version(**{**row.old, **row.declares})
+        assert planned(db, back) == row.back
+        if isinstance(row.back, tuple):
+            Migrations(db, back).apply()
+            assert [db.get(Back.by_key(n)).number for n in range(10)] == [*range(10)]
+            assert {finding.code for finding in db.check(back)} <= {"guard.orphan", "guard.undeclared"}
+
+
+TWO_FORMS = "an attribute is split, joined or renamed"
+
+
+def test_two_forms() -> None:
+    old, both, only = (contact(*options) for options in ((1, None), (2, 1), (2, None)))
+    kinds: list[Any] = [table.models[0].kind for table in (old, both, only)]
+    assert two_versions(old, both).order[0].startswith(DEPLOY)
+    with fresh() as db:
+        Migrations(db, old).apply()
+        db.put(kinds[0](email="ada@example.org"))
+        db.put(kinds[1](email="ben@example.org"))
+        Migrations(db, both).apply()
+        emails = ["ada@example.org", "ben@example.org"]
+        assert [db.get(kinds[0].by_email(email)).email for email in emails] == emails
+        db.put(kinds[0](email="cyd@example.org"))
+        assert planned(db, only) == ("fill", "record")
+        Migrations(db, only).apply()
+        assert db.get(kinds[2].by_email("cyd@example.org")) is not None
+        assert (db.check(only), planned(db, old)) == ([], "older program")
+
+
+def test_the_page_has_these_rows() -> None:
+    assert {*ROWS, TWO_FORMS} == {*rows_of_the_page()}
