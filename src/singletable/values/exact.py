@@ -49,7 +49,8 @@ def plain(kind: type[T], copy: Callable[[Any], T], value: Any) -> T:
 
 
 def is_kept(given: Any, read: Any) -> bool:
-    """Whether what is read says all of what was given. Where an object is wanted, a dict of its attributes does."""
+    """Whether what is read says all of what was given. Where an object is wanted, a dict of its attributes does, also
+    as JSON has them."""
     with suppress(ValueError, TypeError, ArithmeticError):
         return _is_kept(given, read)
     return False
@@ -74,7 +75,20 @@ def _is_kept(given: Any, read: Any) -> bool:
 def _is_mapping_kept(given: Mapping[Any, Any], read: Any) -> bool:
     if isinstance(read, dict):
         return given.keys() == read.keys() and all(_is_kept(value, read[name]) for name, value in given.items())
-    return all(_is_kept(value, getattr(read, name, _MISSING)) for name, value in given.items())
+    in_json = msgspec.json.decode(msgspec.json.encode(read))
+    return all(
+        _is_kept(value, getattr(read, name, _MISSING)) or _is_alike(value, in_json.get(name, _MISSING))
+        for name, value in given.items()
+    )
+
+
+def _is_alike(given: Any, in_json: Any) -> bool:
+    """Whether a value of JSON is the JSON of what is read. A text may say UTC as Python does."""
+    if type(given) is not type(in_json):
+        return False
+    if type(given) is list:
+        return len(given) == len(in_json) and all(map(_is_alike, given, in_json))  # pyright: ignore[reportUnknownArgumentType]
+    return given == in_json or (isinstance(given, str) and given == in_json.removesuffix("Z") + "+00:00")
 
 
 def _are_kept(given: Collection[Any], read: Collection[Any]) -> bool:

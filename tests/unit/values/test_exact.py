@@ -22,7 +22,7 @@ from singletable import Entity, InvalidValue, Key, Table
 from singletable.expressions import encoded
 from singletable.operations import encode
 from singletable.schema import model_of
-from singletable.values import plan_for
+from singletable.values import is_kept, plan_for
 
 ZURICH = ZoneInfo("Europe/Zurich")
 
@@ -243,3 +243,41 @@ def test_a_number_with_more_digits_is_read_as_the_nearest_float(digits: str) -> 
 def test_a_float_of_any_is_read_as_the_decimal_of_its_shortest_text() -> None:
     for value in (0.1, numpy.float64(0.1)):
         assert as_read(Any, value) == Decimal("0.1")
+
+
+class Card(msgspec.Struct, rename="camel"):
+    due_at: datetime
+    price: Decimal = Decimal(1)
+    marks: tuple[int, ...] = ()
+    days: list[date] = []
+
+
+AT_NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"dueAt": "2026-11-26T12:00:00Z"},
+        {"dueAt": AT_NOON.isoformat(), "price": "1.50", "marks": [1, 2], "days": ["2026-11-26"]},
+        {"due_at": AT_NOON},
+    ],
+)
+def test_an_object_may_be_given_as_its_json(given: dict[str, Any]) -> None:
+    card = Card(AT_NOON) if len(given) == 1 else Card(AT_NOON, Decimal("1.50"), (1, 2), [date(2026, 11, 26)])
+    assert is_kept(given, card)
+    assert is_kept({"cards": [given]}, {"cards": [card]})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"dueAt": "2026-11-26T12:00:00.1234567Z"},
+        {"dueAt": "2026-11-26T13:00:00Z"},
+        {"dueAt": "2026-11-26T12:00:00Z", "price": "1.0"},
+        {"dueAt": "2026-11-26T12:00:00Z", "marks": [1]},
+        {"dueAt": "2026-11-26T12:00:00Z", "more": 1},
+    ],
+)
+def test_json_of_which_a_part_is_lost_is_not_kept(given: dict[str, Any]) -> None:
+    assert not is_kept(given, Card(AT_NOON))
