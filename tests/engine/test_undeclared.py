@@ -396,3 +396,46 @@ async def test_the_other_form_of_an_item_does_not_come_back_stale(shell: Shell) 
     item = dict(await stored(shell.port, key) or {})
     assert (item["name"], item["first"]) == ({"S": "Cara"}, {"S": "Cara"})
     assert {name: item.get(name) for name in NEWER} == NEWER
+
+
+@dataclass
+class Answering:
+    """It has an answer for any name."""
+
+    city: str
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+@dataclass
+class Failing:
+    """It looks in itself for any name, and finds none."""
+
+    city: str
+
+    def __getattr__(self, name: str) -> object:
+        return self.__dict__["more"][name]
+
+
+class Visit(Entity, table=old, type="visit"):
+    n: int
+    answering: Answering
+    failing: Failing
+
+    @old.key
+    @staticmethod
+    def by_n(n: int) -> Key:
+        return f"v#{n}", "v"
+
+
+async def test_an_object_that_answers_for_any_name_carries_too(shell: Shell) -> None:
+    key: Any = Visit.by_n(1)
+    await shell.create(Visit(n=1, answering=Answering("a"), failing=Failing("b")))
+    item = dict(await stored(shell.port, key) or {})
+    assert (item["answering"], item["failing"]) == ({"M": {"city": {"S": "a"}}}, {"M": {"city": {"S": "b"}}})
+    await put_raw(shell.port, Visit, {**item, "answering": place("c"), "failing": place("d")})
+    visit: Any = await shell.get(key)
+    await shell.put(visit)
+    item = dict(await stored(shell.port, key) or {})
+    assert (item["answering"], item["failing"]) == (place("c"), place("d"))

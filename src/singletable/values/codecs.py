@@ -322,8 +322,10 @@ def _dumped(kind: type[Any], known: Collection[str], source: Source) -> str:
         complete = source.bind(completed_slotted, "completed")
         return f"d if not {source.bind(slotted_now, 'slotted')}() else {complete}(d, o)"
     carried = f"{source.bind(getattr, 'get')}(o, {UNDECLARED!r}, None)"
-    if hasattr(kind, UNDECLARED):
+    if getattr(kind, UNDECLARED, kind) is None:
         carried = f"o.{UNDECLARED}"
+    elif hasattr(kind, "__getattr__"):  # which may answer for any name, or fail
+        carried = f"o.__dict__.get({UNDECLARED!r})"
     complete = source.bind(completed, "completed")
     return f"d if {carried} is None else {complete}(d, o, {source.bind(known, 'known')}, dump)"
 
