@@ -13,9 +13,14 @@ import pytest
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Meter, Table, field, key_of
 from singletable.errors import NotConfigured
 from singletable.exchange import AsyncTableCopy, Copied, TableCopy
+from singletable.exchange.masked_items import ItemMask
+from singletable.exchange.masks import Mask
 from singletable.exchange.table_copy import OWN
 from singletable.flow import Rate
+from singletable.operations import encode, read_item
+from singletable.schema import model_of
 from singletable.streams import Changes, ChangeWorker
+from tests.exchange.kin import Relative, kin
 from tests.exchange.people import Letter, Order, Person, fill, order, people, person
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
@@ -345,6 +350,17 @@ def test_what_a_class_does_not_declare_is_masked_too(dbs: tuple[Database, Databa
     assert "door" not in one["homes"]["L"][0]["M"]
     assert len(items["shelf", "1"]["lent_to"]["S"]) == len("Confidential")
     assert target.check(people) == []
+
+
+def test_what_a_node_does_not_declare_is_masked_and_what_is_the_librarys_is_not() -> None:
+    """A name may begin as those of a node's counts do."""
+    mask = ItemMask(kin, Mask(KEY))
+    own = {"_w": {"S": "a write"}, "n_KNOWS": {"N": "3"}, "_ttl": {"N": "4000000000"}}
+    stored: dict[str, Any] = read_item(encode(model_of(Relative).item(Relative(id="Surname"))))
+    masked = mask.item({**stored, **own, "n_phone": {"S": "7946"}, "n_none": {"NULL": True}})
+    assert masked is not None
+    assert {name: masked[name] for name in own} == own
+    assert masked["n_phone"]["S"] != "7946"
 
 
 class Shelf(Entity, table=people, type="shelf"):

@@ -66,8 +66,8 @@ class ItemMask:
             new = read_item(encode(model.item(after)))
         version = model.version_of(item)
         kept = model.upcast(item, version) if version < model.version else item
-        more = kept.keys() - model.codec.known
-        new |= {n: self._undeclared(kept[n]) for n in more if not (model.prefix and n.startswith(model.prefix))}
+        more = kept.keys() - model.codec.known - model.beside
+        new |= {name: self._undeclared(kept[name]) for name in more if not _is_count(model, name, kept[name])}
         if version < model.version:
             reserved = self.table.definition.reserved
             return {**{name: value for name, value in kept.items() if name not in reserved}, **new}
@@ -94,6 +94,11 @@ class ItemMask:
             return key
         found: KeyOf[Any] = kind.by_id(masked(self.mask, key.model.by_name["id"].plan, key.model.key_values(key)["id"]))
         return found
+
+
+def _is_count(model: Model[Any], name: str, value: AttributeValue) -> bool:
+    """Whether a layer counts in an attribute that no class declares, as a node counts its edges."""
+    return bool(model.prefix) and name.startswith(model.prefix) and "N" in value
 
 
 def masked_names(model: Model[Any]) -> tuple[str, ...]:
