@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
@@ -20,7 +20,7 @@ from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of
 from tests.migrations.changing import order, refused
 from tests.support.engines import fresh
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
 
@@ -311,6 +311,38 @@ def test_values_that_are_not_unique(db: Database) -> None:
     table = changed(note=(str | None, field(default=None, unique=True)))
     assert refused(db, table) == ("values not unique", [("unique.added", "Order.note", 9)])
     assert db.check(changed()) == []
+
+
+def test_a_unique_value_that_is_a_stored_null(db: Database) -> None:
+    """It reads as None, which no guard holds."""
+    table = changed(note=(str | None, field(default=None, unique=True)))
+    (model,) = table.models
+    for item in db.run(all_items(db.port, "shop")):
+        if item["_type"] == {"S": "order"} and item["number"] != {"N": "0"}:
+            db.run(put_raw(db.port, model.kind, {**item, "note": {"NULL": True}}))
+    assert "fill" in [step.kind for step in Migrations(db, table).plan().steps]
+
+
+@dataclass
+class Home:
+    city: str
+    flat: int | None = None
+
+
+@dataclass
+class Bare:
+    city: str
+
+
+def test_an_attribute_inside_of_one_that_goes(db: Database) -> None:
+    """An object carries it, and its class reads it no more."""
+    table, kind = order({"number": int, "home": Home}, type="visit")
+    order({"number": int, "home": Bare}, type="visit", table=(later := Table("shop", indexes=["gsi1", "gsi2"])))
+    order(ATTRIBUTES, patterns={"gsi1": in_state}, table=table)
+    order(ATTRIBUTES, patterns={"gsi1": in_state}, table=later)
+    Migrations(db, table).apply()
+    db.write_many(puts=[kind(number=100 + n, home=Home("Rome", n or None)) for n in range(3)])
+    assert refused(db, later)[1] == [("type.changed", "Order.home", 2)]
 
 
 def test_a_table_without_a_record_that_a_class_cannot_read() -> None:

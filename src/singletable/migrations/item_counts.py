@@ -27,10 +27,11 @@ from singletable.foundation import (
 from singletable.migrations.needed import application_type
 from singletable.migrations.rules import ModelDifference
 from singletable.operations import Item
-from singletable.values import Field
+from singletable.values import AttributeValue, Field, only_declared
 
 _EXAMPLES = 5
 _NOTHING: Mapping[str, Any] = {}
+_ABSENT: AttributeValue = {"NULL": True}
 
 
 class Counted(Struct, frozen=True):
@@ -137,9 +138,10 @@ class ItemCounts:
         """Whether an earlier item has its unique value. An expired item holds none."""
         field = next((f for f in model.uniques if f.stored == difference.attribute), None)
         ends = item.get(self.table.ttl_name, _NOTHING).get("N")
-        if field is None or difference.attribute not in item or (ends is not None and float(ends) <= now):
+        stored = item.get(difference.attribute, _ABSENT)
+        if field is None or "NULL" in stored or (ends is not None and float(ends) <= now):
             return False
-        key = guard_key(model, field.name, field.plan.load(item[field.stored]))
+        key = guard_key(model, field.name, field.plan.load(stored))
         digest = int.from_bytes(blake2b(key.partition.encode(), digest_size=8).digest())
         is_met = digest in self.values
         self.values.add(digest)
@@ -180,7 +182,8 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
     if entity is None:
         return None
     try:
-        again: Item = model.item(entity)
+        with only_declared():  # what an object inside of it carries, its class doesn't read
+            again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
         return _ItemLook(current, again)
     except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
