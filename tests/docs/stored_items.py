@@ -38,8 +38,9 @@ of their class, and what the graph keeps in them is listed here.
 
 * Every change of a form raises its version, but one: an attribute more that may be absent. A program of the version
   before reads such an item, and keeps the attribute.
-* A program that meets an item of a higher version than it knows raises `Corrupt`, which names both, and does not write
-  over it.
+* A program that meets an item of a higher version than it knows raises `Newer`, which names both, and does not write
+  over it. A newer task waits for a newer worker. Two are changed with another item whatever their version, as their key
+  and their owner's decide: the guard of a unique value, and the `_task` that names an ordered one.
 * A version that is no longer written has one line below its successor. How long it is read says
   [what a version promises](promises.md).
 """

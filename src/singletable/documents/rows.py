@@ -46,6 +46,8 @@ class DocumentRow(Entity):
     document_id: str = field(name="project")
 
     __rows__: ClassVar[RowClasses]
+    format_version: ClassVar[int] = 1
+    """The schema version of its items, as of `ToolItem`."""
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
@@ -390,7 +392,8 @@ def _made(
     """A subclass of a row for one document class, with the qualified name of an attribute of that class."""
     names = {"__module__": owner.__module__, "__qualname__": f"{owner.__qualname__}.{name}", "__doc__": base.__doc__}
     metaclass: Any = type(base)
-    made: type[Any] = metaclass(name, (base,), {**names, **body}, table=table, type=type_name)
+    options = {"table": table, "type": type_name, "version": base.format_version}
+    made: type[Any] = metaclass(name, (base,), {**names, **body}, **options)
     return made
 
 

@@ -61,6 +61,8 @@ class ToolItem(Entity):
     word: ClassVar[str]
     goes_along: ClassVar[bool] = False
     """Whether a copy or an export of the table takes the item along. Others belong to work on that one table."""
+    format_version: ClassVar[int] = 1
+    """The schema version of its items: raised with a change of their form, whose attributes say `was=` and `since=`."""
 
     def __init_subclass__(cls, *, word: str = "", goes_along: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -110,7 +112,7 @@ def _in_table(kind: type[ToolItem], table: Table) -> type[Any]:
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
     }
-    options = {"table": table, "type": type_name}
+    options = {"table": table, "type": type_name, "version": kind.format_version}
     made = new_class(f"Table{kind.__name__}", (kind,), options, lambda namespace: namespace.update(body))
     table.refuse_taken(model_of(made))  # the types of other distributions are not known when a class is declared
     return made

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Entity, Key, Table
+from singletable import ANY, Entity, Key, Table, field
 from singletable.erasure.items import ErasureRecord
-from singletable.errors import DeclarationError
+from singletable.errors import DeclarationError, Newer
 from singletable.exchange.items import Transfer
 from singletable.extensions import ExtensionGroup, RegisteredEntry
 from singletable.migrations.items import ApplyLease, FillPart, ModelRecord, SharedBudget
+from singletable.operations import encode, read_item
 from singletable.schema.models import model_of
 from singletable.schema.table import key_word
 from singletable.schema.tool_items import ITEMS, ToolItem, ToolKey, tool_class, tool_classes, tool_model
@@ -146,3 +147,33 @@ def test_an_item_of_another_distribution_refuses_a_table_that_has_its_keys() -> 
     with pytest.raises(DeclarationError, match="TableAudit and Same could have the same key"):
         Audit.of(taken)
     assert model_of(Audit.of(Table("free"))).type == "_audit"
+
+
+def test_an_item_of_a_former_form_is_read() -> None:
+    table = Table("versions")
+
+    class Mark(ToolItem, word="mark-of-before"):
+        name: str
+
+        @ToolKey
+        @staticmethod
+        def by_name(name: str = ANY) -> tuple[str, ...]:
+            """The marks of a table."""
+            return (f"{name}",)
+
+    class NewMark(ToolItem, word="mark-of-before"):
+        format_version = 2
+        title: str = field(was="name", since=2)
+
+        @ToolKey
+        @staticmethod
+        def by_title(title: str = ANY) -> tuple[str, ...]:
+            """The marks of a table."""
+            return (f"{title}",)
+
+    before, now = model_of(Mark.of(table)), model_of(NewMark.of(table))
+    stored = read_item(encode(before.item(before.kind(name="x"))))
+    assert (stored["_v"], now.version) == ({"N": "1"}, 2)
+    assert now.load(stored) == now.kind(title="x")
+    with pytest.raises(Newer):
+        before.load(read_item(encode(now.item(now.kind(title="x")))))
