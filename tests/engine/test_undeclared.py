@@ -439,3 +439,38 @@ async def test_an_object_that_answers_for_any_name_carries_too(shell: Shell) -> 
     await shell.put(visit)
     item = dict(await stored(shell.port, key) or {})
     assert (item["answering"], item["failing"]) == (place("c"), place("d"))
+
+
+@dataclass(frozen=True)
+class Currency:
+    """One object for each code."""
+
+    code: str
+
+    def __new__(cls, code: str) -> Currency:
+        return _CURRENCIES.setdefault(code, object.__new__(cls))
+
+
+_CURRENCIES: dict[str, Currency] = {}
+
+
+class Price(Entity, table=old, type="price"):
+    n: int
+    currency: Currency
+
+    @old.key
+    @staticmethod
+    def by_n(n: int) -> Key:
+        return f"price#{n}", "price"
+
+
+async def test_an_object_that_items_share_carries_nothing_from_one_to_the_other(shell: Shell) -> None:
+    keys: list[Any] = [Price.by_n(1), Price.by_n(2)]
+    await shell.create(Price(n=1, currency=Currency("EUR")))
+    item = dict(await stored(shell.port, keys[0]) or {})
+    currency = {"M": {"code": {"S": "EUR"}, "owner": {"S": "of the first"}}}
+    await put_raw(shell.port, Price, {**item, "currency": currency})
+    price: Any = await shell.get(keys[0])
+    await shell.create(Price(n=2, currency=price.currency))
+    item = dict(await stored(shell.port, keys[1]) or {})
+    assert item["currency"] == {"M": {"code": {"S": "EUR"}}}

@@ -100,7 +100,8 @@ class Codec(Generic[T]):
 
         `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
-        self.kind, self._whole, self._carries = kind, whole, beside is not None and whole
+        self.kind, self._whole = kind, whole
+        self._carries = beside is not None and whole and not _may_be_shared(kind)
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
@@ -155,7 +156,7 @@ class Codec(Generic[T]):
             }
         made = self.make(values)
         undeclared = self._undeclared(item)
-        if undeclared or (slotted and self._whole):
+        if undeclared or (slotted and self._whole and not _may_be_shared(self.kind)):
             carry(made, undeclared, slotted)
         return made
 
@@ -231,6 +232,11 @@ def _fills_attributes(kind: type[Any]) -> bool:
     """Whether an object may be made by setting its attributes: a dataclass that is neither frozen nor slotted."""
     parameters = getattr(kind, "__dataclass_params__", None)
     return not getattr(parameters, "frozen", False) and "__slots__" not in kind.__dict__
+
+
+def _may_be_shared(kind: Any) -> bool:
+    """Whether a class may give one object for the same values: what one item has would be written into others."""
+    return not _fills_attributes(kind) and bool(kind.__dictoffset__) and kind.__new__ is not object.__new__
 
 
 def _wire_struct(
