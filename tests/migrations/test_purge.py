@@ -72,7 +72,7 @@ def as_planned(plan: Plan, outcome: Outcome) -> None:
 def test_a_class_goes_with_its_items_and_guards(db: Database) -> None:
     filled(db)
     table, kind = alone()
-    with pytest.raises(PlanRefused):
+    with pytest.raises(PlanRefused, match="To delete what is left: --purge bill"):
         Migrations(db, table).plan()
     plan = Migrations(db, table).plan(purge=["bill"])
     assert [step.name for step in plan.steps] == ["purge bill", "record shop"]

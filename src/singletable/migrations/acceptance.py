@@ -49,10 +49,13 @@ def refuse_counted(reading: ItemCounts, accept: Accepted) -> None:
 def _refused(reading: ItemCounts, counted: Sequence[Counted]) -> PlanRefused:
     first = counted[0].difference
     ways = " ".join(f"--accept {count.difference.rule} {count.difference.subject}" for count in counted)
+    left = [count.difference.type for count in counted if count.difference.rule == "class.removed"]
+    purge = f" To delete what is left: {' '.join(f'--purge {name}' for name in left)}." if left else ""
+    how = "Mend the items, or declare what they were, as by field(was=): docs/how-to/versions.md."
     return PlanRefused(
         f"of {reading.seen} items that were read, {'; '.join(map(str, counted))}",
         reason=_REASONS.get(first.rule, "items unreadable"),
         counted=tuple(counted),
         table=reading.table.name,
-        hint=f"Mend the items, or declare how they are read: docs/how-to/migrate.md. To go on all the same: {ways}.",
+        hint=f"{how}{purge} To go on all the same: {ways}.",
     )
