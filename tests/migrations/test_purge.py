@@ -127,6 +127,35 @@ def test_two_at_once_with_a_fill_before_them(db: Database) -> None:
     assert db.check(table) == []
 
 
+def test_it_is_priced_by_the_items_that_the_fill_leaves(db: Database) -> None:
+    """They have more than a kilobyte then, and less before."""
+    table, kind = order(ORDER, patterns={"gsi2": in_phone})
+    Migrations(db, table).apply()
+    db.write_many(puts=[kind(number=n, phone="1" * 250) for n in range(5)])
+    attributes = {"number": int, "phone": (str, field(name="x" * 600, was="phone", since=2))}
+    table, _ = order(attributes, indexes=("gsi1",), version=2)
+    plan = Migrations(db, table).plan(purge=["gsi2"])
+    outcome = Migrations(db, table).apply(plan)
+    taken = {done.step.kind: done.write_units for done in outcome.done}
+    assert taken["purge"] == {step.kind: step.takes.write_units for step in plan.steps}["purge"]
+
+
+def test_another_purge_begins_at_the_start(db: Database) -> None:
+    """One of an index was killed behind the bills: one of both finds the bills."""
+    filled(db, 250)
+    table, _ = alone(indexes=("gsi1",))
+
+    def stop(doing: Any) -> None:
+        if doing.step.kind == "purge" and doing.done > 20:
+            raise Unavailable("killed")
+
+    migrations = Migrations(db, table)
+    with pytest.raises(Unavailable):
+        migrations.apply(purge=["gsi2"], accept=[("class.removed", "bill")], progress=stop)
+    migrations.apply(purge=["gsi2", "bill"])
+    assert types_in(db) == {"order", "_model"}
+
+
 def test_it_goes_on_where_it_was_killed(db: Database) -> None:
     filled(db, 250)
     table, _ = alone()
