@@ -47,7 +47,7 @@ _nested: dict[type[Any], Codec[Any]] = {}
 
 
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
-"""What the parser of answers takes in no name, and a lone surrogate, which no request can hold."""
+"""Characters that the parser of answers takes in no name, and lone surrogates, which no request can hold."""
 
 
 def check_name(name: str, **where: Any) -> None:
