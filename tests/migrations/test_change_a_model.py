@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -17,6 +18,12 @@ from tests.support.engines import fresh
 PAGE = DOCS / "how-to" / "change-a-model.md"
 PLAIN: dict[str, Any] = {}
 MAIL: dict[str, Any] = {"mail": (str | None, None)}
+
+
+class Sent(Enum):
+    """The states under other values."""
+
+    OPEN = "opened"
 
 
 class Row(Struct, frozen=True):
@@ -67,6 +74,16 @@ ROWS = {
         {"attributes": {"text": str}}, {"attributes": {"text": int}, "version": 2},
         ("version.raised", "type.changed"), ("fill", "record"), END, "older program", {"text": 5}, {"text": "7"},
         upcast=lambda item: {**item, "text": int(str(item["text"]))},
+    ),
+    "an attribute has another stored name": Row(
+        {"attributes": {"text": str}},
+        {"attributes": {"text": None, "title": (str, field(was="text", since=2))}, "version": 2},
+        ("version.raised", "attribute.upcast"), ("fill", "record"), END, "older program", {"title": "new"},
+        {"text": "old"},
+    ),
+    "a member of an enum has another value": Row(
+        PLAIN, {"attributes": {"state": (Sent, field(was={"open": Sent.OPEN}, since=2))}, "version": 2},
+        ("version.raised", "enum.lost"), ("fill", "record"), END, "older program", {"state": Sent.OPEN},
     ),
     "an index is new, with a pattern": Row(
         {"patterns": {}, "indexes": ()}, PLAIN, ("index.added", "pattern.changed"), ("add index", "fill", "record"),
