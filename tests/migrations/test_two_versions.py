@@ -266,6 +266,31 @@ def test_a_class_that_stores_both_forms_lets_the_old_program_go_on() -> None:
     assert raised.order[0].startswith("end the programs of the old version")
 
 
+def test_the_way_back_and_what_it_leaves() -> None:
+    moves = compared(PLAIN, {"key": by_bill, "was": by_number, "attributes": {"more": (int, 0)}})
+    assert moves.back == ("fill", "record")
+    assert moves.lost == (
+        "Order: its items stay under the new key; they move back where the old key has was= with the new one"
+        " (key.moves)",
+        "Order.more: its values stay unread, and a put of a new object erases them (attribute.added)",
+    )
+    index = compared({"patterns": {}, "indexes": ()}, PLAIN)
+    assert (index.back, index.lost) == (("drop index gsi1", "record"), ())
+    same = compared(PLAIN, PLAIN)
+    assert (same.back, same.lost) == ((), ())
+
+
+def test_the_record_keeps_the_model_before() -> None:
+    first, second, third = (version({"more": (int, n)} if n else None)[0] for n in range(3))
+    with fresh() as db:
+        for table, before in ((first, None), (second, first), (third, second)):
+            migrations = Migrations(db, table)
+            plan = migrations.plan(accept=[("default.changed", "Order.more")])
+            assert migrations.apply(plan).done[-1].write_units == plan.steps[-1].takes.write_units
+            assert migrations.recorded(before=True) == (None if before is None else document_of(before))
+            assert migrations.recorded() == document_of(table)
+
+
 def contact(version: int, stored_as: int | None) -> Table:
     """A version of a class with its upcaster and downcaster."""
     crm = Table("crm")

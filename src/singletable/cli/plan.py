@@ -49,6 +49,7 @@ purge_option = click.option(
 )
 @click.option("--from", "old", metavar="OLD", help="The old version, of two that are compared.")
 @click.option("--to", "new", metavar="NEW", help="The new version; without it, the declaration of MODULE.")
+@click.option("--back", "only_back", is_flag=True, help="Show the way back to the model before, and what it leaves.")
 @accept_option
 @click.option(
     "--keep",
@@ -68,6 +69,7 @@ def plan(
     check_in: str | None,
     old: str | None,
     new: str | None,
+    only_back: bool,
     **options: Any,
 ) -> None:
     """Show what would bring the tables to their declarations.
@@ -80,13 +82,17 @@ def plan(
     verb, during and after each step, and in which order to deploy them. OLD and NEW are files of --check-in, or "table"
     for the model that the table was last brought to.
 
+    With --back it shows the steps by which the old declaration is brought back afterwards, and what they leave. Where
+    the table has the declared model already, OLD is the one that it had before.
+
     The exit code is 0 where there is nothing to do, 2 where there is a plan, and 1 for a refusal. With --check-in it is
-    2 where the file changed; with --from, where the versions differ.
+    2 where the file changed; with --from, --to or --back, where the versions differ.
     """
     if check_in is not None:
         ctx.exit(THERE_IS_A_PLAN if _check_in(module, check_in) else 0)
-    if old is not None or new is not None:
-        ctx.exit(THERE_IS_A_PLAN if show_versions(ctx, module, old or TABLE, new, as_json=as_json) else 0)
+    if old is not None or new is not None or only_back:
+        differs = show_versions(ctx, module, old or TABLE, new, as_json=as_json, only_back=only_back)
+        ctx.exit(THERE_IS_A_PLAN if differs else 0)
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as cost:

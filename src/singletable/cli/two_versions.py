@@ -14,33 +14,50 @@ from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import session_of
 from singletable.foundation import Table
-from singletable.migrations import Cell, Migrations, ModelDocument, TwoVersions, read_document, two_versions
+from singletable.migrations import (
+    Cell,
+    Migrations,
+    ModelDocument,
+    TwoVersions,
+    document_of,
+    read_document,
+    two_versions,
+)
 
 TABLE = "table"
 _Version = Table | ModelDocument
 
 
-def show_versions(ctx: click.Context, module: str, old: str, new: str | None, *, as_json: bool) -> bool:
-    """Print the comparison of each table; whether any differs."""
+def show_versions(
+    ctx: click.Context, module: str, old: str, new: str | None, *, as_json: bool, only_back: bool
+) -> bool:
+    """Print the comparison of each table, or the way back alone; whether any differs."""
     with ExitStack() as stack:
         db = stack.enter_context(session_of(ctx).connect_to_read()) if TABLE in (old, new) else None
 
         def version(named: str | None, table: Table) -> _Version:
             if named is None:
                 return table
-            return _in_file(named, table) if named != TABLE or db is None else _recorded(Migrations(db, table))
+            return (
+                _in_file(named, table) if named != TABLE or db is None else _recorded(Migrations(db, table), only_back)
+            )
 
         compared = [two_versions(version(old, table), version(new, table)) for table in tables_of(module)]
     if as_json:
         output.print_json([_facts(versions) for versions in compared])
     else:
         for versions in compared:
-            _show(versions)
+            if not only_back:
+                _show(versions)
+            _show_back(versions)
     return any(versions.differences for versions in compared)
 
 
-def _recorded(migrations: Migrations) -> ModelDocument:
+def _recorded(migrations: Migrations, *, is_back: bool) -> ModelDocument:
+    """The model of the table; for the way back the one before, where it has the declared one already."""
     record = migrations.recorded()
+    if is_back and record is not None and record == document_of(migrations.table).with_known(record):
+        record = migrations.recorded(before=True) or record
     if record is None:
         raise click.UsageError(f"table {migrations.table.name} has no record of a model; an apply writes it")
     return record
@@ -84,6 +101,13 @@ def _show(compared: TwoVersions) -> None:
         click.echo(f"{phase}{'' if lines else ': no change'}")
         for line in lines:
             click.echo(f"  {output.clean(line)}")
+
+
+def _show_back(compared: TwoVersions) -> None:
+    if compared.differences:
+        click.echo(f"back, by an apply of the old declaration: {', '.join(compared.back)}")
+    for lost in compared.lost:
+        click.echo(f"  stays: {output.clean(lost)}")
 
 
 def _place(cell: Cell) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, acquire, instant
 from singletable.foundation import Table, check_if, model_for, model_of, put_if, update_if
 from singletable.migrations.items import ApplyLease, ModelRecord
-from singletable.migrations.model_document import ModelDocument
+from singletable.migrations.model_document import ModelDocument, read_document
 from singletable.migrations.refusals import ApplyRefused
 from singletable.operations import (
     RAW,
@@ -94,8 +94,12 @@ async def write_record(port: Port, table: Table, held: Held, record: ModelRecord
         raise await _lost(port, table) from None
 
 
-def record_of(table: Table, held: Held, document: ModelDocument, by: str, now: float) -> ModelRecord:
-    """The record of a table that was brought to a document."""
+def record_of(
+    table: Table, held: Held, document: ModelDocument, by: str, now: float, former: ModelRecord | None
+) -> ModelRecord:
+    """The record of a table that was brought to a document, with the model that the `former` one has, if another."""
+    last = None if former is None else read_document(former.packed or former.model).packed
+    before = former.before if former is not None and last == document.packed else last
     text = document.text
     is_large = len(text) > _LARGE
     record: ModelRecord = ModelRecord.of(table)(
@@ -104,6 +108,7 @@ def record_of(table: Table, held: Held, document: ModelDocument, by: str, now: f
         brought_at=instant(int(now)),
         by=by,
         fence=held.fence,
+        before=before,
     )
     return record
 

@@ -61,6 +61,8 @@ class ModelRecord(ToolItem, word="model", goes_along=True):
     """The JSON compressed, of a model that would be too large for an item."""
     toward: bytes | None = None
     """The model, compressed, that an apply has begun to rewrite items for and has not ended."""
+    before: bytes | None = None
+    """The model, compressed, that the table had before this one."""
 
     @ToolKey
     @staticmethod

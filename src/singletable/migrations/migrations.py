@@ -57,12 +57,12 @@ class Migrations:
         flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return self.db.run(flow)
 
-    def recorded(self) -> ModelDocument | None:
-        """The model that the table was last brought to; None before the first apply. One request.
+    def recorded(self, *, before: bool = False) -> ModelDocument | None:
+        """The model that the table was last brought to, or the one before; None where there is none. One request.
 
         Corrupt for the record of a newer version of the library.
         """
-        return self.db.run(plans.recorded(self.db.port, self.table))
+        return self.db.run(plans.recorded(self.db.port, self.table, before=before))
 
     def apply(
         self,

@@ -56,12 +56,12 @@ class AsyncMigrations:
         flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return await self.db.run(flow)
 
-    async def recorded(self) -> ModelDocument | None:
-        """The model that the table was last brought to; None before the first apply. One request.
+    async def recorded(self, *, before: bool = False) -> ModelDocument | None:
+        """The model that the table was last brought to, or the one before; None where there is none. One request.
 
         Corrupt for the record of a newer version of the library.
         """
-        return await self.db.run(plans.recorded(self.db.port, self.table))
+        return await self.db.run(plans.recorded(self.db.port, self.table, before=before))
 
     async def apply(
         self,

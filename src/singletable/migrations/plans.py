@@ -87,9 +87,12 @@ async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[
     return plan, record
 
 
-async def recorded(port: Port, table: Table) -> ModelDocument | None:
-    """The model that a table was last brought to. One request."""
-    return _documents(table, await read_record(port, table))[0]
+async def recorded(port: Port, table: Table, *, before: bool) -> ModelDocument | None:
+    """The model that a table was last brought to, or the one before. One request."""
+    record = await read_record(port, table)
+    if before:
+        return None if record is None else _document(table, record.before)
+    return _documents(table, record)[0]
 
 
 async def check_readable(
@@ -171,9 +174,12 @@ def _documents(table: Table, record: Any) -> tuple[ModelDocument | None, ModelDo
     """The model that a table was last brought to, and the one that an apply has begun to bring it to."""
     if record is None:
         return None, None
+    return _document(table, record.packed or record.model), _document(table, record.toward)
+
+
+def _document(table: Table, text: str | bytes | None) -> ModelDocument | None:
     try:
-        toward = None if record.toward is None else read_document(record.toward)
-        return read_document(record.packed or record.model), toward
+        return None if text is None else read_document(text)
     except (msgspec.MsgspecError, zlib_error) as error:
         raise Corrupt(
             "the record of the table's model can't be read: a newer version of the library may have written it",

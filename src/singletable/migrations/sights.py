@@ -99,7 +99,7 @@ class Meeting(Struct, frozen=True):
 _VALUES = "its values stay unread, and a put of a new object erases them"
 _NEW_TYPE = "a value of the new type can't be read"
 _GUARDS = "its guards stay: `check --repair` removes those of nobody"
-_MOVED = "items under the new key are out of the old program's reach"
+_MOVED = "its items stay under the new key; they move back where the old key has was= with the new one"
 MEETINGS: Mapping[str, Meeting] = {
     "unknown": Meeting("unknown", "unknown", "what the new program wrote may be unreadable"),
     "unreadable": Meeting("unknown", "unreadable"),

@@ -61,6 +61,10 @@ class TwoVersions(Struct, frozen=True):
     """`before any step`, then each step of the change, during and after it."""
     order: tuple[str, ...]
     """The deployment, in sentences."""
+    back: tuple[str, ...]
+    """The steps of an apply of the old declaration after that of the new one."""
+    lost: tuple[str, ...]
+    """What such an apply doesn't bring back, by difference."""
     cells: tuple[Cell, ...]
     """Each verb of each class, for each program and each phase."""
 
@@ -98,8 +102,10 @@ class _Comparison:
 
     def whole(self) -> TwoVersions:
         cells = tuple(cell for phase in self.phases for cell in self._cells(phase))
-        table = self.documents["new"].table
-        return TwoVersions(table, tuple(self.differences), tuple(self.phases), tuple(self._order()), cells)
+        old, new, found = self.documents["old"], self.documents["new"], self.differences
+        back = tuple(_steps(new, old, differences(new, old, self.names)))
+        lost = tuple(f"{one.subject}: {meeting.back} ({one.rule})" for one in found if (meeting := _met_by(one)).back)
+        return TwoVersions(new.table, tuple(found), tuple(self.phases), tuple(self._order()), back, lost, cells)
 
     # --- what programs meet -------------------------------------------------------------------------------------------
     def _cells(self, phase: str) -> Iterator[Cell]:
@@ -153,7 +159,7 @@ class _Comparison:
 
     def sight(self, program: Program, difference: ModelDifference) -> Sight:
         """The sight by the rule. Upcasters decide on the values of a class whose version is raised."""
-        meeting = MEETINGS.get(difference.rule, Meeting("unknown", "unknown"))
+        meeting = _met_by(difference)
         sight = meeting.old if program == "old" else meeting.new
         if sight == "lacking":
             sight = "default" if self._may_lack(program, difference) else "unreadable"
@@ -225,6 +231,10 @@ def _steps(old: ModelDocument, new: ModelDocument, changes: list[ModelDifference
     yield from (f"drop index {name}" for name in old.indexes if name not in new.indexes)
     if old != new:
         yield "record"
+
+
+def _met_by(difference: ModelDifference) -> Meeting:
+    return MEETINGS.get(difference.rule, MEETINGS["unknown"])
 
 
 def _written_by(version: Program) -> str:

@@ -103,6 +103,22 @@ def test_two_versions(applied: Folder) -> None:
     assert {effect["rule"] for cell in gets for effect in cell["effects"]} == {"version.raised"}
 
 
+def test_the_way_back(applied: Folder) -> None:
+    same = applied.run("plan", "shop.model", "--back")
+    assert (same.code, same.out) == (0, "")
+    change(applied)
+    ahead = applied.run("plan", "shop.model", "--back")
+    assert (ahead.code, ahead.out.splitlines()) == (
+        2,
+        [
+            "back, by an apply of the old declaration: fill, drop index gsi2, record",
+            "  stays: Customer: items of the new version refuse the old program (version.raised)",
+        ],
+    )
+    assert applied.run("apply", "shop.model").code == 0
+    assert applied.run("plan", "shop.model", "--back").out == ahead.out  # the record has the model before
+
+
 def test_versions_that_are_not_there(folder: Folder) -> None:
     folder.run("table", "create", "shop.model")
     assert "has no record of a model; an apply writes it" in folder.run("plan", "shop.model", "--from", "table").err

@@ -37,12 +37,12 @@ class RecordModel(Step, frozen=True, tag="record"):
 
     async def predict(self, planning: Planning) -> StepPrediction:
         """A transaction: the check of the lease, and the record, over the one before."""
-        record = record_of(planning.table, Held("", 0), planning.declared, "", 0.0)
+        record = record_of(planning.table, Held("", 0), planning.declared, "", 0.0, planning.record)
         return StepPrediction(Estimate(1, 1, 0.0, record_units(planning.table, record, planning.record)))
 
     async def run(self, applying: Applying) -> None:
         table, held = applying.table, applying.held
-        record = record_of(table, held, applying.document, applying.by, applying.port.now())
+        record = record_of(table, held, applying.document, applying.by, applying.port.now(), applying.record)
         await write_record(applying.port, table, held, record)
 
 
