@@ -36,11 +36,9 @@ def show_versions(
         db = stack.enter_context(session_of(ctx).connect_to_read()) if TABLE in (old, new) else None
 
         def version(named: str | None, table: Table) -> _Version:
-            if named is None:
-                return table
-            return (
-                _in_file(named, table) if named != TABLE or db is None else _recorded(Migrations(db, table), only_back)
-            )
+            if named == TABLE and db is not None:
+                return _recorded(Migrations(db, table), is_back=only_back)
+            return table if named is None else _in_file(named, table)
 
         compared = [two_versions(version(old, table), version(new, table)) for table in tables_of(module)]
     if as_json:
