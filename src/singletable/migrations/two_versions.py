@@ -64,7 +64,7 @@ class TwoVersions(Struct, frozen=True):
     back: tuple[str, ...]
     """The steps of an apply of the old declaration after that of the new one."""
     lost: tuple[str, ...]
-    """What such an apply doesn't bring back, by difference."""
+    """The parts that such an apply leaves or loses, by difference."""
     cells: tuple[Cell, ...]
     """Each verb of each class, for each program and each phase."""
 
