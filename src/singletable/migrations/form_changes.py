@@ -46,23 +46,25 @@ def _rule_of(fact: str, was: Any, now: Any) -> str:
 
 
 def _may_be_absent(facts: dict[str, Any]) -> bool:
-    form = facts["form"]
-    return bool(facts.get("optional") or facts.get("default")) or (isinstance(form, dict) and "set" in form)
+    return bool(facts.get("optional") or facts.get("default") or _empty_set(facts))
+
+
+def _empty_set(facts: dict[str, Any]) -> Any:
+    """The reading of a set that is absent: DynamoDB stores no empty one."""
+    return {"SS": []} if "set" in facts_of(facts["form"]) else None
 
 
 def _absence(was: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:
     """The reading of an item without the attribute: None, a default, or an error."""
-    old, new = (facts.get("optional") or facts.get("default") for facts in (was, now))
+    old, new = (facts.get("optional") or facts.get("default") or _empty_set(facts) for facts in (was, now))
     if old == new:
         return
     if new is None:
         yield "attribute.required", "it may not be absent any more", ()
     elif old is not None:
         yield "default.changed", f"without it an item read as {_said_absent(old)}, and now as {_said_absent(new)}", ()
-    elif new is True:
-        yield "attribute.optional", "it may be absent", ()
     else:
-        yield "attribute.added", "it has a default", ()
+        yield "attribute.optional", "it may be absent" if new is True else "it has a default", ()
 
 
 def form_changes(was: Any, now: Any) -> Iterator[Change]:

@@ -53,6 +53,11 @@ class _ItemLook(Struct, frozen=True):
     again: Item = {}
     failure: SingletableError | None = None
 
+    def fails_in(self, name: str) -> bool:
+        """Whether an attribute is the one that can't be read, or is around it."""
+        attribute = "" if self.failure is None else self.failure.attribute or ""
+        return attribute == name or attribute.startswith(f"{name}.")
+
     def differs(self, name: str) -> bool:
         """Whether the stored value of an attribute is another when it is written again; of "", any that is both."""
         names = [name] if name else list(self.item)
@@ -114,8 +119,8 @@ class ItemCounts:
             return
         concerned = [difference for difference in own if self._concerns(difference, model, look, now)]
         if look.failure is not None and not any(difference.counts == "reads" for difference in concerned):
-            attribute = look.failure.attribute or ""
-            field = next((f for f in model.fields if f.stored == attribute), None)
+            field = next((f for f in model.fields if look.fails_in(f.stored)), None)
+            attribute = field.stored if field is not None else ""
             subject = entity_name(model.kind) + (f".{field.name}" if field is not None else "")
             yield ModelDifference("unreadable", subject, look.failure.what, model.type, attribute)
         yield from concerned
@@ -131,7 +136,7 @@ class ItemCounts:
         if difference.counts == "twice":
             return look.failure is None and self._is_twice(difference, model, look.item, now)
         if look.failure is not None:
-            return difference.attribute in ("", look.failure.attribute)
+            return not difference.attribute or look.fails_in(difference.attribute)
         return look.differs(difference.attribute)
 
     def _is_twice(self, difference: ModelDifference, model: Model[Any], item: Item, now: float) -> bool:
@@ -185,7 +190,7 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
         with only_declared():  # what an object inside of it carries, its class doesn't read
             again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
-        return _ItemLook(current, again)
+        return _ItemLook(current, {n: v for n, v in again.items() if n != model.table.definition.version_attribute})
     except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
         return _ItemLook(current)
 

@@ -217,8 +217,16 @@ def is_alike(one: str, other: str) -> bool:
     if one == other:
         return True
     texts = [[msgspec.json.decode(listed) for listed in _TEXTS.findall(form)] for form in (one, other)]
-    grew = all(a.items() <= b.items() or b.items() <= a.items() for a, b in zip(*texts, strict=False))
+    grew = all(
+        a.items() <= b.items() or b.items() <= a.items() or _is_renamed(a, b) for a, b in zip(*texts, strict=False)
+    )
     return _TEXTS.sub("{}", one) == _TEXTS.sub("{}", other) and grew
+
+
+def _is_renamed(was: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Whether one member alone has another name, and the same text."""
+    lost, gained = was.items() - now.items(), now.items() - was.items()
+    return len(lost) == 1 and [text for _, text in lost] == [text for _, text in gained]
 
 
 def read_document(text: str | bytes) -> ModelDocument:

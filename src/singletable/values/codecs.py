@@ -193,7 +193,9 @@ class Codec(Generic[T]):
             if stored is None or ("NULL" in stored and field.may_be_absent):
                 return field.absent()
             return field.plan.load(stored)
-        except SingletableError:
+        except SingletableError as error:
+            if error.attribute is not None:  # of an object inside of the item
+                error.attribute = f"{field.stored}.{error.attribute}"
             raise
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             raise Corrupt(
