@@ -93,7 +93,7 @@ class Meeting(Struct, frozen=True):
     new: Sight
     """A program of the new version, of what the old one wrote."""
     back: str = ""
-    """What is lost, or stays, where the old declaration is brought back. Empty for nothing."""
+    """The part that is lost, or stays, where the old declaration is brought back. Empty for nothing."""
 
 
 _VALUES = "its values stay unread, and a put of a new object erases them"

@@ -43,7 +43,7 @@ class Cell(Struct, frozen=True):
     """A class, or a part of a layer."""
     verb: Verb
     pattern: str = ""
-    """Of a query: the key, and the index that it is in. Of a unique value: the attribute."""
+    """The key of a query, and the index that it is in; the attribute of a unique value."""
     effects: tuple[Effect, ...] = ()
 
     @property
