@@ -11,6 +11,7 @@ import pytest
 from singletable import ANY, Entity, Key, Table, attr, field
 from singletable.errors import SingletableError
 from singletable.migrations import Migrations, TwoVersions, document_of, read_document, two_versions
+from singletable.migrations.apply_lease import Held, read_record, record_of
 from singletable.migrations.rules import RULES
 from singletable.migrations.sights import MEETINGS, SIGHTS
 from tests.migrations.changing import order
@@ -266,6 +267,26 @@ def test_a_class_that_stores_both_forms_lets_the_old_program_go_on() -> None:
     assert raised.order[0].startswith("end the programs of the old version")
 
 
+def test_what_is_breaking_is_counted_before_and_recorded_after() -> None:
+    assert compared(PLAIN, {"attributes": {"more": int}}).order == (
+        "plan against the table: it counts the items that a breaking difference is about, and refuses them",
+        "deploy the programs of the new version",
+        "end the programs of the old version",
+        "apply the new declaration (record)",
+    )
+
+
+def test_a_role_ends_the_old_programs_first() -> None:
+    counts: Any = [{"attributes": {"count": (int, each)}} for each in (0, field(default=0, version=True))]
+    assert compared(*counts).order[0].startswith("end the programs of the old version")
+
+
+def test_upcasters_make_no_guards() -> None:
+    unique = {"version": 2, "attributes": {"note": (str, field(default="", unique=True))}}
+    (cell,) = compared(PLAIN, unique).of("new", "before any step", "unique")
+    assert cell.sees == ("not refused: the value has no guard (items written by the old version)",)
+
+
 def test_the_way_back_and_what_it_leaves() -> None:
     moves = compared(PLAIN, {"key": by_bill, "was": by_number, "attributes": {"more": (int, 0)}})
     assert moves.back == ("fill", "record")
@@ -287,6 +308,9 @@ def test_the_record_keeps_the_model_before() -> None:
             assert migrations.apply(plan).done[-1].write_units == plan.steps[-1].takes.write_units
             assert migrations.recorded(before=True) == (None if before is None else document_of(before))
             assert migrations.recorded() == document_of(table)
+        record = db.run(read_record(db.port, third))
+        again = record_of(third, Held("", 0), document_of(third), "", 0.0, record)
+        assert again.before == document_of(second).packed  # of an apply that changed settings alone
 
 
 def contact(version: int, stored_as: int | None) -> Table:
