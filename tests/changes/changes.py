@@ -225,8 +225,8 @@ def pattern_changed(facts: TableFacts, random: Random) -> TableFacts:
 
 def _pattern(facts: ClassFacts, random: Random) -> ClassFacts:
     if facts.mirrors is not None:
-        pattern = random.choice(["{since}", "{role}", "{role}#{since}", "{since}#{role}"])
-        return replace(facts, patterns=((facts.patterns[0][0], ("", pattern)),))
+        text = random.choice(["{since}", "{role}", "{role}#{since}", "{since}#{role}"])
+        return replace(facts, patterns=((facts.patterns[0][0], ("", text)),))
     if facts.is_node:
         return facts
     patterns = dict(facts.patterns)

@@ -54,16 +54,13 @@ def _with(tree: Any, path: list[str], value: Any) -> Any:
         ("entities/*/stored/*/form", "?"),
         ("entities/*/stored/*/optional", None),
         ("entities/*/stored/*/default", None),
-        ("entities/*/stored/*/guard", None),
         ("entities/*/slots/key", ("", "")),
         ("entities/*/slots/index gsi1", ("", "")),
         ("entities/*/key", ("", "")),
         ("entities/*/version", 1),
         ("entities/*/outside", None),
-        ("entities/*/beside", None),
         ("indexes/*/key", ("", "")),
         ("names/type", "_type"),
-        ("names/separator", "#"),
     ],
 )
 def test_a_fact_that_the_record_lacks_is_found(fact: str, value: Any) -> None:
