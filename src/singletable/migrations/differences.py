@@ -115,7 +115,7 @@ def _index(site: DifferenceSite) -> Iterator[ModelDifference]:
     rule = "index.added" if site.was is None else "index.removed" if site.now is None else "index.changed"
     name = site.path[1]
     yield ModelDifference(rule, name, f"index {name}: {said(site.was)}, now {said(site.now)}", index=name)
-    if rule == "index.changed" and site.was["key"] != site.now["key"]:
+    if rule == "index.changed" and facts_of(site.was)["key"] != facts_of(site.now)["key"]:
         for form in sorted(site.old.entities.keys() & site.new.entities.keys()):
             if name in site.old.entities[form].indexes.keys() & site.new.entities[form].indexes.keys():
                 what = f"its keys in {name} are in other attributes"
