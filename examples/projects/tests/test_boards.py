@@ -78,7 +78,6 @@ def test_comments_and_the_name(board: Service) -> None:
         ("put_shape", {"id": "", "shape": {}}),
         ("move_shape", {"id": "s1", "x": "1", "y": 2}),
         ("rename", {"name": "x" * 2000}),
-        ("rename", {"name": "x", "more": 1}),
         ("$drop_everything", {}),
     ],
 )
@@ -97,6 +96,8 @@ def test_mutate_is_for_whoever_keeps_no_count(board: Service) -> None:
         board.mutate("b1", "rename", "{")
     with pytest.raises(Invalid, match=r"no mutation 'renmae'; it has .*rename"):
         board.mutate("b1", "renmae", "{}")
+    with pytest.raises(Invalid, match="rename takes no argument 'more'"):
+        board.mutate("b1", "rename", '{"name": "Three", "more": 1}')
     with pytest.raises(Refused, match="as version 3"):
         board.mutate("b1", "rename", "{}")
     with pytest.raises(Missing, match="no board 'nope'"):

@@ -57,7 +57,7 @@ class Service:
     def mutate(self, id: str, name: str, arguments: str) -> int:
         """Run a mutation on a board, its arguments as JSON; gives the version that this makes.
 
-        Invalid for what is no JSON or no mutation; Refused for one that was rejected, which is a version too.
+        Invalid for what is not JSON, or not a mutation with its arguments; Refused for one that was rejected, which is a version too.
         """
         known = self.boards.context.model.mutators
         if name not in known:  # submitted, it would wait for a program that has it
@@ -66,6 +66,9 @@ class Service:
             mutation = Mutation.of(name, json.loads(arguments))
         except ValueError as error:
             raise Invalid(f"the arguments of {name} are no JSON: {error}") from error
+        unknown = known[name].unknown_in(mutation.arguments)
+        if unknown is not None:  # submitted, it would wait for a program that has it
+            raise Invalid(f"{name} takes no argument {unknown!r}")
         try:
             place = self.boards.submit_next(id, CLIENT, mutation)
         except NotFound as error:
