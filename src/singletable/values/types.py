@@ -156,13 +156,13 @@ def stored_as(kind: Any) -> StoredAs | None:
 
 
 def _said_of(kind: Any, what: Any) -> Any:
-    """What `Annotated[X, ...]` says of a type, of these classes; None where it says nothing."""
+    """The annotation of these classes in `Annotated[X, ...]`; None if there is none."""
     said = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
     return next((one for one in said if isinstance(one, what)), None)
 
 
 def alias_of(kind: Any) -> Any:
-    """What `type Name = ...` stands for, with the types that it is given; None for what is no such alias."""
+    """The type that an alias `type Name = ...` stands for, with its parameters filled in; None for another type."""
     origin = get_origin(kind)
     if type(origin).__name__ == _ALIAS:
         return origin.__value__[get_args(kind)]
