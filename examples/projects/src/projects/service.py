@@ -57,7 +57,8 @@ class Service:
     def mutate(self, id: str, name: str, arguments: str) -> int:
         """Run a mutation on a board, its arguments as JSON; gives the version that this makes.
 
-        Invalid for what is not JSON, or not a mutation with its arguments; Refused for one that was rejected, which is a version too.
+        Invalid for what is not JSON, or not a mutation with its arguments; Refused for one that was rejected, which
+        is a version too.
         """
         known = self.boards.context.model.mutators
         if name not in known:  # submitted, it would wait for a program that has it
