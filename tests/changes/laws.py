@@ -121,7 +121,9 @@ def _uncounted(
     """An item is counted if it is read otherwise, and no step mends that; else it is not."""
     counts = ItemCounts(case.new.table, [each for each in found if each.counts != "twice"])
     counts.look([one.item], NOW)
-    rules = [str(each.difference) for each in counts.counted() if not _is_default_unknown(each.difference, found)]
+    told = [each.difference for each in counts.counted()]
+    is_moving = any(model.key.was is not None for model in case.new.table.models)
+    rules = [str(each) for each in told if not _is_careful(each, found, is_moving=is_moving)]
     lost = [each for each in seen if not each.is_index and not _covered(each, type_name, found, MENDED)]
     if lost and not counts.counted():
         yield f"an item of {type_name} is not counted: {lost}; {list(map(str, found))}"
@@ -129,8 +131,11 @@ def _uncounted(
         yield f"an item of {type_name} is counted, and is read the same: {rules}"
 
 
-def _is_default_unknown(each: ModelDifference, found: Sequence[ModelDifference]) -> bool:
-    """Whether a default is made by a function, or is a member of an enum that is otherwise too."""
+def _is_careful(each: ModelDifference, found: Sequence[ModelDifference], *, is_moving: bool) -> bool:
+    """Whether a plan may refuse an item that is read the same: its default is made by a function, or is a member of an
+    enum that is otherwise too; or its key moves, and a part of the key has another form besides."""
+    if each.rule == "key.changed" and is_moving:
+        return True
     is_otherwise = any(it.rule.startswith("enum.") and it.attribute == each.attribute for it in found)
     return each.rule == "default.changed" and (MADE in each.what or is_otherwise)
 

@@ -202,13 +202,18 @@ def reading(value: Any) -> Any:
     return tag, float(stored) if tag == "N" else stored
 
 
+def is_scalar(value: Any) -> bool:
+    """Whether a reading is of one value: a member, or a tag with what it holds."""
+    return isinstance(value, (Member, tuple))
+
+
 def is_read_alike(one: Any, other: Any, *, known: bool = False) -> bool:
     """Whether two readings are of one value. A member whose name is gone is the one with its stored value; an object
     may have more attributes than the one that was written, and, of those that are `known`, fewer."""
     if isinstance(one, Member) and isinstance(other, Member):
         return one.name == other.name or (one.stored == other.stored and one.name not in other.names)
     if isinstance(one, Member) or isinstance(other, Member):
-        texts = [it.stored if isinstance(it, Member) else str(it[1]) for it in (one, other) if it is not None]
+        texts = [it.stored if isinstance(it, Member) else str(it[1]) for it in (one, other) if is_scalar(it)]
         return len(texts) == 2 and (texts[0] == texts[1] or _as_number(texts[0]) == _as_number(texts[1]))
     if isinstance(one, Part) and isinstance(other, Part):
         names = one.keys() & other.keys() if known else one.keys()

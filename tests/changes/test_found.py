@@ -94,9 +94,27 @@ def test_a_member_with_another_name_leaves_edge_sets_as_they_are() -> None:
     assert ("mirrors.changed", "follow") in judged(net("LEAD", "OTHER"), net("OTHER", "LEAD"))
 
 
+def renamed() -> Table:
+    """A table whose write ids have another name."""
+    return Table("shop", indexes=["gsi1", "gsi2"], write_id_attribute="w")
+
+
+READING = {"number": int, "id": (str, field(default="", name="_w"))}
+"""Attributes, one of which has the former name of write ids."""
+
+
 def test_a_version_that_is_raised_counts_for_no_fact_of_the_table() -> None:
     old, kind = order({"number": int})
-    new, newer = order({"number": int}, version=2, table=Table("shop", write_id_attribute="w"))
+    new, newer = order(READING, version=2, table=renamed())
     newer.upcast(1)(lambda item: item)
     assert ("unknown", "names/write id") in judged(old, new)
     assert counted(old, new, item_of(kind)) == []
+
+
+def test_another_write_id_counts_for_nothing_unless_a_class_reads_it() -> None:
+    old, kind = order({"number": int})
+    new, _ = order({"number": int}, table=renamed())
+    assert judged(old, new) == [("setting", "names/write id")]
+    assert counted(old, new, item_of(kind)) == []
+    reading, _ = order(READING, table=renamed())
+    assert ("unknown", "names/write id") in judged(old, reading)

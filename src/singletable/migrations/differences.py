@@ -111,6 +111,12 @@ def _free(site: DifferenceSite) -> Iterator[ModelDifference]:
     yield site.of_table("setting")
 
 
+def _write_id(site: DifferenceSite) -> Iterator[ModelDifference]:
+    """The attribute by which a retry is known. Its old values mean nothing, unless a class reads them as its own."""
+    is_read = any(site.was in (form.stored or {}) for form in site.new.entities.values())
+    yield site.of_table("unknown" if is_read else "setting")
+
+
 def _index(site: DifferenceSite) -> Iterator[ModelDifference]:
     rule = "index.added" if site.was is None else "index.removed" if site.now is None else "index.changed"
     name = site.path[1]
@@ -317,6 +323,7 @@ JUDGES: tuple[tuple[str, Judge], ...] = (
     ("classes/*/stored", _attributes),
     ("classes/*/is_system", _slots),
     ("names/expiry", _free),
+    ("names/write id", _write_id),
     ("layers/*", _each),
     ("layers/*/*", _layer_part),
     ("layers/tasks/*/arguments/*", _argument),
