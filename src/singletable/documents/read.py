@@ -155,8 +155,7 @@ async def hashes_of_all(
         for name in names
         if (key := collection_key(version, name)) is not None
     ]
-    parts = await parts_of(port, context, [key for _, _, key in wanted])
-    for (i, name, key), own in zip(wanted, parts, strict=True):
+    for (i, name, key), own in zip(wanted, await parts_of(port, context, [key for *_, key in wanted]), strict=True):
         hashes[i][name] = merged(own, name, key.number)
     return hashes
 

@@ -64,10 +64,9 @@ class DocumentRow(Entity):
 
     def _others(self) -> Iterable[str]:
         """The other documents that a row names."""
-        branch: str | None = getattr(self, "branch", None)
         sources: Mapping[str, Place] = getattr(self, "sources", None) or {}
         named = (getattr(self, "pool", None), getattr(self, "origin", None), *sources.values())
-        return (*([branch] if branch else ()), *(each.document_id for each in named if each is not None))
+        return filter(None, (getattr(self, "branch", None), *(each and each.document_id for each in named)))
 
 
 class Listing(DocumentRow):
@@ -392,9 +391,7 @@ def _made(
     """A subclass of a row for one document class, with the qualified name of an attribute of that class."""
     names = {"__module__": owner.__module__, "__qualname__": f"{owner.__qualname__}.{name}", "__doc__": base.__doc__}
     metaclass: Any = type(base)
-    options = {"table": table, "type": type_name, "version": base.format_version}
-    made: type[Any] = metaclass(name, (base,), {**names, **body}, **options)
-    return made
+    return metaclass(name, (base,), {**names, **body}, table=table, type=type_name, version=base.format_version)  # type: ignore[no-any-return]
 
 
 def to_the_millisecond(now: float) -> datetime:
