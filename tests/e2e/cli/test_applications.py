@@ -121,7 +121,7 @@ def made_up(pattern: AccessPattern) -> list[str]:
     every = {
         **words,
         "ValueText": "x",
-        "State": "DUE",
+        "TaskState": "DUE",
         "Status": "ACTIVE",
         "Role": "LEAD",
         "TeamRole": "MEMBER",
