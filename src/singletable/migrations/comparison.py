@@ -63,7 +63,7 @@ def check_key(table: Table, live: Description) -> None:
 
 
 def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
-    forms = {**declared.leaving, **declared.entities}
+    forms = declared.declared
     both = forms.keys() & record.entities.keys()
     if record.entities and not both:
         raise foreign_table(declared.table, sorted(record.entities), "was brought to a model with")

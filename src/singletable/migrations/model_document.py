@@ -139,9 +139,14 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
     """The removed classes, whose items may still be there: one that comes back is compared with its former form."""
 
     @property
+    def declared(self) -> Mapping[str, EntityForm]:
+        """The forms of the classes that are declared, by type; also of those that move to another table."""
+        return {**self.leaving, **self.entities}
+
+    @property
     def classes(self) -> Mapping[str, EntityForm]:
         """All forms by type, of removed classes too."""
-        return {**self.gone, **self.leaving, **self.entities}
+        return {**self.gone, **self.declared}
 
     @property
     def text(self) -> str:

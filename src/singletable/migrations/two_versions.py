@@ -112,7 +112,7 @@ class _Comparison:
         programs: tuple[Program, ...] = ("old", "new")
         for program in programs:
             document = self.documents[program]
-            for name, form in sorted({**document.leaving, **document.entities}.items()):
+            for name, form in sorted(document.declared.items()):
                 for verb, pattern, index in _doors(form):
                     effects = tuple(self._effects(phase, program, name, verb, index or pattern))
                     whole = tuple(effect for effect in effects if effect.items == _ALL)  # nothing else is met then

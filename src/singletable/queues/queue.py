@@ -44,7 +44,8 @@ class Queue(Generic[T]):
             text = msgspec.json.encode(body).decode()
         except (TypeError, ValueError, ArithmeticError, RecursionError):
             raise InvalidValue(
-                f"a {body.__class__.__name__} has no form in JSON", hint="Send a dataclass, or what JSON has."
+                f"a {body.__class__.__name__} has no form in JSON",
+                hint="Send what JSON has, or name the dataclass: Queue(url, Message).",
             ) from None
         with suppress(Corrupt):
             if is_kept(body, self.body_of(text)):

@@ -1,4 +1,4 @@
-"""Values as JSON that a person or an agent reads and writes: every stored value, and element way back exact.
+"""Values as JSON that a person or an agent reads and writes: every stored value, and exact in both directions.
 
 A declared type says what a text is. In `Any` nothing does: what JSON has no form for stands as in DynamoDB's JSON, and
 so does a map that could be taken for one of these.

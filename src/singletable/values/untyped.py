@@ -43,7 +43,8 @@ def to_attribute_value(value: Any, depth: int = 0) -> AttributeValue:
     writer = _of_parent(_WRITERS, value)
     if writer is None:
         raise InvalidValue(
-            f"DynamoDB has no type for a {named(value)}", hint="Declare the attribute's type, or give a text of it."
+            f"DynamoDB has no type for a {named(value)}",
+            hint="Declare the attribute's type, or give what DynamoDB has: a text, a number, a list.",
         )
     return writer(value)
 
