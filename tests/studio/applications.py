@@ -32,7 +32,7 @@ class Application:
 
     @property
     def module(self) -> str:
-        return f"examples.{self.name}.model"
+        return f"{self.name}.model"
 
 
 def filled(name: str, folder: Path) -> Iterator[Application]:

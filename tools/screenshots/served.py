@@ -60,7 +60,7 @@ async def served(application: Application, folder: Path) -> AsyncGenerator[str]:
             connect_async(target, clock=lambda: NOW),
             table,
             port=bound.getsockname()[1],
-            module=f"examples.{application}.model",
+            module=f"{application}.model",
             export=str(folder / "exports"),
             blobs=LocalBlobs(folder / "blobs"),
         )
