@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from singletable import Entity, InvalidValue
 from singletable.errors import Corrupt
+from singletable.foundation import is_same_item
 from singletable.operations.answers import decoder_of, encode, read_item
 from singletable.schema.models import model_of
 from singletable.values import from_attribute_value, to_attribute_value
@@ -43,7 +44,7 @@ def test_what_is_undeclared_is_carried_beside_the_same_object(entity: Entity) ->
     carrying: Any = model.load(item | more)
     assert carrying == entity
     plain: Any = model.load(item)
-    assert model.item(carrying) == model.item(plain) | more
+    assert is_same_item(model.item(carrying), model.item(plain) | more)  # the readers make 0 and -0 of "-0"
 
 
 @given(shape.filter(lambda s: abs(s.whole) < 2**63))
