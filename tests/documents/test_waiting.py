@@ -53,6 +53,17 @@ async def test_what_waits_behind_gaps_is_bounded_in_a_document(docs: AsyncDocume
     await docs.submit("p1", [note(word="x").by("b", 2)])
 
 
+async def test_what_waits_for_an_unknown_argument_is_bounded_too(docs: AsyncDocuments[Project]) -> None:
+    await docs.create("o1", "p1")
+    newer = Mutation.of("note", {"word": "x", "more": 1})
+    for number in range(20):
+        await docs.submit("p1", [newer.by(f"a{number:02}", 1)])
+    with pytest.raises(Unavailable, match="20 mutations wait"):
+        await docs.submit("p1", [newer.by("b", 1)])
+    (outcome,) = await docs.apply("p1", [note(word="g").by("good", 1)])
+    assert outcome.status == "applied", "what can be applied is taken"
+
+
 async def test_a_client_is_not_too_far_ahead(docs: AsyncDocuments[Project]) -> None:
     await docs.create("o1", "p1")
     with pytest.raises(InvalidRequest, match="the mutation 51 is more than 50 ahead"):

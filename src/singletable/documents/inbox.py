@@ -3,9 +3,9 @@
 The inputs of a new version are the newest one, the epoch, the clients and their mutations. All reads are consistent,
 but not a snapshot: if anything was committed between them, the transaction that is built on them fails.
 
-A mutation waits because a missing id is before it, its name is unknown, or its id is far ahead. No processor can apply
-it now, and every processor reads it, so the number of these is checked when one more arrives. Mutations that only wait
-for the next processor are not limited.
+A mutation waits because a missing id is before it, its name or an argument is unknown, or its id is far ahead. No
+processor can apply it now, and every processor reads it, so the number of these is checked when one more arrives.
+Mutations that only wait for the next processor are not limited.
 """
 
 from __future__ import annotations
@@ -122,10 +122,13 @@ def awaits_mutator(context: Context[Any], row: InboxRow, now: float) -> bool:
     """
     if row.name.startswith("$") or row.own:
         return False
-    mutator = context.model.mutators.get(row.name)
-    if mutator is not None and (row.arguments is None or mutator.unknown_in(row.arguments) is None):
-        return False
-    return may_wait(context, row, now)
+    return not _is_known(context, row.name, row.arguments) and may_wait(context, row, now)
+
+
+def _is_known(context: Context[Any], name: str, arguments: str | None) -> bool:
+    """Whether this program knows a mutation's name, and its arguments as far as they are there."""
+    mutator = context.model.mutators.get(name)
+    return mutator is not None and (arguments is None or mutator.unknown_in(arguments) is None)
 
 
 def may_wait(context: Context[Any], row: InboxRow, now: float) -> bool:
@@ -141,6 +144,8 @@ def newer_need(context: Context[Any], head: Version, row: InboxRow, mutation: Mu
     if row.own:
         collection = newer_in(context.model, head, mutation) if row.name in (RESTORE, MERGE) else None
         return "" if collection is None else f"the collection {collection!r}"
+    if row.arguments is not None:
+        return ""  # `awaits_mutator` has looked at them
     mutator = context.model.mutators.get(row.name)
     parameter = None if mutator is None else mutator.unknown_in(mutation.arguments)
     return "" if parameter is None else f"the parameter {parameter!r}"
@@ -193,8 +198,8 @@ async def check_room(
     port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], *, has_gap: bool
 ) -> None:
     """Raises Unavailable if some mutations can't be applied now and too many wait already. One request in that case."""
-    names = {each.mutation.name for each in new}
-    if not has_gap and all(name in context.model.mutators or name.startswith("$") for name in names):
+    mutations = [each.mutation for each in new]
+    if not has_gap and all(m.name.startswith("$") or _is_known(context, m.name, m.arguments) for m in mutations):
         return
     most = context.model.bounds.waiting
     inbox: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, ANY)

@@ -38,12 +38,13 @@ class Bounds:
     """The number of items that it assigns, refers to or deletes. An item that is changed twice counts twice."""
 
     unknown_seconds: float = 3600.0
-    """The time that a mutation with an unknown name waits for a program that knows it. Then it is rejected."""
+    """The time that a mutation with an unknown name or argument waits for a program that knows it. Then it is
+    rejected."""
     ahead: int = 1000
     """The most that a client's id may be ahead of its last one that was applied or rejected."""
     waiting: int = 400
     """The mutations that may be in the inbox when one arrives that can't be applied yet: after a missing id, or with an
-    unknown name."""
+    unknown name or argument."""
     gap_seconds: float = 86_400.0
     """The time that mutations wait for a missing id before them. Then `collect_garbage` removes them from the inbox."""
 
