@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from datetime import time
+from datetime import time, timedelta
+from decimal import Decimal
 from enum import Enum
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -143,6 +144,8 @@ def _cell(value: Any) -> Any:
         return str(value)
     if isinstance(value, time):
         return value.isoformat("microseconds")
+    if isinstance(value, timedelta):
+        return Decimal(value // timedelta(microseconds=1)).scaleb(-6)
     if is_dataclass(value):
         return {each.name: _cell(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):

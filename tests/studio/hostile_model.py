@@ -8,7 +8,7 @@ from typing import Any
 from singletable import ANY, Entity, Key, Table, field
 
 NASTY = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>]]>--><!-- \u202e\u0007\x1b[31m `x` ${y} {{ z }}"
-hostile = Table("hostile", indexes={"by_it": ("a<b>", 'c"d')})
+hostile = Table("hostile", indexes={"by_it": ("a<b>", "c'd")})
 
 
 class Colour(Enum):
@@ -18,7 +18,7 @@ class Colour(Enum):
 class Thing(Entity, table=hostile, type="<thing>"):
     id: str
     colour: Colour = Colour.RED
-    text: str = field(default=NASTY, name="te'xt\"<b>")
+    text: str = field(default=NASTY, name="te'xt<b>")
     other: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @hostile.key
