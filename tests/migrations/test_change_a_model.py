@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
 
 import pytest
 from msgspec import Struct
 
-from singletable import Database, Table, field
+from singletable import ANY, Database, Table, field
+from singletable.graph import Edge, Graph, GraphTable, Node
 from singletable.migrations import Migrations, PlanRefused, two_versions
 from tests.docs.pages import DOCS
+from tests.migrations.changing import order
 from tests.migrations.test_two_versions import More, State, by_bill, by_number, contact, of_city, version
 from tests.support.engines import fresh
 
 PAGE = DOCS / "how-to" / "change-a-model.md"
 PLAIN: dict[str, Any] = {}
+SOON = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=400)
 MAIL: dict[str, Any] = {"mail": (str | None, None)}
 
 
@@ -45,6 +49,8 @@ class Row(Struct, frozen=True):
     declares: dict[str, Any] = {}
     """What the old declaration says in addition, to go back."""
     upcast: Callable[[dict[str, object]], dict[str, object]] | None = None
+    purge: tuple[str, ...] = ()
+    """The index whose remains are deleted."""
 
 
 DEPLOY, APPLY, END, READ = "deploy the programs", "apply the new", "end the programs", "deploy programs that read"
@@ -96,6 +102,25 @@ ROWS = {
         PLAIN, {"key": by_bill, "was": by_number}, ("key.moves", "key.declared"), ("fill", "record"), END,
         ("fill", "record"), declares={"was": by_bill},
     ),
+    "an attribute begins to expire": Row(
+        {"attributes": {"ends": (datetime | None, None)}},
+        {"attributes": {"ends": (datetime | None, field(expires=True, was="ends", since=2))}, "version": 2},
+        ("version.raised", "attribute.upcast"), ("set", "fill", "record"), END, "older program", {"ends": SOON},
+        {"ends": SOON},
+    ),
+    "an attribute no longer expires": Row(
+        {"attributes": {"ends": (datetime | None, field(default=None, expires=True))}},
+        {"attributes": {"ends": (datetime | None, field(default=None, was="_ttl", since=2))}, "version": 2},
+        ("version.raised", "attribute.upcast"), ("fill", "unset", "record"), END, "older program", {"ends": SOON},
+        {"ends": SOON},
+    ),
+    "a pattern is removed": Row(
+        PLAIN, {"patterns": {}}, ("pattern.removed",), ("fill", "record"), END, ("fill", "record"),
+    ),
+    "an index is removed": Row(
+        PLAIN, {"patterns": {}, "indexes": ()}, ("index.removed",), ("drop index", "purge", "record"), END,
+        ("add index", "fill", "record"), purge=("gsi1",),
+    ),
     "an attribute is unique": Row(
         {"attributes": MAIL}, {"attributes": {"mail": (str | None, field(default=None, unique=True))}},
         ("unique.added",), ("fill", "record"), APPLY, ("record",), {"mail": "new@example.org"},
@@ -109,10 +134,10 @@ def rows_of_the_page() -> list[str]:
     return [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
 
 
-def planned(db: Database, table: Table) -> tuple[str, ...] | str:
+def planned(db: Database, table: Table, purge: tuple[str, ...] = ()) -> tuple[str, ...] | str:
     """The kinds of the steps, or the rule or reason of a refusal."""
     try:
-        return tuple(step.kind for step in Migrations(db, table).plan().steps)
+        return tuple(step.kind for step in Migrations(db, table).plan(purge=purge).steps)
     except PlanRefused as error:
         return error.counted[0].difference.rule if error.counted else error.reason
 
@@ -128,15 +153,18 @@ def test_a_row(name: str) -> None:
     assert compared.order[0].startswith(row.first)
     with fresh() as db:
         Migrations(db, old).apply()
-        stored = [{name: value and value.format(n=n) for name, value in row.stored.items()} for n in range(10)]
+        stored = [
+            {name: value.format(n=n) if isinstance(value, str) else value for name, value in row.stored.items()}
+            for n in range(10)
+        ]
         for n, values in enumerate(stored):
             db.put(Old(number=n, state=State.OPEN, city="Bern", **values))
-        assert planned(db, new) == row.plan
+        assert planned(db, new, row.purge) == row.plan
         if isinstance(row.plan, tuple):
             state = New.__annotations__["state"].OPEN
             db.put(New(**{"number": 3, "state": state, "city": "Rome", **row.values}))
-            Migrations(db, new).apply()
-            assert planned(db, new) == ()
+            Migrations(db, new).apply(purge=row.purge)
+            assert planned(db, new, row.purge) == ()
             assert db.check(new) == []
             assert len([db.get(New.by_key(n)) for n in range(10)]) == 10
             put = db.get(New.by_key(3))
@@ -170,5 +198,65 @@ def test_two_forms() -> None:
         assert (db.check(only), planned(db, old)) == ([], "older program")
 
 
+REMOVED = "a class is removed"
+
+
+def test_a_class_that_is_removed() -> None:
+    (old, Old), (new, New) = version(), version()
+    _, Bill = order({"number": int, "mail": (str, field(unique=True))}, type="bill", key=by_bill, table=old)
+    compared = two_versions(old, new)
+    assert [difference.rule for difference in compared.differences] == ["class.removed"]
+    assert compared.order[0].startswith(DEPLOY)
+    with fresh() as db:
+        Migrations(db, old).apply()
+        db.put(Old(number=1, state=State.OPEN, city="Bern"))
+        db.create(Bill(number=1, mail="ada@example.org"))
+        assert planned(db, new) == "class.removed"
+        assert planned(db, new, ("bill",)) == ("purge", "record")
+        Migrations(db, new).apply(purge=["bill"])
+        assert (planned(db, new), db.check(new)) == ((), [])
+        assert db.get(New.by_key(1)) is not None
+        assert planned(db, old) == ("record",)
+        assert db.get(Bill.by_key(1)) is None
+
+
+MIRRORS = "the mirrors of an edge are others"
+
+
+def net(*mirrors: str) -> tuple[GraphTable, Any, Any]:
+    table = GraphTable("net", indexes=["gsi0"])
+
+    class Person(Node, table=table, type="PERSON"):
+        name: str
+
+    class Follow(Edge[Person, Person], table=table, type="FOLLOW", mirrors=mirrors):
+        since: str
+        place: str = ""
+
+        @table.index("gsi0")
+        @staticmethod
+        def by_since(since: str = ANY) -> str:
+            return f"{since}"
+
+    return table, Person, Follow
+
+
+def test_other_mirrors() -> None:
+    (old, Person, Follow), (new, *_), (back, *_) = net("since"), net("since", "place"), net("since")
+    compared = two_versions(old, new)
+    assert [difference.rule for difference in compared.differences] == ["mirrors.changed"]
+    assert compared.order[0].startswith(APPLY)
+    with fresh() as db:
+        Migrations(db, old).apply()
+        ada, bob = (Person(id=name, name=name) for name in ("ada", "bob"))
+        db.create(ada)
+        db.create(bob)
+        Graph(db).link(Follow(source=ada, target=bob, since="1843", place="London"))
+        for table in (new, back):
+            assert planned(db, table) == ("fill", "record")
+            Migrations(db, table).apply()
+            assert (planned(db, table), db.check(table)) == ((), [])
+
+
 def test_the_page_has_these_rows() -> None:
-    assert {*ROWS, TWO_FORMS} == {*rows_of_the_page()}
+    assert {*ROWS, TWO_FORMS, REMOVED, MIRRORS} == {*rows_of_the_page()}
