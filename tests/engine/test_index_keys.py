@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
-from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, attr, key_of
+from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, attr, between, key_of
 from tests.support.invariants import broken
 from tests.support.models import Invoice, User, app
 from tests.support.raw import stored
@@ -39,6 +40,21 @@ class Labelled(Entity, table=labelled, type="labelled"):
     @staticmethod
     def by_alone(alone: str) -> Key:
         return "all", f"{alone}"
+
+
+class Run(Entity, table=labelled, type="run"):
+    number: int
+    delay: timedelta
+
+    @labelled.key
+    @staticmethod
+    def of(number: int) -> Key:
+        return f"run#{number}", "run"
+
+    @labelled.index("gsi1")
+    @staticmethod
+    def by_delay(delay: timedelta = ANY) -> Key:
+        return "runs", f"{delay}"
 
 
 async def index_key(shell: Shell) -> tuple[str, str] | None:
@@ -162,3 +178,16 @@ async def test_an_empty_text_is_a_part_of_a_key_but_no_key(shell: Shell) -> None
     with shell.meter() as meter, pytest.raises(InvalidValue, match="the key's text is empty"):
         await shell.put(Labelled(owner="b", label="y", alone=""))
     assert meter.requests == 0
+
+
+async def test_durations_sort_and_are_added_to(shell: Shell) -> None:
+    delays = [timedelta(seconds=seconds) for seconds in (-1000, -10.25, -10, -0.5, -0.25, 0, 9, 10, 1e9)]
+    runs = [Run(number=number, delay=delay) for number, delay in enumerate(delays)]
+    for run in reversed(runs):
+        await shell.put(run)
+    assert await shell.all(Run.by_delay()) == runs
+    assert await shell.all(Run.by_delay(between(timedelta(seconds=-10), timedelta()))) == runs[2:6]
+    later = await shell.update(Run.of(0), attr(Run.delay).add(timedelta(seconds=1000.5)))
+    assert later.delay == timedelta(seconds=0.5)
+    assert await shell.all(Run.by_delay()) == [*runs[1:6], later, *runs[6:]]
+    assert await shell.check(labelled) == []

@@ -7,7 +7,7 @@ the items of some objects, the keys of their guards, and what an item without on
 from __future__ import annotations
 
 from dataclasses import dataclass, make_dataclass
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from types import FunctionType, new_class
@@ -49,6 +49,8 @@ def _nested(name: str) -> Any:
     return field(name=name)
 
 
+DURATIONS = [Kind(timedelta, timedelta(seconds=-90.5)), Kind(Decimal, Decimal("-90.5"))]
+"""They have the same texts, and are read as other types."""
 OPTIONS: dict[str, list[Any]] = {
     "state": [
         _enum({"OPEN": "open", "SENT": "sent"}),
@@ -58,7 +60,7 @@ OPTIONS: dict[str, list[Any]] = {
     ],
     "total": [Kind(int, 3), Kind(Decimal, Decimal("1.5")), Kind(float, 0.5), Kind(str, "3"), Kind(bytes, b"3")],
     "chosen": [Kind(Literal["a", "b"], "a"), Kind(Literal[1, 2], 1)],
-    "at": [Kind(datetime, NOON), Kind(date, NOON.date()), Kind(str, "2026")],
+    "at": [Kind(datetime, NOON), Kind(date, NOON.date()), Kind(str, "2026"), *DURATIONS],
     "tags": [Kind(set[str], {"a"}), Kind(list[str], ["a"]), Kind(dict[str, str], {"a": "b"}), Kind(set[int], {1})],
     "place": [
         _object(street=str),

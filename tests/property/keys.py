@@ -83,6 +83,7 @@ instants = st.datetimes(
 whole = st.integers(-(10**26) + 1, 10**26 - 1) | st.integers(-120, 120)
 exact = st.sampled_from([Decimal(x) for x in ("1", "1.10", "1.1", "-1.1", "0", "-0.5", "1E+3", "1000", "0.05")])
 exact |= st.decimals(-120, 120, places=3, allow_nan=False)
+ENDS = [timedelta.min, timedelta.max, timedelta(0), timedelta.resolution, -timedelta.resolution]
 VALUES: dict[type[Any], st.SearchStrategy[Any]] = {
     str: text,
     int: whole,
@@ -90,6 +91,7 @@ VALUES: dict[type[Any], st.SearchStrategy[Any]] = {
     datetime: instants,
     date: st.dates(),
     time: st.times(),
+    timedelta: st.timedeltas() | st.timedeltas(timedelta(-1), timedelta(1)) | st.sampled_from(ENDS),
     UUID: st.uuids() | st.just(UUID(UUID_TEXT)),
     Role: st.sampled_from(Role),
     Status: st.sampled_from(Status),

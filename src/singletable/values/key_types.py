@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -294,9 +293,12 @@ class PaddedNumber(KeyType, frozen=True):
 
 
 class DecimalNumber(KeyType, frozen=True):
-    """A Decimal as an int before its point; a negative one has the complements of its decimals, and ends with `~`."""
+    """A Decimal as an int before its point; a negative one has the complements of its decimals, and ends with `~`. A
+    type whose values have a Decimal each is written as that."""
 
     word: ClassVar[str] = "decimal"
+    write: Callable[[Any], str] = write_decimal
+    parse: Callable[[str], Any] = read_decimal
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         fraction = (*exactly("."), *_DIGITS)
@@ -305,10 +307,10 @@ class DecimalNumber(KeyType, frozen=True):
         yield (*exactly("-"), ShapeStep(LETTER), *_DIGITS, *fraction, *exactly("~"))
 
     def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
-        return _named_writer(name, write_decimal, self.checked)
+        return _named_writer(name, self.write, self.checked)
 
-    def read(self, text: str) -> Decimal:
-        return read_decimal(text)
+    def read(self, text: str) -> Any:
+        return self.parse(text)
 
 
 # --- types with texts of their own ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from singletable.values.checks import (
     text,
     text_of,
 )
+from singletable.values.key_numbers import read_decimal, write_decimal
 from singletable.values.key_types import (
     DecimalNumber,
     EnumText,
@@ -96,11 +97,17 @@ INSTANT = Scalar(
 )
 EXPIRY = Scalar(Kind.INSTANT, "N", int, read_expiry, expiry_text, "", reader=read_expiry)
 """A time to the second, as DynamoDB's TTL takes it: seconds since 1970."""
-
-
 DURATION = Scalar(
     Kind.DECIMAL, "N", str, read_duration, duration_text, "", reader=read_duration, stored=DECIMAL, name="timedelta"
 )
+
+
+def _duration_key(value: timedelta) -> str:
+    return write_decimal(Decimal(duration_text(value)))
+
+
+def _read_duration_key(text: str) -> timedelta:
+    return read_duration(str(read_decimal(text)))
 
 
 class ValueType(Struct, frozen=True, eq=False):
@@ -257,7 +264,7 @@ _ALL = (
     ValueType(
         timedelta,
         DURATION,
-        None,
+        DecimalNumber(timedelta, _duration_key, _read_duration_key),
         "a number of seconds, as in 90.5",
         read_duration,
         timedelta(seconds=90.5),
