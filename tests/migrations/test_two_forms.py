@@ -24,7 +24,9 @@ from singletable import (
     field,
 )
 from singletable.errors import Corrupt, DeclarationError
+from singletable.migrations import Migrations, PlanRefused
 from singletable.migrations.fill import fill
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 from tests.support.shells import KINDS, Shell, opened
 
@@ -177,6 +179,25 @@ async def test_without_the_older_programs(db: Shell) -> None:
     assert not any({"name", "visits"} & item.keys() for item in stored)
     with pytest.raises(Corrupt):
         await db.get(OldPerson.by_id("3"))
+
+
+def test_the_old_program_is_back_until_its_form_goes() -> None:
+    with fresh() as db:
+        Migrations(db, old).apply()
+        db.create(OldPerson(id="0", name="Ada King", visits=1))
+        Migrations(db, new).apply()
+        db.create(ada())
+        back = Migrations(db, old).plan()
+        assert [(step.kind, step.takes.items) for step in back.steps] == [("fill", 2), ("record", 1)]  # keys in gsi1
+        assert {difference.rule for difference in back.differences} >= {"version.both", "attribute.upcast"}
+        Migrations(db, old).apply(back)
+        assert [db.get(OldPerson.by_id(n)) for n in "01"] == [
+            OldPerson(id="0", name="Ada King", visits=1, revision=1),
+            OldPerson(id="1", name="Ada Lovelace", revision=1),
+        ]
+        Migrations(db, final).apply()
+        with pytest.raises(PlanRefused, match="schema version 2; this program has 1"):
+            Migrations(db, old).plan()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -69,9 +69,9 @@ def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
         raise foreign_table(declared.table, sorted(record.entities), "was brought to a model with")
     for name in sorted(both):
         mine, before = forms[name], record.entities[name]
-        if mine.version < before.version:
+        if mine.version < before.written_version:
             raise PlanRefused(
-                f"type {name} was brought to schema version {before.version}; this program has {mine.version}",
+                f"type {name} was brought to schema version {before.written_version}; this program has {mine.version}",
                 reason="older program",
                 table=declared.table,
                 hint="Run it from the newer program.",

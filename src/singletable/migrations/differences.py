@@ -143,7 +143,7 @@ def _class(site: DifferenceSite) -> Iterator[ModelDifference]:
 def _version(site: DifferenceSite) -> Iterator[ModelDifference]:
     """A version that the old program knows, or not: also of a class whose items are stored in two forms."""
     old, new = site.forms()
-    yield site.of_class("version.both" if (new.stored_as or new.version) <= old.version else "version.raised")
+    yield site.of_class("version.both" if new.written_version <= old.version else "version.raised")
 
 
 def _key(site: DifferenceSite) -> Iterator[ModelDifference]:
@@ -252,7 +252,7 @@ def _in_class(site: DifferenceSite, stored: str, was: Any, now: Any) -> Iterator
     subject = f"{site.names.get(type_name, type_name)}.{facts_of(now or was).get('name', stored)}"
     old, new = site.forms()
     for rule, what, texts in attribute_changes(was, now):
-        is_upcast = rule == "attribute.removed" and new.version > old.version
+        is_upcast = rule == "attribute.removed" and new.version != old.version
         yield ModelDifference("attribute.upcast" if is_upcast else rule, subject, what, type_name, stored, texts)
 
 

@@ -58,6 +58,11 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """A layer of the library made the class, for its own items."""
 
     @property
+    def written_version(self) -> int:
+        """The version that its items have: an older one, where they are stored in two forms."""
+        return self.version if self.stored_as is None else self.stored_as
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names in the key, in their order."""
         return tuple(name for text in self.key for name in _SLOT.findall(text))

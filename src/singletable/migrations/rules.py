@@ -53,7 +53,7 @@ RULES: Mapping[str, Rule] = {
     "attribute.added": Rule("free", "an item without it reads as its default"),
     "attribute.renamed": Rule("free", "it is stored under the same name"),
     "attribute.removed": Rule("breaking", "its stored value is not read, and put of a new object erases it", "holding"),
-    "attribute.upcast": Rule("fill", "the upcasters of the new version say what becomes of its value"),
+    "attribute.upcast": Rule("fill", "the upcasters, or downcasters, say what becomes of its value"),
     "attribute.required": Rule("breaking", "an item without it can't be read", "reads"),
     "attribute.optional": Rule("ordered", f"the old program can't read an item without it: {_READERS}"),
     "default.changed": Rule("breaking", "an item without it reads otherwise", "lacking"),

@@ -160,6 +160,6 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
     if mine.version != before.version:
         return f"{name} to version {mine.version}"
     if mine.stored_as != before.stored_as:
-        return f"{name} in the form of version {mine.stored_as or mine.version}"
+        return f"{name} in the form of version {mine.written_version}"
     added = [part for part in mine.outside if part not in before.outside]
     return f"{name} with {', '.join(added) or 'its index keys'}"
