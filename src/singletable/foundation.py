@@ -76,7 +76,13 @@ from singletable.records.guarded_write import (
 )
 from singletable.records.index_keys import applied as applied
 from singletable.records.item_writes import DeleteWrite as DeleteWrite, UpdateWrite as UpdateWrite
-from singletable.records.moves import Move as Move, MoveOutcome as MoveOutcome, TryMove as TryMove, move_of as move_of
+from singletable.records.moves import (
+    Move as Move,
+    MoveOutcome as MoveOutcome,
+    TryMove as TryMove,
+    move_of as move_of,
+    settled as settled,
+)
 from singletable.records.page import Page as Page, Position as Position
 from singletable.records.placement import placement_of as placement_of
 from singletable.records.query_request import (

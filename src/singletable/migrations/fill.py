@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from singletable.errors import SingletableError
 from singletable.flow import Port, patiently, send_patiently
 from singletable.foundation import (
     Captured,
@@ -34,10 +35,11 @@ from singletable.foundation import (
     place_in,
     ready,
     scan_pages,
+    settled,
     type_in,
     usual_segments,
 )
-from singletable.migrations.item_writes import ItemMove, ItemUpdate, ItemWrite, UpdateAttempt, left_after
+from singletable.migrations.item_writes import ItemDelete, ItemMove, ItemUpdate, ItemWrite, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.model_document import document_of
 from singletable.migrations.needed import Need, Unknown, needed
@@ -145,6 +147,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.old_keys = Counter[str]()
         self.filled = Filled()
         self.gaps = flows.gaps_of(table) if purge is None else None
+        self.write_id = table.definition.write_id_attribute
 
     @property
     def is_over(self) -> bool:
@@ -219,21 +222,31 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             outcomes = await send_patiently(self.port, [write.attempt() for write in writes])
             tried = list(zip(writes, outcomes, strict=True))
             self._add(unreadable=[outcome for _, outcome in tried if isinstance(outcome, Finding)])
-            await self._compare([w for w, outcome in tried if outcome is MoveOutcome.TWICE and isinstance(w, ItemMove)])
-            items = await self._items([(self.table, w.key) for w, outcome in tried if outcome is MoveOutcome.CHANGED])
+            twice = [w for w, outcome in tried if outcome is MoveOutcome.TWICE and isinstance(w, ItemMove)]
+            there = await self._items([(move.target, move.new_key) for move in twice])
+            changed = [w.key for w, outcome in tried if outcome is MoveOutcome.CHANGED]
+            changed += [move.key for move, item in zip(twice, there, strict=True) if item is None]
+            items = await self._items([(self.table, key) for key in changed])
             again = [self.need(self.table, item, self.port.now()) for item in items if item is not None]
             writes = [need for need in again if isinstance(need, ItemWrite)]
+            writes += [w for w in map(self._settled, twice, there) if w is not None]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
 
-    async def _compare(self, moves: Sequence[ItemMove]) -> None:
-        """Compare items under both keys: if they are equal, the old one is deleted; else they are reported."""
-        there = await self._items([(move.target, move.new_key) for move in moves])
-        write_id = self.table.definition.write_id_attribute
-        for move, item in zip(moves, there, strict=True):
-            if item is not None and is_same_item(_without(item, write_id), _without(move.item, write_id)):
-                await send_patiently(self.port, [UpdateAttempt(move.move.delete)])
-            elif item is not None:
-                self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
+    def _settled(self, move: ItemMove, there: Item | None) -> ItemWrite | None:
+        """The write that leaves one of two items under both keys. Where they differ and their class has no rule, they
+        are reported."""
+        if there is None:
+            return None
+        try:
+            if is_same_item(_without(there, self.write_id), _without(move.item, self.write_id)):
+                return ItemDelete(move.move.delete)
+            if (only := settled(move.move, there, self.port.now())) is not None:
+                return ItemMove(only)
+        except SingletableError as error:
+            self._add(twice=[Finding("key.twice", f"{TWICE}: {error.what}", move.type, move.place)])
+        else:
+            self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
+        return None
 
     async def _items(self, keys: Sequence[tuple[Table, Key]]) -> list[Item | None]:
         return await send_patiently(self.port, [GetItem(t.name, key, RAW, consistent=True) for t, key in keys])

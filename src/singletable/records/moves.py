@@ -14,11 +14,13 @@ from enum import Enum, auto
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, TooLarge
 from singletable.flow import Consumed, Port, Race, Request, Response
 from singletable.operations import (
     RAW,
+    CheckItem,
     DeleteItem,
     GetItem,
     Item,
@@ -32,11 +34,11 @@ from singletable.operations import (
     is_too_large,
 )
 from singletable.records.conditions import CHANGED, is_gone
-from singletable.records.guarded_write import delete_if, put_if
+from singletable.records.guarded_write import check_if, delete_if, put_if
 from singletable.records.unique_guards import GuardChange, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
-from singletable.schema import KeyOf, Model, model_of
+from singletable.schema import KeyOf, Model, MovingPattern, model_of
 
 NEEDED_BY = "a key that was another"
 
@@ -58,9 +60,11 @@ class Move(Struct, frozen=True):
     delete: DeleteItem[Any]
     claims: tuple[tuple[GuardChange, TransactAction], ...] = ()
     """The change of the owner in each unique value's guard."""
+    stays: CheckItem | None = None
+    """Instead of the put: the item under the new key stays, unchanged, and the one under the old key is deleted."""
 
     def actions(self) -> list[TransactAction]:
-        return [self.put, self.delete, *(action for _, action in self.claims)]
+        return [self.stays or self.put, self.delete, *(action for _, action in self.claims)]
 
 
 def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
@@ -105,6 +109,46 @@ def _claims(
         value = getattr(entity, unique.name)
         claims.append(GuardChange(model, unique, old, value, None))
         claims.append(GuardChange(key.model, unique, key, None, value, ends))
+    for claim, action, _ in guard_actions(claims, now):
+        yield claim, action
+
+
+def settled(move: Move, there: Item, now: float) -> Move | None:
+    """The move of an item while another lies under its new key: one transaction, which leaves one of them, by the rule
+    of their class. None where it has no rule, or the other item is of another class. Where an item is replaced, the
+    count of its writes is higher than both were.
+
+    Raises Corrupt if one can't be read, and InvalidRequest for more attributes than a condition can compare.
+    """
+    model = move.key.model
+    decides = model.key.decides if isinstance(model.key, MovingPattern) else ""
+    mine, other = model.load(move.put.item), model.load(there)
+    if not decides or mine is None or other is None:
+        return None
+    ranks = [(value is not None, value) for value in (getattr(mine, decides), getattr(other, decides))]
+    is_replaced, unchanged = ranks[0] >= ranks[1], as_read(model, there)
+    claims = tuple(_double_claims(move, mine, other, now, is_replaced=is_replaced))
+    if not is_replaced:
+        return replace(move, stays=check_if(move.key, unchanged), claims=claims)
+    item = dict(move.put.item)
+    if (counter := model.counter) is not None:
+        item[counter.stored] = {"N": str(max(getattr(mine, counter.name), getattr(other, counter.name)) + 1)}
+    return replace(move, put=put_if(move.key, item, unchanged), claims=claims)
+
+
+def _double_claims(
+    move: Move, mine: Any, other: Any, now: float, *, is_replaced: bool
+) -> Iterator[tuple[GuardChange, TransactAction]]:
+    """The guards of two items of which one stays. A value that both have is guarded already."""
+    model, expires = move.key.model, move.key.model.expires
+    ends = move.put.item.get(expires.stored) if expires is not None else None
+    claims: list[GuardChange] = []
+    for unique in model.uniques:
+        value, others = getattr(mine, unique.name), getattr(other, unique.name)
+        if value != others:
+            claims.append(GuardChange(move.old.model, unique, move.old, value, None))
+            if is_replaced:
+                claims.append(GuardChange(model, unique, move.key, others, value, ends))
     for claim, action, _ in guard_actions(claims, now):
         yield claim, action
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NoReturn, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, cast, get_args, get_origin
 
 from singletable.errors import DeclarationError
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
@@ -22,6 +22,8 @@ class _Any:
 
 ANY: Any = _Any()
 """The default of a sort key's parameter: every value."""
+Doubles = Literal["refuse", "by version"] | tuple[Literal["newest"], str]
+"""The rule of a class whose key was another, for two items under both keys, which differ."""
 
 _PART = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0)?")
 

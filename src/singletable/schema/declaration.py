@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import getattr_static
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from singletable.errors import DeclarationError
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
 from singletable.schema.models import Model
-from singletable.schema.old_keys import MovingPattern, old_key
+from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
 from singletable.schema.patterns import Captured, Declared, DeclaredKey
 from singletable.schema.table import Table
 from singletable.values import METADATA, Field, Role, check_within, make_field
@@ -176,9 +177,15 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tu
             was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
             if was is not None:
                 _check_types(was.function, types, f"{where}(was={was.declared})")
-            made = Captured if was is None else MovingPattern
-            found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
+            made = Captured if was is None else _moving(cls, declared, was, types)
+            found.append((name, made(cls, name, declared.function, declared.index, templates, signature)))
     return found
+
+
+def _moving(cls: type[Any], declared: Any, was: Captured, types: Mapping[str, Any]) -> Callable[..., Captured]:
+    """The maker of a key that was another."""
+    decides = deciding_attribute(f"{cls.__name__}.{declared.name}", declared.doubles, types, _roles(cls))
+    return partial(MovingPattern, was=was, decides=decides)
 
 
 def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:

@@ -21,21 +21,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
 from singletable.errors import DeclarationError, InvalidRequest
-from singletable.schema.capture import ANY, capture
+from singletable.schema.capture import ANY, capture, type_in_key
 from singletable.schema.key_text import Template
 from singletable.schema.overlap import common_key
 from singletable.schema.patterns import Captured, DeclaredKey, KeyOf, Query
+from singletable.values import Role
 
 if TYPE_CHECKING:
     from singletable.schema.table import Table
 
 E_co = TypeVar("E_co", covariant=True)
 Templates = tuple[Template, Template]
+_TIMES: tuple[Any, ...] = (datetime, date, int, float, Decimal)
 
 
 class MovingKey(KeyOf[E_co], frozen=True, gc=False):
@@ -54,6 +58,9 @@ class MovingKey(KeyOf[E_co], frozen=True, gc=False):
 
 class MovingPattern(Captured, frozen=True, eq=False, dict=True):
     """The key of a class whose items may lie under another key still."""
+
+    decides: str = ""
+    """The attribute whose greater value says which of two items under both keys stays; empty where both do."""
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
         assert self.was is not None
@@ -93,6 +100,26 @@ def old_key(
             "the same attributes in the sort key, in one order, list together.",
         )
     return Captured(cls, function.__name__, function, None, old, inspect.signature(function), table=elsewhere)
+
+
+def deciding_attribute(where: str, doubles: Any, types: Mapping[str, Any], roles: Mapping[str, Role]) -> str:
+    """The attribute by which a rule decides; empty for none. DeclarationError where the class lacks it."""
+    match doubles:
+        case "refuse":
+            return ""
+        case "by version":
+            counter = next((name for name, role in roles.items() if role == "version"), "")
+            if counter:
+                return counter
+            what = 'is "by version", and no attribute counts the writes of an item'
+            hint = 'Declare one, as field(version=True, default=0), or use doubles=("newest", "changed_at").'
+        case _:
+            kind = types.get(doubles[1], object) if len(doubles) == 2 and doubles[0] == "newest" else object
+            if isinstance(kind, str) or type_in_key(kind) in _TIMES:
+                return str(doubles[1])
+            what = f"is {doubles!r}, which names no attribute that is a time or a number"
+            hint = 'As in doubles=("newest", "changed_at"); or "by version", or "refuse".'
+    raise DeclarationError(f"{where}: doubles= {what}", hint=hint)
 
 
 def is_listed_alike(new: Templates, old: Templates) -> bool:

@@ -386,6 +386,7 @@ class Declared(Generic[P]):
 
 class DeclaredKey(Declared[P]):
     bound = BoundKey
+    doubles: Any = "refuse"
 
     def __init__(
         self, function: Callable[P, Any], table: Any, was: Callable[..., Key] | DeclaredKey[...] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 from singletable import entry_points
 from singletable.errors import DeclarationError
 from singletable.operations import Item
+from singletable.schema.capture import Doubles
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
@@ -44,12 +45,14 @@ class IndexDecorator:
 class KeyDecorator:
     """`@app.key(was=old_key)`, above `@staticmethod`."""
 
-    def __init__(self, table: Table, was: Callable[..., Key] | DeclaredKey[...]) -> None:
-        self._table, self._was = table, was
+    def __init__(self, table: Table, was: Callable[..., Key] | DeclaredKey[...], doubles: Doubles) -> None:
+        self._table, self._was, self._doubles = table, was, doubles
 
     def __call__(self, function: Callable[P, Key]) -> DeclaredKey[P]:
         was = self._was if isinstance(self._was, DeclaredKey) else plain(self._was)
-        return DeclaredKey(plain(function), self._table, was)
+        declared: DeclaredKey[P] = DeclaredKey(plain(function), self._table, was)
+        declared.doubles = self._doubles
+        return declared
 
 
 class Table:
@@ -144,18 +147,28 @@ class Table:
     @overload
     def key(self, function: Callable[P, Key], /) -> DeclaredKey[P]: ...
     @overload
-    def key(self, /, *, was: Callable[..., Key] | DeclaredKey[...]) -> KeyDecorator: ...
+    def key(self, /, *, was: Callable[..., Key] | DeclaredKey[...], doubles: Doubles = "refuse") -> KeyDecorator: ...
     def key(
-        self, function: Callable[P, Key] | None = None, /, *, was: Callable[..., Key] | DeclaredKey[...] | None = None
+        self,
+        function: Callable[P, Key] | None = None,
+        /,
+        *,
+        was: Callable[..., Key] | DeclaredKey[...] | None = None,
+        doubles: Doubles = "refuse",
     ) -> DeclaredKey[P] | KeyDecorator:
         """The primary key of an entity: `@app.key` above `@staticmethod`.
 
         `@app.key(was=old_key)` where items still lie under an older key, whose function stands above: reads find them
         there, and writes and `Migrations.fill` move them. `was=old_table.key(old_key)` where they lie in another table.
         docs/how-to/migrate.md has what holds meanwhile.
+
+        `doubles` says which of two items under both keys, which differ, a fill keeps. `("newest", "changed_at")`: the
+        one with the later time, or the greater number, in this attribute. `"by version"`: the one that was written
+        more often, by its `version` attribute. Of equal ones, the one under the old key, which was written after the
+        other had moved. `"refuse"`: both stay, and an apply ends with ApplyRefused.
         """
         if was is not None:
-            return KeyDecorator(self, was)
+            return KeyDecorator(self, was, doubles)
         assert function is not None
         return DeclaredKey(plain(function), self)
 
