@@ -8,7 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from tools.distributions import ROOT as ROOT, SOURCES, modules
@@ -27,7 +27,9 @@ class Source:
     is_package: bool = False
 
     @classmethod
+    @cache
     def read(cls, path: Path) -> Source:
+        """The file, read once; `conftest.py` forgets all of them after the last test of the folder."""
         source = next(source for source in SOURCES if path.is_relative_to(source))
         parts = path.relative_to(source).with_suffix("").parts
         is_package = parts[-1] == "__init__"

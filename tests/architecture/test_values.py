@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tests.architecture.sources import Source
 from tools.distributions import modules
 
 _ACCUMULATORS = {
@@ -26,7 +27,7 @@ _ACCUMULATORS = {
 def dataclasses() -> Iterator[tuple[str, set[str]]]:
     """The names of dataclasses, with those options that are on, or off."""
     for path in modules():
-        classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+        classes = (node for node in ast.walk(Source.read(path).tree) if isinstance(node, ast.ClassDef))
         for each in classes:
             for decorator in each.decorator_list:
                 call = ast.unparse(decorator)
@@ -58,7 +59,7 @@ _FILLED = {
 def structs() -> Iterator[tuple[str, set[str]]]:
     """The names of msgspec's structs, with their options."""
     for path in modules():
-        classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+        classes = (node for node in ast.walk(Source.read(path).tree) if isinstance(node, ast.ClassDef))
         for each in classes:
             if {"Struct", "msgspec.Struct"} & {ast.unparse(base) for base in each.bases}:
                 yield each.name, {ast.unparse(option) for option in each.keywords}

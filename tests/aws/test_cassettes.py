@@ -69,6 +69,7 @@ ERRORS = (
 )
 
 
+@pytest.mark.soak
 def test_every_test_of_the_cassettes_passes_on_them() -> None:
     held = Replay().tests()
     files = sorted({test.partition("::")[0] for test in held})

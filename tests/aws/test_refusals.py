@@ -92,6 +92,7 @@ def test_with_nobody_to_ask_it_makes_nothing(aws_emulator: str, tmp_path: Path) 
     assert "There is nobody to ask: --yes goes on without. Nothing was made." in said
 
 
+@pytest.mark.soak
 def test_it_stops_at_a_permission_that_is_missing(aws_emulator: str, tmp_path: Path) -> None:
     """At the first refusal, not after every test of every file has failed of it."""
     account = Refusing(aws_emulator)
@@ -106,6 +107,7 @@ def test_it_stops_at_a_permission_that_is_missing(aws_emulator: str, tmp_path: P
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.soak
 def test_credentials_that_expire_on_the_way_leave_what_clean_deletes(aws_emulator: str, tmp_path: Path) -> None:
     account = Refusing(aws_emulator, after=60)
     with account.served() as url:
@@ -123,6 +125,7 @@ def test_credentials_that_expire_on_the_way_leave_what_clean_deletes(aws_emulato
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.soak
 def test_queues_alone_reach_no_cap(aws_emulator: str, tmp_path: Path) -> None:
     """They use no unit: half as much again is nothing."""
     status, said = run(aws_emulator, "--yes", folder=tmp_path, only=["tests/queues/test_queue_answers.py"])

@@ -42,6 +42,7 @@ def test_it_says_all_first_and_makes_nothing_without_a_yes(aws_emulator: str, tm
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.soak
 def test_it_uses_what_was_predicted_and_records_what_replays(aws_emulator: str, tmp_path: Path) -> None:
     journals, cassettes = tmp_path / "journals", tmp_path / "cassettes"
     status, said = run(aws_emulator, "--yes", "--record", str(cassettes), folder=journals)
@@ -143,12 +144,14 @@ def test_what_a_kill_left_is_cleaned(aws_emulator: str, tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.soak
 def test_what_streams_use_on_aws_is_counted_on_the_embedded_engine() -> None:
     status, said = count_apart("tests/streams/test_stream_answers.py")
     assert status == 0, said
     assert "stream_reads=2" in said
 
 
+@pytest.mark.soak
 def test_tests_that_end_early_are_not_counted() -> None:
     status, said = count_apart("tests/streams/no_such_file.py")
     assert status != 0

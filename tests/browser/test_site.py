@@ -10,6 +10,9 @@ import pytest
 from tests.browser.studio.opened import barriers
 from tools.site.__main__ import build
 
+# Building it takes as long as a hundred other tests.
+pytestmark = pytest.mark.soak
+
 PAGES = (
     "index",
     "tutorial/first-table",
@@ -38,9 +41,7 @@ def test_its_pages_for_programs_list_every_page_and_name(site: Path) -> None:
     assert "NotUnique (conflict.not-unique):" in whole
 
 
-@pytest.mark.parametrize(
-    ("scheme", "rules"), [("light", []), pytest.param("dark", ["color-contrast"], marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize(("scheme", "rules"), [("light", []), ("dark", ["color-contrast"])])
 def test_it_is_accessible(site: Path, browser: Any, scheme: str, rules: list[str]) -> None:
     page = browser.new_context(color_scheme=scheme).new_page()
     found: list[str] = []

@@ -15,12 +15,13 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 TOGETHER = (
+    "tests/architecture/",
     "tests/browser/board/",
     "tests/e2e/cli/",
     "examples/goals/tests/",
     "examples/projects/tests/",
 )
-"""The folders whose files share a server, a program or an imported file."""
+"""The folders whose files share a server, a program, an imported file or the parsed sources."""
 LONGEST = (
     "tests/browser/",
     "tests/e2e/cli/",

@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
 
+import pytest
+
 from examples_shared.testing.nursery import SERVING, start_program
 from tests.browser.frames import wait_for_frame
 from tools.distributions import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = (390, 820, 1440)
+SCHEMES = ("light", pytest.param("dark", marks=pytest.mark.soak))
+"""In the dark only the contrast of colours differs."""
 PATIENCE_MS, PATIENCE_SECONDS = 30_000, 45
 _VIOLATIONS = """
 window.violations = [];

@@ -22,7 +22,7 @@ from projects.service import Service as Projects
 from singletable import Database, connect
 from singletable.documents import LocalBlobs
 from singletable.graph import Graph
-from tests.browser.studio.opened import at_each_width, opened, studio_of
+from tests.browser.studio.opened import SCHEMES, at_each_width, opened, studio_of
 from tests.studio.views.conftest import BOARD, NASTY, draw_board
 
 DOCUMENT = "/documents/projects/Project"
@@ -109,7 +109,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("application", PAGES)
 def test_they_are_accessible_and_fit_their_window(
     browser: Any, application: str, scheme: str, goals: Served, projects: Served, work: Served

@@ -14,7 +14,7 @@ from organisations.walkthrough import walkthrough
 from singletable import connect
 from singletable.exchange import Exports
 from singletable.studio.model import model_view, write_site
-from tests.browser.studio.opened import at_each_width, barriers, opened, studio_of
+from tests.browser.studio.opened import SCHEMES, at_each_width, barriers, opened, studio_of
 
 MODULE = "organisations.model"
 QUESTION = """-- Members of each organisation
@@ -44,7 +44,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_they_are_accessible_and_fit_their_window(browser: Any, address: str, scheme: str) -> None:
     found: list[str] = []
     with opened(browser, address, scheme=scheme) as page:
@@ -108,7 +108,7 @@ def test_pages_without_a_server_open_from_the_disk_without_script(browser: Any, 
     assert [url for url in fetched if not url.startswith("file:")] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_pages_without_a_server_are_accessible(browser: Any, tmp_path: Path, scheme: str) -> None:
     write_site(model_view([organisations], MODULE), tmp_path)
     context = browser.new_context(color_scheme=scheme)

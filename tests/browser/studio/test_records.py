@@ -13,6 +13,7 @@ from organisations.groups import Group
 from organisations.model import Organisation
 from singletable import Database, attr, connect
 from tests.browser.studio.opened import (
+    SCHEMES,
     WIDTHS,
     Page,
     barriers,
@@ -79,7 +80,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             yield Served(address, db, org)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_page_is_for_everybody(browser: Any, served: Served, scheme: str) -> None:
     found: list[str] = []
     rules = ("color-contrast",) if scheme == "dark" else ()  # in the dark nothing else differs
