@@ -47,15 +47,8 @@ demo: $(if $(wildcard $(PYTHON_READY)),setup,$(DEMO_READY)) ## see the library a
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)
 
-# Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.
-# They run beside the others, whose workers often wait; what they say comes after it.
-test: setup ## every test but the long runs; the engine's on ministack and moto too
-	@mkdir -p $(dir $(OTHER_ENGINES)); \
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not soak" \
-		--engine ministack --engine moto $(ONE_SHELL) tests/engine >$(OTHER_ENGINES) 2>&1 & others=$$!; \
-	trap 'kill $$others 2>/dev/null' EXIT INT TERM; \
-	failed=0; $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak" || failed=$$?; \
-	wait $$others || failed=$$?; cat $(OTHER_ENGINES); exit $$failed
+test: setup ## every test but the long runs
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak"
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
@@ -65,14 +58,15 @@ test-all: setup ## every test but the long runs, on every Python at hand; ARGS="
 engines: setup ## layers on ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"
 	$(BIN)/python -m tests.engines --workers $(WORKERS) $(ENGINES)
 
-# Asked first whether there is one: pytest ends with 5, an error, where it finds nothing to run.
-soak: setup ## the long runs
-	@found=0; $(BIN)/pytest -m soak --collect-only --quiet >/dev/null 2>&1 || found=$$?; \
-	if [ $$found -eq 5 ]; then \
-		echo "There is no soak test yet."; \
-	else \
-		echo "$(BIN)/pytest -n $(SOAK_WORKERS) -m soak"; $(BIN)/pytest -n $(SOAK_WORKERS) -m soak; \
-	fi
+# Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.
+# They run beside the others, whose workers often wait; what they say comes after it.
+soak: setup ## the long runs; and the engine's tests on ministack and moto
+	@mkdir -p $(dir $(OTHER_ENGINES)); \
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not soak" \
+		--engine ministack --engine moto $(ONE_SHELL) tests/engine >$(OTHER_ENGINES) 2>&1 & others=$$!; \
+	trap 'kill $$others 2>/dev/null' EXIT INT TERM; \
+	failed=0; $(BIN)/pytest -n $(SOAK_WORKERS) -m soak || failed=$$?; \
+	wait $$others || failed=$$?; cat $(OTHER_ENGINES); exit $$failed
 
 check: setup ## lint, format, generated modules, pictures, both type checkers, the import contract, the documentation's links and names
 	$(BIN)/ruff check .
