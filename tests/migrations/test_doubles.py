@@ -11,11 +11,12 @@ import pytest
 
 from singletable import Database, Entity, Key, NotFound, Table, attr, field
 from singletable.errors import DeclarationError
+from singletable.foundation import delete_if
 from singletable.migrations import ApplyRefused, Migrations
 from tests.migrations.changing import by_number, order
 from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import again, fresh
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw
 from tests.support.sampling import sampled
 
 old, new = Table("desk", indexes=["gsi1"]), Table("desk", indexes=["gsi1"])
@@ -200,14 +201,14 @@ def test_by_version_with_the_guards_of_both(db: Database, new_writes: int, old_w
 
 
 def test_the_same_value_of_both_keeps_its_guard(db: Database) -> None:
+    """As of an item that an import wrote: the old program is refused the value."""
     user(User, "a@example.org", 1, db)
-    db.update(User.by_id("1"), attr(User.email).set(None))
-    user(OldUser, "a@example.org", 1, db)
-    db.update(OldUser.by_id("1"), attr(OldUser.seen).set(datetime(2026, 1, 1, tzinfo=timezone.utc)))
+    (item,) = [item for item in db.run(all_items(db.port, "desk")) if item["pk"]["S"] == "user#1"]
+    db.run(put_raw(db.port, OldUser, {**item, "pk": {"S": "u#1"}, "revision": {"N": "3"}}))
     Migrations(db, new).fill()
     only = db.get(User.by_id("1"))
     assert only is not None
-    assert (only.email, only.revision) == ("a@example.org", 3)
+    assert (only.email, only.revision) == ("a@example.org", 4)
     assert db.check(new) == []
 
 
@@ -284,6 +285,37 @@ def test_another_writer_is_first(db: Database, monkeypatch: pytest.MonkeyPatch, 
         assert (None if ticket is None else ticket.changed) == (None if act == "delete" else 3)
 
 
+def test_the_other_item_is_gone_when_it_is_read(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.put(Ticket(number=1, text="new", changed=3))
+    db.put(OldTicket(number=1, text="old", changed=2))
+    with again(db) as other:
+
+        def delete(operation: Any) -> None:
+            if type(operation).__name__ == "GetItem":
+                other.run(other.port.send(delete_if(Ticket.by_number(1), None)))
+
+        with monkeypatch.context() as patched:
+            before_each(db, patched, delete)
+            Migrations(db, new).fill(segments=1)
+    assert db.get(OldTicket.by_number(1)) is None
+    assert db.get(Ticket.by_number(1)) == Ticket(number=1, text="old", changed=2)
+
+
+def declared(doubles: Any) -> type[Entity]:
+    table = Table("refused")
+
+    class Thing(Entity, table=table, type="thing"):
+        number: int
+        text: str = ""
+
+        @table.key(was=under_t, doubles=doubles)
+        @staticmethod
+        def by_number(number: int) -> Key:
+            return f"thing#{number}", "thing"
+
+    return Thing
+
+
 @pytest.mark.parametrize(
     ("doubles", "why"),
     [
@@ -295,14 +327,5 @@ def test_another_writer_is_first(db: Database, monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_what_is_refused_by_name(doubles: Any, why: str) -> None:
-    table = Table("refused")
-    with pytest.raises(DeclarationError, match=rf"_Thing\.by_number: doubles= .*{why}"):
-
-        class _Thing(Entity, table=table, type="thing"):
-            number: int
-            text: str = ""
-
-            @table.key(was=under_t, doubles=doubles)
-            @staticmethod
-            def by_number(number: int) -> Key:
-                return f"thing#{number}", "thing"
+    with pytest.raises(DeclarationError, match=rf"Thing\.by_number: doubles= .*{why}"):
+        declared(doubles)

@@ -68,6 +68,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "carried": ({"attributes": {"more": (int, 0)}}, PLAIN, {"more": 4}),
     "unreadable": ({"attributes": {"state": More}}, PLAIN, {"state": More.PAID}),
     "newer": ({"version": 2}, PLAIN, {}),
+    "older": (PLAIN, {"version": 2}, {}),
     "otherwise": (PLAIN, {"attributes": {"state": Swapped}}, {}),
     "elsewhere": ({"key": by_bill}, PLAIN, {}),
     "both keys": (PLAIN, {"key": by_bill, "was": by_number}, {}),
@@ -86,6 +87,8 @@ VERBS = ("get", "query an index", "create", "put", "update", "delete", "unique")
 def met(writes: dict[str, Any], meets: dict[str, Any], values: dict[str, Any], verb: str) -> tuple[str, int]:
     """The outcome of a verb of one version on an item of the other, and the number of items afterwards."""
     (written, writer), (table, kind) = version(**writes), version(**meets)
+    if meets.get("version") == 2:
+        kind.upcast(1)(dict)
     state = writer.__annotations__["state"].OPEN
     mine = {"state": kind.__annotations__["state"].OPEN, "city": "Bern"}
     with fresh() as db:

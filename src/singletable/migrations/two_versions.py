@@ -125,7 +125,8 @@ class _Comparison:
     def _effects(self, phase: str, program: Program, name: str, verb: Verb, part: str) -> Iterator[Effect]:
         """The effects on a verb of a class; `part` is the index of a query, or the unique attribute."""
         for difference in self.differences:
-            is_of = difference.type == name or (not difference.type and bool(difference.index))
+            is_of_all = not difference.type and (bool(difference.index) or difference.rule == "unknown")
+            is_of = difference.type == name or is_of_all
             is_of_part = not difference.index or (verb == "query an index" and part == difference.index)
             is_unique = verb != "unique" or difference.subject.endswith(f".{part}")
             if is_of and is_of_part and is_unique and (effect := self._effect(phase, program, difference, verb)):
