@@ -23,6 +23,8 @@ from singletable.expressions import encoded
 from singletable.operations import encode
 from singletable.schema import model_of
 from singletable.values import is_kept, plan_for
+from singletable.values.checks import read_expiry
+from singletable.values.value_types import EXPIRY
 
 ZURICH = ZoneInfo("Europe/Zurich")
 
@@ -281,3 +283,11 @@ def test_an_object_may_be_given_as_its_json(given: dict[str, Any]) -> None:
 )
 def test_json_of_which_a_part_is_lost_is_not_kept(given: dict[str, Any]) -> None:
     assert not is_kept(given, Card(AT_NOON))
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2026, 2300, 9999])
+def test_a_time_of_expiry_never_ends_late(year: int) -> None:
+    """Parts of a second are left off, also of a time that a float of seconds would round up, and past the last year."""
+    last = datetime(year, 12, 31, 23, 59, 59, 999_999, timezone.utc)
+    stored = EXPIRY.check(last)
+    assert read_expiry(int(stored)) == last.replace(microsecond=0)
