@@ -152,6 +152,7 @@ from singletable.schema.docstrings import (
 from singletable.schema.entities import Entity as Entity, field as field
 from singletable.schema.guard_items import (
     guard_key as guard_key,
+    guard_keys as guard_keys,
     guard_prefix as guard_prefix,
     guarded_type as guarded_type,
     models_of as models_of,

@@ -20,6 +20,7 @@ from singletable.foundation import (
     covered_place,
     entity_name,
     guard_key,
+    guard_keys,
     is_same,
     place_in,
     type_in,
@@ -52,6 +53,8 @@ class _ItemLook(Struct, frozen=True):
     item: Item
     again: Item = {}
     failure: SingletableError | None = None
+    refusal: SingletableError | None = None
+    """The reason why the class can't write it again: an attribute makes no key, or no guard."""
 
     def fails_in(self, name: str) -> bool:
         """Whether an attribute is the one that can't be read, or is around it."""
@@ -123,6 +126,8 @@ class ItemCounts:
             attribute = field.stored if field is not None else ""
             subject = entity_name(model.kind) + (f".{field.name}" if field is not None else "")
             yield ModelDifference("unreadable", subject, look.failure.what, model.type, attribute)
+        if look.refusal is not None and not concerned:
+            yield _unwritable(model, look.refusal)
         yield from concerned
 
     def _concerns(self, difference: ModelDifference, model: Model[Any], look: _ItemLook, now: float) -> bool:
@@ -133,8 +138,10 @@ class ItemCounts:
             return stored is not None and "NULL" not in stored and _has_text(difference, look.item)
         if difference.counts == "all":
             return _has_text(difference, look.item)
+        if difference.counts == "writes":
+            return False  # it is counted as `unwritable`
         if difference.counts == "twice":
-            return look.failure is None and self._is_twice(difference, model, look.item, now)
+            return look.refusal is None and look.failure is None and self._is_twice(difference, model, look.item, now)
         if look.failure is not None:
             return not difference.attribute or look.fails_in(difference.attribute)
         return look.differs(difference.attribute)
@@ -190,9 +197,16 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
         with only_declared():  # what an object inside of it carries, its class doesn't read
             again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
+        guard_keys(model, entity)
         return _ItemLook(current, {n: v for n, v in again.items() if n != model.table.definition.version_attribute})
-    except SingletableError:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
-        return _ItemLook(current)
+    except SingletableError as error:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
+        return _ItemLook(current, refusal=error)
+
+
+def _unwritable(model: Model[Any], refusal: SingletableError) -> ModelDifference:
+    name = (refusal.attribute or "").rpartition(".")[2].strip("{}")
+    subject = entity_name(model.kind) + (f".{name}" if any(field.name == name for field in model.fields) else "")
+    return ModelDifference("unwritable", subject, refusal.what, model.type)
 
 
 def _has_text(difference: ModelDifference, item: Item) -> bool:

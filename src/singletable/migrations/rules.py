@@ -19,7 +19,8 @@ breaking: a fact that is new to the record is breaking until a rule says what it
 **What is counted.** A breaking difference is a suspicion. The table is read, and each item decides: it is loaded by the
 new class and encoded again (`item_counts`), and what can't be loaded, or comes out otherwise, counts. Where none
 does, the plan goes on. A difference that loading can't show says what to count instead: `lacking` the items without the
-attribute, `holding` those with it, `all` of the type, `twice` the values that two items have.
+attribute, `holding` those with it, `all` of the type, `twice` the values that two items have, `writes` the items of
+which the class makes no key, so that a fill can't write them: they are `unwritable`.
 
 **The forms.** `values.plans` gives forms as JSON. A form is another where its tag or kind is, and then loading
 decides. Members of an enum, and attributes of an object inside an item, are compared one by one (`form_changes`): more
@@ -34,7 +35,7 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal["free", "ordered", "fill", "move", "remove", "breaking"]
-Counts = Literal["", "reads", "lacking", "holding", "all", "twice"]
+Counts = Literal["", "reads", "writes", "lacking", "holding", "all", "twice"]
 
 
 class Rule(Struct, frozen=True):
@@ -49,6 +50,7 @@ _READERS = "deploy programs that read it, then programs that write it"
 RULES: Mapping[str, Rule] = {
     "unknown": Rule("breaking", "no rule says what this means", "reads"),
     "unreadable": Rule("breaking", "its class can't read them", "reads"),
+    "unwritable": Rule("breaking", "its class reads them, and makes no key of them: a fill leaves them", "writes"),
     # --- attributes
     "attribute.added": Rule("free", "an item without it reads as its default"),
     "attribute.renamed": Rule("free", "it is stored under the same name"),
@@ -64,23 +66,24 @@ RULES: Mapping[str, Rule] = {
     "enum.changed": Rule("breaking", "a stored value reads as another member", "holding"),
     "role.changed": Rule("ordered", "the old program doesn't do what the role says: end it before the new one writes"),
     "unique.added": Rule("fill", "each value gets a guard", "twice"),
-    "guard.changed": Rule("fill", "each value gets a guard under its new text"),
+    "guard.changed": Rule("fill", "each value gets a guard under its new text", "writes"),
     # --- classes
     "class.added": Rule("free", "no item has its type yet"),
     "class.removed": Rule("remove", "no class reads its items any more: they stay", "all"),
-    "class.moves": Rule("move", "its items move to another table"),
-    "version.raised": Rule("fill", "the upcasters read older items; the old program can't read newer ones"),
-    "version.both": Rule("fill", "items are stored in both forms, and both programs read and write them"),
+    "class.moves": Rule("move", "its items move to another table", "writes"),
+    "version.raised": Rule("fill", "the upcasters read older items; the old program can't read newer ones", "writes"),
+    "version.both": Rule("fill", "items are stored in both forms, and both programs read and write them", "writes"),
     "key.changed": Rule("breaking", "an item lies under another key than its attributes make now", "reads"),
-    "key.moves": Rule("move", "its items move to the key that they have now"),
+    "key.moves": Rule("move", "its items move to the key that they have now", "writes"),
     "key.declared": Rule("free", "its older key is declared, or is not needed any more"),
-    "pattern.changed": Rule("fill", "index keys are rewritten"),
+    "pattern.changed": Rule("fill", "index keys are rewritten", "writes"),
     "pattern.removed": Rule("fill", "index keys that no class makes any more are removed"),
-    "beside.added": Rule("fill", "the parts in other items are written"),
+    "beside.added": Rule("fill", "the parts in other items are written", "writes"),
     "beside.removed": Rule("remove", "the parts in other items stay"),
     "mirrors.changed": Rule(
         "fill",
         "edge sets are rewritten; until the fill has ended, neighbours are missing, or have other mirrored values",
+        "writes",
     ),
     # --- the table
     "index.added": Rule("ordered", "apply it before a program queries it"),

@@ -103,6 +103,7 @@ _MOVED = "its items stay under the new key; they move back where the old key has
 MEETINGS: Mapping[str, Meeting] = {
     "unknown": Meeting("unknown", "unknown", "what the new program wrote may be unreadable"),
     "unreadable": Meeting("unknown", "unreadable"),
+    "unwritable": Meeting("same", "unindexed"),
     "attribute.added": Meeting("carried", "default", _VALUES),
     "attribute.renamed": Meeting("same", "same"),
     "attribute.removed": Meeting("lacking", "carried", "what the new program wrote lacks its value"),

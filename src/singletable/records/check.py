@@ -37,6 +37,7 @@ from singletable.schema import (
     Model,
     Table,
     guard_key,
+    guard_keys,
     guards_of,
     model_of,
     tool_model,
@@ -100,6 +101,7 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
     definition = model.table.definition
     try:
         written = model.item(entity)
+        guard_keys(model, entity)
     except SingletableError as error:
         yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
         return
@@ -125,13 +127,11 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
         model = table.model_here(type_in(table, item))
         if model is None or (model.key.was is None and not model.is_leaving):
             continue
-        try:
+        own_model: Model[Any] = model_of(model.kind)
+        with suppress(SingletableError):  # reported as item.unreadable, or key.wrong
             entity = model.load(item)
-        except SingletableError:
-            continue  # reported as item.unreadable
-        if entity is not None and not _is_at_its_key(model, entity, item):
-            own_model: Model[Any] = model_of(model.kind)
-            keys.setdefault(own_model.table, []).append((item, model.key_item(own_model.key_of(entity))))
+            if entity is not None and not _is_at_its_key(model, entity, item):
+                keys.setdefault(own_model.table, []).append((item, model.key_item(own_model.key_of(entity))))
     what = "it lies under the key that its class had before, and another one under the key that it has now"
     findings: list[Finding] = []
     for new, pairs in keys.items():
@@ -154,10 +154,10 @@ def partners(table: Table, item: Item) -> Iterator[Key]:
     for unique in model.uniques:
         if unique.stored in item and "NULL" not in item[unique.stored]:
             try:
-                value = unique.plan.load(item[unique.stored])
+                key = guard_key(model, unique.name, unique.plan.load(item[unique.stored]))
             except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
-                continue  # the item itself is reported, as item.unreadable
-            yield model.key_item(guard_key(model, unique.name, value))
+                continue  # the item itself is reported, as item.unreadable or key.wrong
+            yield model.key_item(key)
 
 
 async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) -> list[Finding]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from singletable.errors import Conflict, SingletableError
+from singletable.errors import Conflict, Corrupt, InvalidValue, SingletableError
 from singletable.flow import Port, Race, patiently
 from singletable.operations import Item, RefusedWrite
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
@@ -101,9 +101,9 @@ def _with_keys(model: Model[Any], item: Item) -> Repair | None:
 
 async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | None:
     """Put the guard of the first unique value without one. Leaves guards held by other items alone."""
-    entity: Any = model.load(item)
     if not guard_writes(model, item, model.uniques, port.now()):
         return None
+    entity: Any = model.load(item)
     values = {each: value for each in model.uniques if (value := getattr(entity, each.name)) is not None}
     keys = {each: guard_key(model, each.name, value) for each, value in values.items()}
     guards = await items_at(port, model.table, [(key.partition, key.low) for key in keys.values()])
@@ -116,9 +116,17 @@ async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | Non
 
 def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
     """The condition that an item has its unique values still, and the puts of their guards. [] for an item that has
-    none, that is of another schema version, or that lies under the key of before."""
+    none, that is of another schema version, that lies under the key of before, or that the class can't read or write: a
+    check reports it."""
+    try:
+        return _guard_writes(model, item, uniques, now)
+    except (Corrupt, InvalidValue):
+        return []
+
+
+def _guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
     entity: Any = model.load(item)
-    if entity is None or model.version_of(item) != model.version:
+    if entity is None or model.version_of(item) != model.stored_as:
         return []
     if model.place_of(entity) != place_in(model.table, item):  # it moves to another key, and its guard with it
         return []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
-from singletable.errors import NotUnique, SingletableError
+from singletable.errors import InvalidValue, NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import CheckItem, DeleteItem, Item, PutItem
 from singletable.records.conditions import guard
@@ -33,8 +34,10 @@ class GuardChange(Struct, frozen=True):
             yield guard_key(self.model, self.field.name, self.new)
 
     def given_up(self) -> Iterator[KeyOf[Any]]:
+        """A value that makes no key has no guard: a program wrote it that didn't know it as unique."""
         if self.old is not None and self.new != self.old:
-            yield guard_key(self.model, self.field.name, self.old)
+            with suppress(InvalidValue):
+                yield guard_key(self.model, self.field.name, self.old)
 
     def refusal(self, stored: Item | None) -> SingletableError:
         return NotUnique(

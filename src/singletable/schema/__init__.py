@@ -25,7 +25,11 @@ from singletable.schema.copies import (
     copy_of as copy_of,
 )
 from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
-from singletable.schema.guard_items import guard_key as guard_key, guards_of as guards_of
+from singletable.schema.guard_items import (
+    guard_key as guard_key,
+    guard_keys as guard_keys,
+    guards_of as guards_of,
+)
 from singletable.schema.key_text import within as within
 from singletable.schema.mistakes import (
     check_class as check_class,

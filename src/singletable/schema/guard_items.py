@@ -72,11 +72,18 @@ def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
     """The key of the guard of one value. Raises InvalidValue for a value that can't be in a key."""
     try:
         text = ValueText(model.unique_texts[attribute](value))
+        key: KeyOf[Any] = guards_of(model.table).by_value(model.type, attribute, text)
     except InvalidValue as error:
+        error.attribute = attribute
         name_owner(error, model.kind)
         raise
-    key: KeyOf[Any] = guards_of(model.table).by_value(model.type, attribute, text)
     return key
+
+
+def guard_keys(model: Model[Any], entity: Any) -> list[KeyOf[Any]]:
+    """The keys of the guards of an entity. Raises InvalidValue as `guard_key`."""
+    values = ((field.name, getattr(entity, field.name)) for field in model.uniques)
+    return [guard_key(model, name, value) for name, value in values if value is not None]
 
 
 def guard_prefix(model: Model[Any], attribute: str) -> str:
