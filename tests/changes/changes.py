@@ -354,6 +354,16 @@ def unique_added(facts: TableFacts, random: Random) -> TableFacts:
     return _one_class(facts, random, other)
 
 
+def unique_removed(facts: TableFacts, random: Random) -> TableFacts:
+    """Attributes that are not unique any more."""
+
+    def other(each: Attribute) -> Attribute:
+        return replace(each, role="") if each.role == "unique" else each
+
+    classes = [replace(each, attributes=tuple(map(other, each.attributes))) for each in facts.classes]
+    return replace(facts, classes=tuple(classes))
+
+
 CHANGES: list[Change] = [
     *[attributes_changed] * 8,
     *[key_changed, pattern_changed] * 2,

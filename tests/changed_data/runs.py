@@ -1,0 +1,75 @@
+"""Runs of a drawn change on data: the old program stores items, the new one plans and applies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from random import Random
+from typing import cast
+
+from singletable import Database
+from singletable.errors import DeclarationError
+from singletable.migrations import Migrations, PlanRefused
+from tests.changed_data.stored import DrawnProgram, store
+from tests.changed_data.verdicts import broken_after, seen_by, unlike_predicted, wrong_counts
+from tests.changes.changes import (
+    Change,
+    changed,
+    class_changed,
+    key_changed,
+    mirrors_changed,
+    pattern_changed,
+    table_changed,
+    unique_added,
+    unique_removed,
+    version_raised,
+)
+from tests.changes.declared import drawn
+from tests.changes.laws import Case
+from tests.changes.oracle import Program
+from tests.support.engines import fresh
+
+WHOLE: list[Change] = [
+    *[key_changed, pattern_changed, version_raised] * 2,
+    *[class_changed, mirrors_changed, table_changed, unique_added, unique_removed],
+]
+
+
+def case_of(seed: int) -> Case:
+    """A drawn declaration, and a change of it: every second one of keys, indexes, versions or classes."""
+    random = Random(seed)
+    while True:
+        try:
+            old = DrawnProgram(drawn(random), random)
+            facts = random.choice(WHOLE)(old.facts, random) if seed % 2 else old.facts
+            facts = changed(facts, random, random.randint(1 - seed % 2, 2 - seed % 2))
+            if facts != old.facts:
+                return Case(old, Program(facts))
+        except DeclarationError:
+            continue
+
+
+def broken(seed: int) -> list[str]:
+    """The broken laws of one drawn change, each with what repeats it."""
+    case = case_of(seed)
+    with fresh() as db:
+        Migrations(db, case.old.table).apply()
+        return [f"python -m tests.changed_data.runs {seed}: {text}" for text in _broken(db, case)]
+
+
+def _broken(db: Database, case: Case) -> Iterator[str]:
+    seen, migrations = seen_by(case, store(db, cast("DrawnProgram", case.old))), Migrations(db, case.new.table)
+    try:
+        plan = migrations.plan()
+        if remains := {one.type for one in plan.differences if one.rule == "beside.removed"}:
+            plan = migrations.plan(purge=sorted(remains))
+    except PlanRefused as refused:
+        yield from wrong_counts(case, seen, refused)
+        return
+    yield from unlike_predicted(migrations.apply(plan))
+    yield from broken_after(db, case, seen)
+
+
+if __name__ == "__main__":
+    one = case_of(int(sys.argv[1]))
+    sys.stdout.write("\n".join(map(str, (one.old.facts, one.new.facts, *broken(int(sys.argv[1])), ""))))
