@@ -98,7 +98,7 @@ def test_what_is_predicted_is_what_it_takes(db: Database) -> None:
     unindexed = [("unwritable", "person"), ("unreadable", "person")]  # the fill leaves their former version, too
     for n in range(100, 140):
         db.create(OldPerson(id=n, name=f"Ada {'x' * 37 * n}", city="Bern"))
-    with pytest.raises(PlanRefused, match="40 items.* a key of 3705 bytes; DynamoDB allows 1024"):
+    with pytest.raises(PlanRefused, match=r"40 items.* a key of 3705 bytes; DynamoDB allows 1024"):
         Migrations(db, new).plan()
     plan = Migrations(db, new).plan(accept=unindexed)
     with db.meter() as meter:
