@@ -9,9 +9,9 @@ from typing import cast
 
 from singletable import Database
 from singletable.errors import DeclarationError
-from singletable.migrations import Migrations, PlanRefused
+from singletable.migrations import Migrations, Plan, PlanRefused
 from tests.changed_data.stored import DrawnProgram, store
-from tests.changed_data.verdicts import broken_after, seen_by, unlike_predicted, wrong_counts
+from tests.changed_data.verdicts import Seen, broken_after, seen_by, unlike_predicted, wrong_counts
 from tests.changes.changes import (
     Change,
     changed,
@@ -53,21 +53,32 @@ def broken(seed: int) -> list[str]:
     """The broken laws of one drawn change, each with what repeats it."""
     case = case_of(seed)
     with fresh() as db:
-        Migrations(db, case.old.table).apply()
         return [f"python -m tests.changed_data.runs {seed}: {text}" for text in _broken(db, case)]
 
 
 def _broken(db: Database, case: Case) -> Iterator[str]:
-    seen, migrations = seen_by(case, store(db, cast("DrawnProgram", case.old))), Migrations(db, case.new.table)
+    seen = begun(db, case)
     try:
-        plan = migrations.plan()
-        if remains := {one.type for one in plan.differences if one.rule == "beside.removed"}:
-            plan = migrations.plan(purge=sorted(remains))
+        plan = planned(db, case)
     except PlanRefused as refused:
         yield from wrong_counts(case, seen, refused)
         return
-    yield from unlike_predicted(migrations.apply(plan))
+    yield from unlike_predicted(Migrations(db, case.new.table).apply(plan))
     yield from broken_after(db, case, seen)
+
+
+def begun(db: Database, case: Case) -> list[Seen]:
+    """The old program brings a table to its declaration, and stores items."""
+    Migrations(db, case.old.table).apply()
+    return seen_by(case, store(db, cast("DrawnProgram", case.old)))
+
+
+def planned(db: Database, case: Case) -> Plan:
+    """The new program's plan, which deletes guards of attributes that are not unique any more."""
+    migrations = Migrations(db, case.new.table)
+    plan = migrations.plan()
+    remains = {one.type for one in plan.differences if one.rule == "beside.removed"}
+    return migrations.plan(purge=sorted(remains)) if remains else plan
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def store(db: Database, program: DrawnProgram) -> list[Stored]:
     for facts in program.facts.classes:
         for number in range(OBJECTS):
             _write(db, program, facts, number)
-    return list(_stored(db, program))
+    return list(stored_by(db, program))
 
 
 def _write(db: Database, program: DrawnProgram, facts: ClassFacts, number: int) -> None:
@@ -119,7 +119,8 @@ def _write(db: Database, program: DrawnProgram, facts: ClassFacts, number: int) 
             return
 
 
-def _stored(db: Database, program: Program) -> Iterator[Stored]:
+def stored_by(db: Database, program: Program) -> Iterator[Stored]:
+    """The items of the classes of a program, with what it would write beside them."""
     types = program.table.definition.type_attribute
     for item in items_of(db):
         type_name = item[types]["S"]

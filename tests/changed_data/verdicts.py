@@ -30,7 +30,7 @@ class Seen:
     """Why the new program can't write it again: an attribute of it makes no key."""
 
     @property
-    def is_unread(self) -> bool:
+    def isunread(self) -> bool:
         """Whether it can't be read at all: what else of it would be read otherwise is unknown then."""
         return any("is read as" not in failure.what and failure.what != "it is not read" for failure in self.failures)
 
@@ -65,10 +65,13 @@ def _failures(case: Case, one: Stored) -> Iterator[Failure]:
 
 
 def raised(case: Case, type_name: str) -> tuple[bool, dict[str, str]]:
-    """Whether the new program has another version of a class, and the stored names that its upcaster changes."""
+    """Whether the new program reads another version of a class's items, and the stored names that differ there."""
     old, new = case.old.by_type[type_name], case.new.by_type.get(type_name)
-    is_raised = new is not None and new.version > old.version
-    return is_raised, dict(new.renamed) if new is not None and is_raised else {}
+    if new is None or new.version == old.version:
+        return False, {}
+    if new.version > old.version:
+        return True, dict(new.renamed)
+    return old.stored_as == new.version, {later: former for former, later in old.renamed}
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ def broken_after(db: Database, case: Case, seen: Sequence[Seen]) -> Iterator[str
     for type_name, kind in case.new.kinds.items():
         if type_name in case.old.kinds:
             entities = list(db.scan(kind))
-            yield from _unread(case, [s for s in seen if s.stored.type == type_name], entities, kind)
+            yield from unread(case, [s for s in seen if s.stored.type == type_name], entities, kind)
             yield from _not_found(db, case, type_name, entities)
     yield from (f"check: {finding}" for finding in db.check(case.new.table))
     plan = Migrations(db, case.new.table).plan()
@@ -138,7 +141,7 @@ def broken_after(db: Database, case: Case, seen: Sequence[Seen]) -> Iterator[str
         yield f"a second plan has {[step.name for step in plan.steps]}"
 
 
-def _unread(case: Case, seen: Sequence[Seen], entities: Sequence[Any], kind: Any) -> Iterator[str]:
+def unread(case: Case, seen: Sequence[Seen], entities: Sequence[Any], kind: Any) -> Iterator[str]:
     left = [readings(kind.__model__, entity) for entity in entities]
     lasting = [item for item in seen if not _is_over(case, item)]
     if len(left) != len(lasting):
