@@ -11,7 +11,7 @@ from singletable import ANY, Database, InvalidRequest, Key, Table, field
 from singletable.errors import NotUnique, Unavailable
 from singletable.flow import Rate
 from singletable.graph import Edge, Graph, GraphTable, Node
-from singletable.migrations import Migrations, Outcome, Plan, PlanRefused
+from singletable.migrations import Migrations, ModelDocument, Outcome, Plan, PlanRefused, two_versions
 from tests.migrations.changing import order
 from tests.support.engines import fresh
 from tests.support.raw import all_items
@@ -173,8 +173,47 @@ def test_it_goes_on_where_it_was_killed(db: Database) -> None:
     told: list[str] = []
     migrations.apply(purge=["bill"], rate=Rate(write_units=100_000), progress=lambda doing: told.append(doing.said))
     assert told[1].startswith("400 items read"), "it goes on after 300"
+    assert recorded(migrations).purged == {"bill": 250}
     assert types_in(db) == {"order", "_model"}
     assert db.check(table) == []
+
+
+def recorded(migrations: Migrations, *, before: bool = False) -> ModelDocument:
+    record = migrations.recorded(before=before)
+    assert record is not None
+    return record
+
+
+def test_the_way_back_says_what_is_gone_for_good(db: Database) -> None:
+    filled(db)
+    table, _ = alone()
+    migrations = Migrations(db, table)
+    migrations.apply(purge=["bill"])
+    back = two_versions(recorded(migrations, before=True), table)
+    assert back.lost == ("bill: 30 items that a purge deleted: only a backup or an export has them",)
+    assert two_versions(recorded(migrations), table).lost == ()
+    again, _, _ = both()
+    Migrations(db, again).apply()
+    assert recorded(migrations).purged == {}, "it has items again"
+
+
+def test_a_purge_alone_records_what_it_deleted(db: Database) -> None:
+    *_, bill = filled(db)
+    table, _ = alone()
+    migrations = Migrations(db, table)
+    migrations.apply(accept=[("class.removed", "bill")])
+    plan = migrations.plan(purge=["bill"])
+    assert [step.name for step in plan.steps] == ["purge bill"]
+    as_planned(plan, migrations.apply(plan))
+    assert recorded(migrations).purged == {"bill": 30}
+    assert migrations.plan().is_empty
+    migrations.apply(plan)  # as after a kill at its very end
+    for n in range(2):  # by a program that still has the class
+        db.create(bill(number=n, mail=f"{n}@example.org"))
+    as_planned(plan := migrations.plan(purge=["bill"]), migrations.apply(plan))
+    assert recorded(migrations).purged == {"bill": 32}
+    assert two_versions(recorded(migrations, before=True), table).lost[0].startswith("bill: 32 items")
+    assert migrations.plan(purge=["bill"]).is_empty
 
 
 def test_a_unique_attribute_with_another_name(db: Database) -> None:

@@ -98,8 +98,10 @@ def record_of(
     table: Table, held: Held, document: ModelDocument, by: str, now: float, former: ModelRecord | None
 ) -> ModelRecord:
     """The record of a table that was brought to a document, with the model that the `former` one has, if another."""
-    last = None if former is None else read_document(former.packed or former.model).packed
-    before = former.before if former is not None and last == document.packed else last
+    before = None
+    if former is not None:
+        last = read_document(former.packed or former.model)
+        before = former.before if last.is_declared_as(document) else last.packed
     text = document.text
     is_large = len(text) > _LARGE
     record: ModelRecord = ModelRecord.of(table)(

@@ -101,7 +101,7 @@ def _fits(pattern: list[str], path: tuple[str, ...]) -> bool:
 
 
 def _tree(document: ModelDocument) -> dict[str, Any]:
-    tree = msgspec.to_builtins(document)
+    tree = msgspec.to_builtins(replace(document, purged={}))
     classes = {**tree.pop("gone", {}), **tree.pop("leaving", {}), **tree.pop("entities")}
     return {**tree, "classes": classes}
 

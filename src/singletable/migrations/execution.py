@@ -62,7 +62,7 @@ def _left(plan: Plan | None, current: Plan) -> list[Step]:
         return list(current.steps)
     names = [step.name for step in plan.steps]
     others = [step.name for step in current.steps if step.name not in names and not step.is_optional]
-    is_other = (plan.table, plan.document) != (current.table, current.document)
+    is_other = _declared(plan) != _declared(current)
     if is_other or others or not {*current.differences} <= {*plan.differences}:
         raise ApplyRefused(
             f"the plan is out of date: {'; '.join(others) or 'the declaration is another'}",
@@ -72,6 +72,11 @@ def _left(plan: Plan | None, current: Plan) -> list[Step]:
         )
     planned = {step.name: step for step in plan.steps}
     return [planned[step.name] for step in current.steps if step.name in planned]
+
+
+def _declared(plan: Plan) -> object:
+    """What a plan is for: the same after a purge, which is counted in the record."""
+    return plan.table, plan.document and replace(plan.document, purged={})
 
 
 class ApplyRun:

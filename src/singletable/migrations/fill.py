@@ -76,6 +76,8 @@ class Filled(Struct, frozen=True):
     """The remaining gaps of items: `guard.taken` if another item has the unique value; or ones that need a decision."""
     obsolete: tuple[str, ...] = ()
     """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
+    purged: Mapping[str, int] = {}
+    """The items that a purge deleted, by type, in all runs."""
 
 
 Progress = Callable[[Filled], object]
@@ -146,7 +148,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.need: Callable[[Table, Item, float], Need] = needed if purge is None else purge.needed
         self.old_keys = Counter[str]()
         self.filled = Filled()
-        self.gaps = flows.gaps_of(table) if purge is None else None
+        self.is_purge = purge is not None
+        self.gaps = None if self.is_purge else flows.gaps_of(table)
         self.write_id = table.definition.write_id_attribute
 
     @property
@@ -181,7 +184,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         segments = [ScanSegment(part.segment, part.segments, part.position) for part in parts]
         pages = await patiently(self.port, partial(scan_pages, self.port, self.table, segments, page=PAGE))
         needed_by_page = [[write for item in page.items if (write := self._needed(item))] for page in pages]
-        moved_by_page = [Counter(w.type for w in writes if isinstance(w, ItemMove)) for writes in needed_by_page]
+        leave = (ItemMove, ItemDelete)
+        moved_by_page = [Counter(w.type for w in ws if isinstance(w, leave) and w.type) for ws in needed_by_page]
         items, writes = [i for page in pages for i in page.items], [w for own in needed_by_page for w in own]
         self._count(len(items), len(writes), sum(moved.total() for moved in moved_by_page))
         self.old_keys.update(sum(moved_by_page, Counter[str]()))
@@ -197,6 +201,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
 
     async def end(self) -> None:
         await super().end()
+        if self.is_purge:
+            self.filled = replace(self.filled, moved=0, purged=dict(self.old_keys))
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
             keys = tuple(key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left)

@@ -71,6 +71,8 @@ class ItemDelete(ItemWrite):
     """The deletion of an item that no class reads any more."""
 
     delete: DeleteItem[Any]
+    type: str = ""
+    """The type of the item that is counted under it; empty for a guard, and for one of two under both keys."""
 
     @property
     def key(self) -> Key:

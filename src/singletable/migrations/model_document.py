@@ -11,6 +11,7 @@ A document of an older version of the library lacks `stored`, `slots`, `names` a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -142,6 +143,8 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
     """The forms of the table's layers, in addition to the classes of their items."""
     gone: Mapping[str, EntityForm] = msgspec.field(default_factory=dict[str, EntityForm])
     """The removed classes, whose items may still be there: one that comes back is compared with its former form."""
+    purged: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
+    """The items of removed classes that purges deleted, by type; of one that was killed, without its last page."""
 
     @property
     def declared(self) -> Mapping[str, EntityForm]:
@@ -177,12 +180,21 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
         layers = {name: {**its.get(name, {}), **mine.get(name, {})} for name in (*its, *mine)}
         entities = {**known, **self.entities}
         gone = {n: f for n, f in {**record.gone, **record.entities}.items() if n not in {**self.leaving, **entities}}
-        return replace(self, entities=entities, layers=layers, gone=gone)
+        return replace(self, entities=entities, layers=layers, gone=gone).with_purged(record.purged)
+
+    def is_declared_as(self, other: ModelDocument) -> bool:
+        """Whether both are equal but for what was purged."""
+        return replace(self, purged=other.purged) == other
+
+    def with_purged(self, purged: Mapping[str, int]) -> ModelDocument:
+        """The same after a purge. What is declared again is forgotten."""
+        counts = Counter(self.purged) + Counter(purged)
+        return replace(self, purged={name: count for name, count in counts.items() if name not in self.declared})
 
     @property
     def digest(self) -> str:
         """A digest, equal for declarations that store the same items."""
-        items = replace(self, settings={}, layers=None)
+        items = replace(self, settings={}, layers=None, purged={})
         return sha256(msgspec.json.encode(items, order="sorted")).hexdigest()[:16]
 
     def is_stored_as(self, type_name: str, other: ModelDocument) -> bool:

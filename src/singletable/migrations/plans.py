@@ -71,6 +71,8 @@ async def plan(
         left += prediction.left
         if prediction.record is not None:
             planning = replace(planning, record=prediction.record)
+        if prediction.declared is not None:
+            planning = replace(planning, declared=prediction.declared)
         if prediction.takes is not None:
             steps.append(replace(step, takes=_priced(prediction.takes, rate, prices, _billing(table, live))))
     if live is not None and not _is_filled(outlined):
@@ -90,9 +92,11 @@ async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[
 async def recorded(port: Port, table: Table, *, before: bool) -> ModelDocument | None:
     """The model that a table was last brought to, or the one before. One request."""
     record = await read_record(port, table)
-    if before:
-        return None if record is None else _document(table, record.before)
-    return _documents(table, record)[0]
+    now = _documents(table, record)[0]
+    if not before or now is None:
+        return now
+    was = _document(table, record.before)
+    return None if was is None else replace(was, purged=now.purged)
 
 
 async def check_readable(

@@ -6,6 +6,7 @@ item before and after it. With a sample it reads some of many small segments, an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
@@ -33,7 +34,7 @@ from singletable.foundation import (
 )
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
-from singletable.migrations.item_writes import ItemWrite, Later, left_after
+from singletable.migrations.item_writes import ItemDelete, ItemWrite, Later, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.needed import Need, Unknown, needed
@@ -64,6 +65,8 @@ class FillCount(Struct, frozen=True):
     """The requests to find and fill the gaps."""
     unreadable: int = 0
     unknown: int = 0
+    purged: Mapping[str, int] = {}
+    """The items of a purge, by type."""
     share: float = 1.0
     """The part of the table that was read."""
 
@@ -189,6 +192,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     def _count(self, item: Item, need: Need) -> None:
         if isinstance(need, ItemWrite):
             self._add(seen=1, writes=1, write_units=need.units(self.indexes, item))
+            if isinstance(need, Later) and isinstance(need.write, ItemDelete) and (name := need.write.type):
+                self.counted = replace(self.counted, purged=Counter(self.counted.purged) + Counter({name: 1}))
         else:
             self._add(seen=1, unknown=isinstance(need, Unknown), unreadable=isinstance(need, Finding))
 

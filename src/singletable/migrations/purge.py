@@ -98,7 +98,8 @@ def _delete(table: Table, item: Item) -> ItemDelete:
     type_attribute = table.definition.type_attribute
     is_guard = item[type_attribute] == {"S": GUARD_TYPE}
     names = [name for name in item if name not in table.definition.key] if is_guard else [type_attribute]
-    return ItemDelete(DeleteItem(table.name, _key(table, item), _unchanged(Expressions(), names, item), RAW))
+    delete = DeleteItem(table.name, _key(table, item), _unchanged(Expressions(), names, item), RAW)
+    return ItemDelete(delete, "" if is_guard else type_in(table, item))
 
 
 def _update(table: Table, item: Item, changes: Mapping[str, AttributeValue | None]) -> ItemUpdate:

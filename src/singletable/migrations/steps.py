@@ -90,6 +90,8 @@ class StepPrediction(Struct, frozen=True):
     left: tuple[str, ...] = ()
     record: Any = None
     """The record as the step leaves it, where it writes one before the end."""
+    declared: ModelDocument | None = None
+    """The model as the step leaves it, for the record."""
 
 
 class Planning(Struct, frozen=True):

@@ -105,6 +105,11 @@ class _Comparison:
         old, new, found = self.documents["old"], self.documents["new"], self.differences
         back = tuple(_steps(new, old, differences(new, old, self.names)))
         lost = tuple(f"{one.subject}: {meeting.back} ({one.rule})" for one in found if (meeting := _met_by(one)).back)
+        lost += tuple(
+            f"{self.names.get(name, name)}: {count} items that a purge deleted: only a backup or an export has them"
+            for name, count in old.purged.items()
+            if name in old.declared
+        )
         return TwoVersions(new.table, tuple(found), tuple(self.phases), tuple(self._order()), back, lost, cells)
 
     # --- what programs meet -------------------------------------------------------------------------------------------

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 from singletable.errors import Unavailable
 from singletable.flow import at_rate
+from singletable.migrations.apply_lease import Held, record_of
 from singletable.migrations.fill import Filled, fill
 from singletable.migrations.item_counts import ItemCounts
+from singletable.migrations.items import ModelRecord
 from singletable.migrations.kept_counts import CountsFile
+from singletable.migrations.model_document import ModelDocument, read_document
 from singletable.migrations.prediction import count_fill, requests_of
 from singletable.migrations.purge import Purge, purge_of
+from singletable.migrations.step_kinds.table_steps import RecordModel, record_units
 from singletable.migrations.steps import Applying, Compared, Estimate, Planning, Step, StepPhase, StepPrediction
 from singletable.tables import projected_in
 
@@ -41,8 +45,13 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
         counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, purge=self.remains)
         if sample is None and not counted.writes:
             return StepPrediction(None)
-        requests = requests_of(counted, planning.segments)
-        return StepPrediction(Estimate(counted.writes, requests, counted.read_units + 2.0, counted.write_units))
+        requests, units = requests_of(counted, planning.segments), counted.write_units
+        declared = planning.declared.with_purged(counted.purged)
+        if counted.purged and _is_recorded(planning.record, planning.declared):
+            record = record_of(table, Held("", 0), declared, "", 0.0, planning.record)
+            requests, units = requests + 1, units + record_units(table, record, planning.record)
+        takes = Estimate(counted.writes, requests, counted.read_units + 2.0, units)
+        return StepPrediction(takes, declared=declared)
 
     async def run(self, applying: Applying) -> None:
         def tell(filled: Filled) -> None:
@@ -56,6 +65,15 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
                 table=applying.table.name,
                 hint="Apply again when fewer programs write them; it goes on.",
             )
+        is_last = _is_recorded(applying.record, applying.document)
+        applying.document = applying.document.with_purged(filled.purged)
+        if filled.purged and is_last:
+            await RecordModel.of(applying.table).run(applying)
+
+
+def _is_recorded(record: ModelRecord | None, document: ModelDocument) -> bool:
+    """Whether the plan has no step that records the model, so that a purge records its counts itself."""
+    return record is not None and record.toward is None and read_document(record.packed or record.model) == document
 
 
 _NO_WAY_BACK = "it can't be undone: export or back up first what you may need"
