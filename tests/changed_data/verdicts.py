@@ -30,7 +30,7 @@ class Seen:
     """Why the new program can't write it again: an attribute of it makes no key."""
 
     @property
-    def isunread(self) -> bool:
+    def is_unread(self) -> bool:
         """Whether it can't be read at all: what else of it would be read otherwise is unknown then."""
         return any("is read as" not in failure.what and failure.what != "it is not read" for failure in self.failures)
 

@@ -35,7 +35,10 @@ def broken_by_kills(seed: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     case = case_of(seed)
     with fresh() as db:
         seen, plan = begun(db, case), planned(db, case)
-        run: Any = lambda _: Migrations(db, case.new.table).apply(purge=plan.purge)  # noqa: E731 it is one line
+
+        def run(_: int) -> object:
+            return Migrations(db, case.new.table).apply(purge=plan.purge)
+
         assert killed_at_every_request(db, monkeypatch, run) > len(plan.steps)
         return [f"{seed}: killed: {text}" for text in broken_after(db, case, seen)]
 
