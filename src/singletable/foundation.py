@@ -8,7 +8,7 @@ Grouped by what a layer does with it:
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_pages`, `read_all`; `partition_query`)
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
-  `refresh_keys`), and to the key that its class has now (`move_of`)
+  `refresh_keys`), to the key that its class has now (`move_of`), and to the classes that it becomes (`conversion_of`)
 * take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
 * take part in an erasure (`LayerBelongings`, `Subject`, `Belonging`; `references_of`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`; `TryWrite`), and the same as a
@@ -61,6 +61,7 @@ from singletable.records.conditions import (
     is_type as is_type,
     plain_guard as plain_guard,
 )
+from singletable.records.conversions import conversion_of as conversion_of
 from singletable.records.copies import CopyWriter as CopyWriter, key_from as key_from
 from singletable.records.cursors import CursorSeal as CursorSeal
 from singletable.records.entity_writes import CreateWrite as CreateWrite

@@ -54,10 +54,10 @@ def test_an_item_is_moved_whole(note: Note) -> None:
     stored: Any = {**at_old(note), "undeclared": {"M": {"x": {"B": "AAE="}}}}
     move = move_of(MODEL, stored, 0.0)
     assert move is not None
-    assert move.put.item == {**MODEL.item(note), "undeclared": stored["undeclared"]}
+    assert move.puts[0].item == {**MODEL.item(note), "undeclared": stored["undeclared"]}
     assert MODEL.key_item(move.old) == {name: stored[name] for name in MODEL.key_attributes}
-    assert MODEL.load(move.put.item) == MODEL.load(stored) == note
-    assert move_of(MODEL, move.put.item, 0.0) is None
+    assert MODEL.load(move.puts[0].item) == MODEL.load(stored) == note
+    assert move_of(MODEL, move.puts[0].item, 0.0) is None
 
 
 @given(notes, notes)

@@ -15,6 +15,7 @@ _REASONS: dict[str, Refusal] = {
     "key.changed": "changed key",
     "unique.added": "values not unique",
     "class.removed": "items left behind",
+    "class.converted": "items not converted",
 }
 
 

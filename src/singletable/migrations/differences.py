@@ -140,6 +140,18 @@ def _class(site: DifferenceSite) -> Iterator[ModelDifference]:
         yield from site.children()
 
 
+def _becomes(site: DifferenceSite) -> Iterator[ModelDifference]:
+    """A class whose items become items of others, and these."""
+    if not site.now:
+        yield site.of_class("class.kept", "it is not converted any more")
+        return
+    old, names = site.path[1], [site.names.get(name, name) for name in site.now]
+    yield site.of_class("class.converted", f"it becomes {', '.join(names)}")
+    for type_name, name in zip(site.now, names, strict=True):
+        what = f"it is made of {site.names.get(old, old)}"
+        yield ModelDifference("class.made", name, what, type_name)
+
+
 def _version(site: DifferenceSite) -> Iterator[ModelDifference]:
     """A version that the old program knows, or not: also of a class whose items are stored in two forms."""
     old, new = site.forms()
@@ -322,6 +334,7 @@ JUDGES: tuple[tuple[str, Judge], ...] = (
     ("classes/*/attributes", _old_types),
     ("classes/*/stored", _attributes),
     ("classes/*/is_system", _slots),
+    ("classes/*/becomes", _becomes),
     ("names/expiry", _free),
     ("names/write id", _write_id),
     ("layers/*", _each),

@@ -67,7 +67,8 @@ class Filled(Struct, frozen=True):
     examples: tuple[str, ...] = ()
     """The first five items that need a write, each with its type."""
     moved: int = 0
-    """Items under the key that their class had before, in all runs; part of the written ones."""
+    """Items under the key that their class had before, or of a class that is converted. Of all runs; part of the
+    written ones."""
     twice: tuple[Finding, ...] = ()
     """Items under both keys of their class, which differ. Nothing was written: `put` or `delete` the right one."""
     completed: int = 0
@@ -75,7 +76,8 @@ class Filled(Struct, frozen=True):
     unfilled: tuple[Finding, ...] = ()
     """The remaining gaps of items: `guard.taken` if another item has the unique value; or ones that need a decision."""
     obsolete: tuple[str, ...] = ()
-    """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
+    """The keys whose `was=` can go from the code, and the conversions: a whole fill found nothing under the old key, no
+    item of the old class."""
     purged: Mapping[str, int] = {}
     """The items that a purge deleted, by type, in all runs."""
 
@@ -110,9 +112,13 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
     """The number of parts of the table that are read at once. On an engine whose parts shift while items are added and
     deleted it is one, unless more are asked for; and always one if the fill itself moves items to other keys."""
     check_segments(segments)
-    if port.traits.segments_shift and (table.leaving or any(model.key.was is not None for model in table.models)):
+    if port.traits.segments_shift and (table.leaving or _moves_items(table)):
         return 1
     return usual_segments(port) if segments is None else segments
+
+
+def _moves_items(table: Table) -> bool:
+    return bool(table.conversions) or any(model.key.was is not None for model in table.models)
 
 
 class FillParts:
@@ -205,8 +211,9 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             self.filled = replace(self.filled, moved=0, purged=dict(self.old_keys))
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
-            keys = tuple(key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left)
-            self.filled = replace(self.filled, obsolete=keys)
+            keys = [key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left]
+            keys += [each.shown for type_name, each in self.table.conversions.items() if type_name not in left]
+            self.filled = replace(self.filled, obsolete=tuple(keys))
 
     def _needed(self, item: Item) -> ItemWrite | None:
         need = self.need(self.table, item, self.port.now())
@@ -229,6 +236,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             tried = list(zip(writes, outcomes, strict=True))
             self._add(unreadable=[outcome for _, outcome in tried if isinstance(outcome, Finding)])
             twice = [w for w, outcome in tried if outcome is MoveOutcome.TWICE and isinstance(w, ItemMove)]
+            converted = [move for move in twice if move.move.is_conversion]
+            twice = [move for move in twice if not move.move.is_conversion]
             there = await self._items([(move.target, move.new_key) for move in twice])
             changed = [w.key for w, outcome in tried if outcome is MoveOutcome.CHANGED]
             changed += [move.key for move, item in zip(twice, there, strict=True) if item is None]
@@ -236,6 +245,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             again = [self.need(self.table, item, self.port.now()) for item in items if item is not None]
             writes = [need for need in again if isinstance(need, ItemWrite)]
             writes += [w for w in map(self._settled, twice, there) if w is not None]
+            writes += await self._rest_of(converted)
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
 
     def _settled(self, move: ItemMove, there: Item | None) -> ItemWrite | None:
@@ -244,7 +254,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         if there is None:
             return None
         try:
-            if is_same_item(_without(there, self.write_id), _without(move.item, self.write_id)):
+            if is_same_item(_without(there, self.write_id), _without(move.items[0], self.write_id)):
                 return ItemDelete(move.move.delete)
             if (only := settled(move.move, there, self.port.now())) is not None:
                 return ItemMove(only)
@@ -253,6 +263,21 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         else:
             self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
         return None
+
+    async def _rest_of(self, moves: Sequence[ItemMove]) -> list[ItemMove]:
+        """The conversions without the items that are there already. Where another one is, they are reported."""
+        there = iter(await self._items([(self.table, self._key_of(item)) for move in moves for item in move.items]))
+        rest = list[ItemMove]()
+        for move in moves:
+            pairs = [(item, other) for item, other in zip(move.items, there, strict=False) if other is not None]
+            if all(is_same_item(_without(a, self.write_id), _without(b, self.write_id)) for a, b in pairs):
+                rest.append(move.without([item for item, _ in pairs]))
+            else:
+                self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
+        return rest
+
+    def _key_of(self, item: Item) -> Key:
+        return {name: item[name] for name in self.table.definition.key}
 
     async def _items(self, keys: Sequence[tuple[Table, Key]]) -> list[Item | None]:
         return await send_patiently(self.port, [GetItem(t.name, key, RAW, consistent=True) for t, key in keys])

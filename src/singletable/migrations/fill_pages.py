@@ -120,17 +120,17 @@ class SegmentPages:
 
     def _half(self, needs: Sequence[Need], is_last: bool) -> list[Item]:
         """Half of the moving items. Nothing comes after the last page."""
-        moves = [] if is_last and not self._is_sample else self._moves(needs)[::2]
-        again = [move.item for move in moves]
+        again = [] if is_last and not self._is_sample else self._moved(needs)[::2]
         self.items_again += len(again)
         self._bytes_again += sum(map(item_size, again))
         if is_last:
             self._read.more(self.items_again, self._bytes_again, self._limit)
         return again
 
-    def _moves(self, needs: Sequence[Need]) -> list[ItemMove]:
-        """The moves within the table."""
-        return [need for need in needs if isinstance(need, ItemMove) and need.target is self._table]
+    def _moved(self, needs: Sequence[Need]) -> list[Item]:
+        """The items that are put into the table under other keys."""
+        moves = [need for need in needs if isinstance(need, ItemMove) and need.target is self._table]
+        return [item for move in moves for item in move.items]
 
     def _take_ahead(self) -> list[Item]:
         _, size, place = heappop(self._ahead)
@@ -150,14 +150,12 @@ class SegmentPages:
         units, self._page_bytes = max(1, ceil(self._page_bytes / READ_BYTES)), 0
         needs = [each.need for each in page]
         self._merged.page(needs, None if is_last else page[-1].place, units)
-        ahead = [] if is_last else [(_moved(move), move) for move in self._moves(needs)]
-        ahead = [(seen, move) for seen, move in ahead if seen.order > page[-1].order]
+        ahead = [] if is_last else [(self._placed(item), item) for item in self._moved(needs)]
+        ahead = [(seen, item) for seen, item in ahead if seen.order > page[-1].order]
         for seen, _ in ahead:
             heappush(self._ahead, (seen.order, seen.size, seen.place))
         self.items_again += len(ahead)
-        return [move.item for _, move in ahead]
+        return [item for _, item in ahead]
 
-
-def _moved(move: ItemMove) -> _Seen:
-    """An item under its new key."""
-    return _Seen(place_in(move.target, move.new_key), item_size(move.item))
+    def _placed(self, item: Item) -> _Seen:
+        return _Seen(place_in(self._table, item), item_size(item))

@@ -25,9 +25,10 @@ from singletable.foundation import (
     place_in,
     type_in,
 )
-from singletable.migrations.needed import application_type
+from singletable.migrations.item_writes import ItemMove
+from singletable.migrations.needed import application_type, needed
 from singletable.migrations.rules import ModelDifference
-from singletable.operations import Item
+from singletable.operations import Item, encode
 from singletable.values import AttributeValue, Field, only_declared
 
 _EXAMPLES = 5
@@ -51,6 +52,7 @@ class _ItemLook(Struct, frozen=True):
     """One item as its class reads it: the stored item in the current version, and what it is encoded as again."""
 
     item: Item
+    stored: Item
     again: Item = {}
     failure: SingletableError | None = None
     refusal: SingletableError | None = None
@@ -78,7 +80,7 @@ class ItemCounts:
         self.seen = 0
         self._counted: dict[tuple[str, str], Counted] = {}
         self.values = set[int]()
-        """Digests of unique values that were met."""
+        """Digests of unique values, and of items made by conversions, that were met."""
 
     @property
     def is_needed(self) -> bool:
@@ -142,6 +144,8 @@ class ItemCounts:
             return False  # it is counted as `unwritable`
         if difference.counts == "twice":
             return look.refusal is None and look.failure is None and self._is_twice(difference, model, look.item, now)
+        if difference.counts == "converts":
+            return look.failure is None and self._is_stuck(look.stored, now)
         if look.failure is not None:
             return not difference.attribute or look.fails_in(difference.attribute)
         return look.differs(difference.attribute)
@@ -154,10 +158,23 @@ class ItemCounts:
         if field is None or "NULL" in stored or (ends is not None and float(ends) <= now):
             return False
         key = guard_key(model, field.name, field.plan.load(stored))
-        digest = int.from_bytes(blake2b(key.partition.encode(), digest_size=8).digest())
+        return self._is_met(key.partition)
+
+    def _is_met(self, text: str) -> bool:
+        """Whether a text was met before."""
+        digest = digest_of(text)
         is_met = digest in self.values
         self.values.add(digest)
         return is_met
+
+    def _is_stuck(self, item: Item, now: float) -> bool:
+        """Whether an item can't be converted, or becomes one under the key of another that differs."""
+        need = needed(self.table, item, now)
+        if not isinstance(need, ItemMove):
+            return need is not None
+        facts = [(repr(place_in(self.table, one)), encode(one).hex()) for one in need.items]
+        met = [(self._is_met(place), self._is_met(place + whole)) for place, whole in facts]
+        return any(has_place and not is_whole for has_place, is_whole in met)
 
     def _count(self, difference: ModelDifference, type_name: str, item: Item) -> None:
         counted = self._counted.get(difference.place, Counted(difference, 0))
@@ -165,6 +182,11 @@ class ItemCounts:
         if len(keys) < _EXAMPLES:
             keys = (*keys, " / ".join(covered_place(self.table, type_name, place_in(self.table, item))))
         self._counted[difference.place] = replace(counted, items=counted.items + 1, keys=keys)
+
+
+def digest_of(text: str) -> int:
+    """A digest of eight bytes."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
 def _is_told(table: Table, difference: ModelDifference) -> bool:
@@ -190,7 +212,7 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
         current = model.upcast(item, version) if version < model.version else item
         entity = model.load(item)
     except SingletableError as error:
-        return _ItemLook(current, failure=error)
+        return _ItemLook(current, item, failure=error)
     if entity is None:
         return None
     try:
@@ -198,9 +220,10 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
             again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
         guard_keys(model, entity)
-        return _ItemLook(current, {n: v for n, v in again.items() if n != model.table.definition.version_attribute})
+        version_attribute = model.table.definition.version_attribute
+        return _ItemLook(current, item, {n: v for n, v in again.items() if n != version_attribute})
     except SingletableError as error:  # such as a key that is too long: it can be read, and a fill leaves it unchanged
-        return _ItemLook(current, refusal=error)
+        return _ItemLook(current, item, refusal=error)
 
 
 def _unwritable(model: Model[Any], refusal: SingletableError) -> ModelDifference:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
 from singletable.flow import Consumed, Operation, Request, Response
@@ -111,7 +112,8 @@ class Later(ItemWrite):
 
 @dataclass(frozen=True)
 class ItemMove(ItemWrite):
-    """A move to the key that its class has now: one transaction, with the guards of its unique values."""
+    """A move to the key that its class has now, or to the items that it is converted into: one transaction, with the
+    guards of unique values."""
 
     move: Move
 
@@ -120,17 +122,17 @@ class ItemMove(ItemWrite):
         return self.move.old.model.key_item(self.move.old)
 
     @property
-    def item(self) -> Item:
-        """The item as it lies under its new key."""
-        return self.move.put.item
-
-    @property
     def new_key(self) -> Key:
         return self.move.key.model.key_item(self.move.key)
 
     @property
+    def items(self) -> list[Item]:
+        """The items under their new keys."""
+        return [put.item for put in self.move.puts]
+
+    @property
     def type(self) -> str:
-        return self.move.key.model.type
+        return self.move.old.model.type
 
     @property
     def place(self) -> tuple[str, str]:
@@ -142,6 +144,10 @@ class ItemMove(ItemWrite):
         """The table to which it moves."""
         return self.move.key.model.table
 
+    def without(self, items: Collection[Item]) -> ItemMove:
+        """The rest of it, where some of its items are there already."""
+        return ItemMove(replace(self.move, puts=tuple(put for put in self.move.puts if put.item not in items)))
+
     def attempt(self) -> Attempt:
         return MoveAttempt(self.move)
 
@@ -150,9 +156,10 @@ class ItemMove(ItemWrite):
 
     def units(self, indexes: Sequence[Projected], item: Item) -> float:
         its = indexes if self.move.old.model.table is self.target else projected_in(self.target.definition)
-        put = write_units(its, None, self.item, transaction=True)
+        put = sum(write_units(its, None, each, transaction=True) for each in self.items)
+        rest = None if self.move.rest is None else self.move.rest.item
         guards = [action.item if isinstance(action, PutItem) else None for _, action in self.move.claims]
-        return put + write_units(indexes, item, None, transaction=True) + 2.0 * sum(map(size_units, guards))
+        return put + write_units(indexes, item, rest, transaction=True) + 2.0 * sum(map(size_units, guards))
 
 
 class UpdateAttempt(Struct, frozen=True):

@@ -57,6 +57,8 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """The parts that a layer keeps in other items, with their forms."""
     is_system: bool = False
     """A layer of the library made the class, for its own items."""
+    becomes: tuple[str, ...] = ()
+    """The types of the items that its items are converted into."""
 
     @property
     def written_version(self) -> int:
@@ -208,7 +210,8 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
             and mine.has_beside_of(its)
             and mine.guards.items() <= (its.guards or mine.guards).items()
         )
-        return forms and has_keys and not is_left and mine.has_key_of(its) and has_parts
+        is_converted = mine.becomes in ((), its.becomes)
+        return forms and is_converted and has_keys and not is_left and mine.has_key_of(its) and has_parts
 
     def _has_index_of(self, other: ModelDocument, mine: EntityForm, its: EntityForm, name: str) -> bool:
         index = other.indexes.get(name)
@@ -274,6 +277,7 @@ def form_of(model: Model[Any]) -> EntityForm:
         {n: (c.templates[0].form, c.templates[1].form) for n, c in keys.items() if c is not None},
         model.kind.__beside__() or None,
         model.is_system,
+        model.table.conversions[model.type].types if model.type in model.table.conversions else (),
     )
 
 

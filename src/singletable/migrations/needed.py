@@ -12,6 +12,7 @@ from singletable.foundation import (
     Finding,
     Model,
     Table,
+    conversion_of,
     copies_in,
     guarded_type,
     move_of,
@@ -47,8 +48,9 @@ def application_type(table: Table, item: Item) -> str | None:
 def needed(table: Table, item: Item, now: float = 0.0) -> Need:
     """The write; None if nothing is to be done; a finding if the item can't be read as its class.
 
-    An item under the key that its class had before is moved: one transaction, which brings it to the current schema
-    version as well. `now` is the time by which what lies under the new key has expired.
+    An item of a class that is converted becomes items of others. One under the key that its class had before is moved:
+    one transaction, which brings it to the current schema version as well. `now` is the time by which what lies under
+    the new key has expired.
     """
     type_name = type_in(table, item)
     model = table.model_here(type_name)
@@ -59,6 +61,8 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
         version = model.version_of(item)
         if model.load(item) is None:  # it is being deleted
             return None
+        if type_name in table.conversions and (converted := _converted(model, item, now)) is not None:
+            return converted
         if (model.is_leaving or model.key.was is not None) and (move := move_of(model, item, now)) is not None:
             return ItemMove(move)
         if model.is_in_two_forms:
@@ -68,6 +72,14 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
         return None if update is None else ItemUpdate(update)
     except SingletableError as error:
         return Finding("item.unreadable", error.what, type_name, place_in(table, item))
+
+
+def _converted(model: Model[Any], item: Item, now: float) -> ItemMove | Finding | None:
+    try:
+        conversion = conversion_of(model, item, now)
+    except SingletableError as error:
+        return Finding("key.immovable", error.what, model.type, place_in(model.table, item))
+    return None if conversion is None else ItemMove(conversion)
 
 
 def outside_of(model: Model[Any]) -> tuple[str, ...]:

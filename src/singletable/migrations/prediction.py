@@ -34,7 +34,8 @@ from singletable.foundation import (
 )
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
-from singletable.migrations.item_writes import ItemDelete, ItemWrite, Later, left_after
+from singletable.migrations.item_counts import digest_of
+from singletable.migrations.item_writes import ItemDelete, ItemMove, ItemWrite, Later, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.needed import Need, Unknown, needed
@@ -62,7 +63,7 @@ class FillCount(Struct, frozen=True):
     gaps: int = 0
     """Items that lack something outside of themselves."""
     gap_requests: int = 0
-    """The requests to find and fill the gaps."""
+    """The requests to find and fill the gaps, and to compare items with what lies there already."""
     unreadable: int = 0
     unknown: int = 0
     purged: Mapping[str, int] = {}
@@ -130,6 +131,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         self.gaps = flows.gaps_of(table) if purge is None else None
         self.need: Callable[[Table, Item, float], Need] = needed if purge is None else _after_fill(purge)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
+        self.made = set[int]()
+        """Digests of the places where conversions put items."""
         self.pages = {s.number: SegmentPages(table, s.number, s.of, fill.PAGE, **order) for s in segments}
 
     @property
@@ -149,11 +152,13 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         kept = self.kept.read()
         if kept is not None:
             self.state, self.counted = kept.segments, msgspec.convert(kept.fill["counted"], FillCount)
+            self.made = {*kept.fill["made"]}
             for number, facts in kept.fill["pages"].items():
                 self.pages[int(number)].take_up(facts)
 
     def _kept(self) -> Mapping[str, Any]:
-        return {"counted": self.counted, "pages": {str(n): pages.kept() for n, pages in self.pages.items()}}
+        pages = {str(n): pages.kept() for n, pages in self.pages.items()}
+        return {"counted": self.counted, "pages": pages, "made": sorted(self.made)}
 
     async def round(self) -> None:
         """The next page of each of the first segments."""
@@ -167,8 +172,7 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
             self.reading.look(page.items, self.port.now())
         pages = [self._later_page(page) for page in pages]
         for segment, page, own in zip(now, pages, needs, strict=True):
-            for item, need in zip(page.items, own, strict=True):
-                self._count(item, need)
+            own = [self._count(item, need) for item, need in zip(page.items, own, strict=True)]
             again = self.pages[segment.number].add(page.items, own, page.after is None, page.read_units)
             if self.gaps is not None and again:
                 await self._count_second_look(self.gaps, again)
@@ -189,13 +193,29 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
             read_units=self.counted.read_units + sum(each.read_units for each in counts),
         )
 
-    def _count(self, item: Item, need: Need) -> None:
+    def _count(self, item: Item, need: Need) -> Need:
+        """Count what an item takes. Returns the need as it is when the fill comes to the item."""
+        if isinstance(need, ItemMove) and need.move.is_conversion:
+            need = self._converted(need)
         if isinstance(need, ItemWrite):
             self._add(seen=1, writes=1, write_units=need.units(self.indexes, item))
             if isinstance(need, Later) and isinstance(need.write, ItemDelete) and (name := need.write.type):
                 self.counted = replace(self.counted, purged=Counter(self.counted.purged) + Counter({name: 1}))
         else:
             self._add(seen=1, unknown=isinstance(need, Unknown), unreadable=isinstance(need, Finding))
+        return need
+
+    def _converted(self, move: ItemMove) -> ItemMove:
+        """A conversion without the items that one before has put. It is refused then; what lies there is compared, and
+        the rest is written."""
+        digests = [digest_of(repr(place_in(self.table, item))) for item in move.items]
+        there = [item for digest, item in zip(digests, move.items, strict=True) if digest in self.made]
+        self.made.update(digests)
+        if there:
+            absent = len(digests) - len(there)
+            reads = absent + sum(reread_units((item,)) for item in there)
+            self._add(gap_requests=1 + len(digests), read_units=reads)
+        return move.without(there)
 
     async def _count_gaps(self, gaps: ItemPass, items: Sequence[Item], needs: Sequence[Need]) -> None:
         """Count the cost of finding and filling the gaps of these items."""

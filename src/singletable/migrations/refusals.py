@@ -7,7 +7,13 @@ from typing import Any, Literal
 from singletable.errors import Conflict, Mistake
 
 Refusal = Literal[
-    "foreign table", "older program", "changed key", "items unreadable", "values not unique", "items left behind"
+    "foreign table",
+    "older program",
+    "changed key",
+    "items unreadable",
+    "values not unique",
+    "items left behind",
+    "items not converted",
 ]
 Loss = Literal["another apply", "lease lost", "table changed", "items not moved", "missing table", "values not unique"]
 

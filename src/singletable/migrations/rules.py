@@ -19,8 +19,9 @@ breaking: a fact that is new to the record is breaking until a rule says what it
 **What is counted.** A breaking difference is a suspicion. The table is read, and each item decides: it is loaded by the
 new class and encoded again (`item_counts`), and what can't be loaded, or comes out otherwise, counts. Where none
 does, the plan goes on. A difference that loading can't show says what to count instead: `lacking` the items without the
-attribute, `holding` those with it, `all` of the type, `twice` the values that two items have, `writes` the items of
-which the class makes no key, so that a fill can't write them: they are `unwritable`.
+attribute, `holding` those with it, `all` of the type, `twice` the values that two items have, `converts` the items that
+can't become those of other classes, `writes` the items of which the class makes no key, so that no fill writes them:
+they are `unwritable`.
 
 **The forms.** `values.plans` gives forms as JSON. A form is another where its tag or kind is, and then loading
 decides. Members of an enum, and attributes of an object inside an item, are compared one by one (`form_changes`): more
@@ -35,7 +36,7 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal["free", "ordered", "fill", "move", "remove", "breaking"]
-Counts = Literal["", "reads", "writes", "lacking", "holding", "all", "twice"]
+Counts = Literal["", "reads", "writes", "lacking", "holding", "all", "twice", "converts"]
 
 
 class Rule(Struct, frozen=True):
@@ -71,6 +72,9 @@ RULES: Mapping[str, Rule] = {
     "class.added": Rule("free", "no item has its type yet"),
     "class.removed": Rule("remove", "no class reads its items any more: they stay", "all"),
     "class.moves": Rule("move", "its items move to another table", "writes"),
+    "class.converted": Rule("move", "its items become items of other classes", "converts"),
+    "class.made": Rule("move", "items of another class become its items: until then it lacks them"),
+    "class.kept": Rule("free", "its items are not converted any more"),
     "version.raised": Rule("fill", "the upcasters read older items; the old program can't read newer ones", "writes"),
     "version.both": Rule("fill", "items are stored in both forms, and both programs read and write them", "writes"),
     "key.changed": Rule("breaking", "an item lies under another key than its attributes make now", "reads"),

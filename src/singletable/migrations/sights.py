@@ -14,8 +14,8 @@ from msgspec import Struct
 Verb = Literal["get", "query", "query an index", "create", "put", "update", "delete", "unique", "handle"]
 """`unique` is any write of a unique value; `handle` is what a layer does with what it stores."""
 Sight = Literal[
-    "same", "carried", "default", "lacking", "unreadable", "newer", "older", "otherwise", "elsewhere", "both keys",
-    "unindexed", "no index", "unguarded", "behind", "no role", "waits", "unknown",
+    "same", "carried", "default", "lacking", "unreadable", "newer", "older", "otherwise", "elsewhere", "converted",
+    "both keys",    "unindexed", "no index", "unguarded", "behind", "no role", "waits", "unknown",
 ]  # fmt: skip
 
 _QUERIES: tuple[Verb, ...] = ("query", "query an index")
@@ -55,6 +55,15 @@ SIGHTS: Mapping[Sight, Mapping[Verb, str]] = {
         "get": "None",
         "query": "not among the items",
         "query an index": f"{_CORRUPT}: the whole page, as the item has another key",
+        "create": "a second item",
+        "put": "a second item",
+        "update": "NotFound",
+        "delete": "None: nothing is deleted",
+    },
+    "converted": {
+        "get": "None",
+        "query": "not among the items",
+        "query an index": "not among the items",
         "create": "a second item",
         "put": "a second item",
         "update": "NotFound",
@@ -100,6 +109,7 @@ _VALUES = "its values stay unread, and a put of a new object erases them"
 _NEW_TYPE = "a value of the new type can't be read"
 _GUARDS = "its guards stay: `check --repair` removes those of nobody"
 _MOVED = "its items stay under the new key; they move back where the old key has was= with the new one"
+_CONVERTED = "its items stay those of the other classes; they come back by a conversion the other way"
 MEETINGS: Mapping[str, Meeting] = {
     "unknown": Meeting("unknown", "unknown", "what the new program wrote may be unreadable"),
     "unreadable": Meeting("unknown", "unreadable"),
@@ -121,6 +131,9 @@ MEETINGS: Mapping[str, Meeting] = {
     "guard.changed": Meeting("unguarded", "unguarded", _GUARDS),
     "class.added": Meeting("same", "same", "its items stay, and no class reads them"),
     "class.removed": Meeting("same", "same"),
+    "class.converted": Meeting("converted", "same", _CONVERTED),
+    "class.made": Meeting("same", "converted"),
+    "class.kept": Meeting("same", "same"),
     "class.moves": Meeting("elsewhere", "both keys", _MOVED),
     "version.raised": Meeting("newer", "older", "items of the new version refuse the old program"),
     "version.both": Meeting("same", "older"),

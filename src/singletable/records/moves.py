@@ -1,4 +1,5 @@
-"""Moves an item from the key that its class had before to the one that it has: `@app.key(was=old_key)`.
+"""Moves an item from the key that its class had before to the one that it has: `@app.key(was=old_key)`; or turns it
+into items of other classes: `@app.convert(Old, into=...)`.
 
 A move is one transaction: the item is put under its new key if nothing lies there, deleted under the old one if it has
 not changed, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even
@@ -55,16 +56,26 @@ class Move(Struct, frozen=True):
     """The writes that move one item. `key` is the one it has now, `old` the one that it was."""
 
     key: KeyOf[Any]
+    """The old one, for an item that is converted."""
     old: KeyOf[Any]
-    put: PutItem
+    puts: tuple[PutItem, ...]
+    """The item under its new key; or the items that it is converted into."""
     delete: DeleteItem[Any]
     claims: tuple[tuple[GuardChange, TransactAction], ...] = ()
     """The change of the owner in each unique value's guard."""
     stays: CheckItem | None = None
     """Instead of the put: the item under the new key stays, unchanged, and the one under the old key is deleted."""
+    rest: PutItem | None = None
+    """Instead of the deletion: what is left of an item that is converted."""
+
+    @property
+    def is_conversion(self) -> bool:
+        """Whether the item becomes items of other classes."""
+        return self.key is self.old
 
     def actions(self) -> list[TransactAction]:
-        return [self.stays or self.put, self.delete, *(action for _, action in self.claims)]
+        first: Sequence[TransactAction] = self.puts if self.stays is None else (self.stays,)
+        return [*first, self.rest or self.delete, *(action for _, action in self.claims)]
 
 
 def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
@@ -85,7 +96,7 @@ def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
     return Move(
         key,
         old,
-        put_if(key, item, is_gone(own_model, now)),
+        (put_if(key, item, is_gone(own_model, now)),),
         delete_if(old, as_read(model, stored)),
         tuple(_claims(model, entity, key, old, item, now)),
     )
@@ -122,7 +133,7 @@ def settled(move: Move, there: Item, now: float) -> Move | None:
     """
     model = move.key.model
     decides = model.key.decides if isinstance(model.key, MovingPattern) else ""
-    mine, other = model.load(move.put.item), model.load(there)
+    mine, other = model.load(move.puts[0].item), model.load(there)
     if not decides or mine is None or other is None:
         return None
     ranks = [(value is not None, value) for value in (getattr(mine, decides), getattr(other, decides))]
@@ -130,10 +141,10 @@ def settled(move: Move, there: Item, now: float) -> Move | None:
     claims = tuple(_double_claims(move, mine, other, now, is_replaced=is_replaced))
     if not is_replaced:
         return replace(move, stays=check_if(move.key, unchanged), claims=claims)
-    item = dict(move.put.item)
+    item = dict(move.puts[0].item)
     if (counter := model.counter) is not None:
         item[counter.stored] = {"N": str(max(getattr(mine, counter.name), getattr(other, counter.name)) + 1)}
-    return replace(move, put=put_if(move.key, item, unchanged), claims=claims)
+    return replace(move, puts=(put_if(move.key, item, unchanged),), claims=claims)
 
 
 def _double_claims(
@@ -141,7 +152,7 @@ def _double_claims(
 ) -> Iterator[tuple[GuardChange, TransactAction]]:
     """The guards of two items of which one stays. A value that both have is guarded already."""
     model, expires = move.key.model, move.key.model.expires
-    ends = move.put.item.get(expires.stored) if expires is not None else None
+    ends = move.puts[0].item.get(expires.stored) if expires is not None else None
     claims: list[GuardChange] = []
     for unique in model.uniques:
         value, others = getattr(mine, unique.name), getattr(other, unique.name)
@@ -179,14 +190,17 @@ class TryMove(Struct, frozen=True):
         for reason in reasons:
             if reason.code == "ValidationError":
                 if is_too_large(reason.message):
-                    raise TooLarge("the item would be over 400 KB under its new key", key=self.move.key)
+                    raise TooLarge("an item would be over 400 KB under its new key", key=self.move.key)
                 raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key)
-        put, delete, *guards = (reason.code == "ConditionalCheckFailed" for reason in reasons)
-        if delete:
+        count = len(reasons) - 1 - len(self.move.claims)
+        refused = [reason.code == "ConditionalCheckFailed" for reason in reasons]
+        if refused[count]:
             return MoveOutcome.CHANGED
-        if put:
+        if any(refused[:count]):
             return MoveOutcome.TWICE
-        for (claim, _), is_refused, reason in zip(self.move.claims, guards, reasons[2:], strict=True):
+        for (claim, _), is_refused, reason in zip(
+            self.move.claims, refused[count + 1 :], reasons[count + 1 :], strict=True
+        ):
             if is_refused:
                 raise claim.refusal(reason.stored)
         return MoveOutcome.CHANGED

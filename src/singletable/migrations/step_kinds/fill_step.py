@@ -155,6 +155,8 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
     if name in declared.leaving:
         return f"{name} moves to table {declared.leaving[name].other_table}"
     mine, before = declared.entities[name], record.classes[name]
+    if mine.becomes not in ((), before.becomes):
+        return f"{name} becomes {', '.join(mine.becomes)}"
     if not mine.has_key_of(before):
         return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
     if mine.version != before.version:

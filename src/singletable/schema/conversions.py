@@ -1,0 +1,103 @@
+"""Conversions: items of one class become items of others, one class in two or two in one.
+
+    @shop.convert(Contact, into=(Person, Company))
+    def by_kind(contact: Contact) -> Person | Company:
+        ...
+
+The old class stays declared until all its items are converted: a fill reads an item by it, and puts what the function
+makes of it in the transaction that deletes it. The new items have other keys, so programs find either, never both. The
+function may return the contact itself, which stays then, and a changed one among others: a part of it is split off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+
+from singletable.errors import DeclarationError
+from singletable.schema.copies import copies_in
+from singletable.schema.models import Model, model_of
+
+if TYPE_CHECKING:
+    from singletable.schema.table import Table
+
+C = TypeVar("C", bound=Callable[[Any], Any])
+
+
+class Conversion(Struct, frozen=True):
+    """The classes that items of a class become, and the function that says how."""
+
+    kind: type[Any]
+    into: tuple[type[Any], ...]
+    function: Callable[[Any], Any]
+    """From an entity to one of another class, or to several: the same ones for the same entity. It may return the
+    entity too: it stays."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The stored types of the new items."""
+        return tuple(model_of(kind).type for kind in self.into)
+
+    @property
+    def shown(self) -> str:
+        """The conversion as a person names it."""
+        return f"{self.kind.__name__} into {', '.join(kind.__name__ for kind in self.into)}"
+
+
+def declare_conversion(table: Table, kind: type[Any], into: tuple[type[Any], ...]) -> Callable[[C], C]:
+    """The decorator of a conversion's function. DeclarationError for classes that can't be converted."""
+    _check(table, kind, into, table.conversions)
+
+    def register(function: C) -> C:
+        table.conversions[model_of(kind).type] = Conversion(kind, into, function)
+        return function
+
+    return register
+
+
+def _check(table: Table, kind: type[Any], into: Collection[type[Any]], others: Mapping[str, Conversion]) -> None:
+    where = f"{table.name}.convert({getattr(kind, '__name__', kind)})"
+    for one in (kind, *into):
+        why = _refused(table, one)
+        if why:
+            raise DeclarationError(
+                f"{where}: {getattr(one, '__name__', one)} {why}",
+                table=table.name,
+                hint="Entities of one table can be converted, where no layer writes them and their key is not to move.",
+            )
+    converted = {other.kind for other in others.values() if other.kind is not kind} | {kind}
+    made = {one for other in others.values() if other.kind is not kind for one in other.into} | {*into}
+    if not into or converted & made:
+        raise DeclarationError(
+            f"{where}: a class is converted into others, which are not converted themselves",
+            table=table.name,
+            hint="Convert them in one step after the other.",
+        )
+    if table.guards_overlap:
+        raise DeclarationError(
+            f'{where}: a table with overlap="guard" can\'t say which item a key is of', table=table.name
+        )
+    _check_copies(where, table, kind, into)
+
+
+def _refused(table: Table, kind: Any) -> str:
+    model: Model[Any] | None = getattr(kind, "__model__", None)
+    if model is None or model.table is not table:
+        return f"is not an entity of table {table.name}"
+    if model.key.was is not None:
+        return "has a key that was another, under which an item may lie"
+    return "is written by its layer alone" if model.refuses or model.tombstone or model.is_system else ""
+
+
+def _check_copies(where: str, table: Table, kind: type[Any], into: Iterable[type[Any]]) -> None:
+    """Copies belong to the class that they repeat, and are written by its writes."""
+    holders = [one for one in into if copies_in(one)]
+    holders += [model.kind for model in table.models if copies_in(model.kind, source=kind)]
+    if holders:
+        raise DeclarationError(
+            f"{where}: {holders[0].__name__} has attributes that repeat another class's",
+            table=table.name,
+            hint="Declare copy_of() in a second step, when the items are converted.",
+        )
