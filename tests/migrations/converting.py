@@ -84,7 +84,7 @@ def new(function: Callable[[Any], Any] | None = None) -> Crm:
         made = Person(id=one.id, mail=one.mail, company=one.company)
         return [made, Company(name=one.company, note=one.note)] if one.company else made
 
-    table.convert(Contact, into=(Person, Company))(function or in_two)
+    Contact.becomes(Person, Company)(function or in_two)
     return Crm(table, Contact, Person, Company)
 
 
@@ -96,7 +96,7 @@ def back() -> Crm:
     def of_person(one: Any) -> Any:
         return Contact(id=one.id, mail=one.mail, company=one.company)
 
-    table.convert(Person, into=Contact)(of_person)
+    Person.becomes(Contact)(of_person)
     return Crm(table, Contact, Person)
 
 
@@ -108,7 +108,7 @@ def merging() -> Crm:
     def of_contact(one: Any) -> Any:
         return Person(id=one.id, mail=one.mail, company=one.company)
 
-    table.convert(Contact, into=Person)(of_contact)
+    Contact.becomes(Person)(of_contact)
     return Crm(table, Contact, Person)
 
 
@@ -124,5 +124,5 @@ def splitting_off() -> Crm:
         one.note, one.mail = "", f"new{one.id}@example.org"
         return one, made
 
-    table.convert(Contact, into=Company)(note_of)
+    Contact.becomes(Company)(note_of)
     return Crm(table, Contact, Company=Company)

@@ -14,6 +14,7 @@ from singletable import ANY, Database, Table, field
 from singletable.graph import Edge, Graph, GraphTable, Node
 from singletable.migrations import Migrations, PlanRefused, two_versions
 from tests.docs.pages import DOCS
+from tests.migrations import converting
 from tests.migrations.changing import order
 from tests.migrations.test_two_versions import More, State, by_bill, by_number, contact, of_city, version
 from tests.support.engines import fresh
@@ -258,5 +259,50 @@ def test_other_mirrors() -> None:
             assert (planned(db, table), db.check(table)) == ((), [])
 
 
+SPLIT = "a class becomes two"
+
+
+def test_a_class_that_is_split() -> None:
+    before, crm, later = converting.old(), converting.new(), converting.back()
+    compared = two_versions(before.table, crm.table)
+    assert {d.rule for d in compared.differences} == {"class.converted", "class.made", "class.added"}
+    assert compared.order[0].startswith(END)
+    with fresh() as db:
+        Migrations(db, before.table).apply()
+        for n in range(10):
+            db.create(before.Contact(id=n, mail=f"{n}@example.org", company=f"c{n}"))
+        assert planned(db, crm.table) == ("fill", "record")
+        Migrations(db, crm.table).apply()
+        assert (planned(db, crm.table), db.check(crm.table)) == ((), [])
+        assert len([*db.scan(crm.Person), *db.scan(crm.Company)]) == 20
+        assert planned(db, before.table) == "class.removed"
+        assert planned(db, later.table, ("company",)) == ("fill", "purge", "record")
+        Migrations(db, later.table).apply(purge=["company"])
+        assert db.get(before.Contact.by_id(3)) == before.Contact(id=3, mail="3@example.org", company="c3")
+        assert db.check(before.table) == []
+
+
+MERGED = "two classes become one"
+
+
+def test_two_classes_that_are_merged() -> None:
+    both, merged = converting.merging(), converting.merging()
+    both.table.conversions.clear()
+    compared = two_versions(both.table, merged.table)
+    assert {d.rule for d in compared.differences} == {"class.converted", "class.made"}
+    assert compared.order[0].startswith(END)
+    with fresh() as db:
+        Migrations(db, both.table).apply()
+        db.create(both.Contact(id=1, mail="1@example.org"))
+        db.create(both.Person(id=2))
+        assert planned(db, merged.table) == ("fill", "record")
+        Migrations(db, merged.table).apply()
+        assert (planned(db, merged.table), db.check(merged.table)) == ((), [])
+        assert sorted(one.id for one in db.scan(merged.Person)) == [1, 2]
+        assert planned(db, both.table) == ("record",)
+        Migrations(db, both.table).apply()
+        assert db.get(both.Contact.by_id(1)) is None
+
+
 def test_the_page_has_these_rows() -> None:
-    assert {*ROWS, TWO_FORMS, REMOVED, MIRRORS} == {*rows_of_the_page()}
+    assert {*ROWS, TWO_FORMS, REMOVED, MIRRORS, SPLIT, MERGED} == {*rows_of_the_page()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, attr, field
+from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, attr, copy_of, field
 from singletable.errors import DeclarationError, NotFound, NotUnique
 from singletable.graph import GraphTable, Node
 from singletable.migrations import ApplyRefused, AsyncMigrations, Migrations, Outcome, Plan, PlanRefused, two_versions
@@ -143,14 +143,14 @@ def test_a_part_is_split_off(db: Database) -> None:
     assert db.get(crm.Contact.by_id(9)) == crm.Contact(id=9, mail="9@example.org")
     assert db.check(crm.table) == []
     again = Migrations(db, crm.table).fill()
-    assert (again.written, again.obsolete) == (0, ("Contact into Company",))
+    assert (again.written, again.obsolete) == (0, ("Contact.becomes(Company)",))
 
 
 def test_the_old_class_can_go_afterwards(db: Database) -> None:
     filled(db, 3)
     crm = new()
     assert Migrations(db, crm.table).fill().obsolete == ()
-    assert Migrations(db, crm.table).fill().obsolete == ("Contact into Person, Company",)
+    assert Migrations(db, crm.table).fill().obsolete == ("Contact.becomes(Person, Company)",)
     Migrations(db, crm.table).apply()
     table = Table("crm", indexes=["gsi1"])
     person(table)
@@ -290,7 +290,7 @@ def test_an_expired_item_stays_for_dynamodb(db: Database) -> None:
 
         Person = person(table)
         if is_converted:
-            table.convert(Visit, into=Person)(lambda one: Person(id=one.id))
+            Visit.becomes(Person)(lambda one: Person(id=one.id))
         return table, Visit, Person
 
     table, Visit, _ = declared(is_converted=False)
@@ -312,19 +312,64 @@ def test_what_can_not_be_declared() -> None:
     class Knot(Node, table=net, type="KNOT"):
         name: str
 
-    table.convert(Contact, into=Person)(lambda one: one)
-    table.convert(Contact, into=Person)(lambda one: one)  # declared again, as in a notebook
-    for its, kind, into, why in (
-        (table, Person, Contact, "not converted themselves"),
-        (table, Contact, (), "not converted themselves"),
-        (table, Contact, Contact, "not converted themselves"),
-        (table, Contact, other, "Company is not an entity of table crm"),
-        (net, Knot, Knot, "Knot is written by its layer alone"),
+    Contact.becomes(Person)(lambda one: one)
+    Contact.becomes(Person)(lambda one: one)  # declared again, as in a notebook
+    Visit, moving = person(Table("crm", indexes=["gsi1"], overlap="guard")), moved()
+    for kind, into, why in (
+        (Person, [Contact], "not converted themselves"),
+        (Contact, [], "not converted themselves"),
+        (Contact, [Contact], "not converted themselves"),
+        (Contact, [other], "Company is not an entity of table crm"),
+        (Contact, [str], "str is not an entity of table crm"),
+        (Knot, [Knot], "Knot is written by its layer alone"),
+        (Visit, [company(Visit.__table__)], 'overlap="guard"'),
+        (moving, [company(moving.__table__)], "a key that was another"),
     ):
         with pytest.raises(DeclarationError, match=why):
-            its.convert(kind, into=into)
-    with pytest.raises(DeclarationError, match="str is not an entity"):
-        table.convert(str, into=Person)
+            kind.becomes(*into)
+
+
+def moved() -> Any:
+    table = Table("moved", indexes=["gsi1"])
+
+    def by_number(id: int) -> Key:
+        return f"visit#{id}", "visit"
+
+    class Visit(Entity, table=table, type="visit"):
+        id: int
+
+        @table.key(was=by_number)
+        @staticmethod
+        def by_id(id: int) -> Key:
+            return f"v#{id}", "visit"
+
+    return Visit
+
+
+def test_copies_are_declared_in_a_second_step() -> None:
+    table = Table("crm", indexes=["gsi1"])
+
+    class Firm(Entity, table=table, type="firm"):
+        name: str
+        revision: int = field(version=True, default=0)
+
+        @table.key
+        @staticmethod
+        def by_name(name: str) -> Key:
+            return f"firm#{name}", "firm"
+
+    class Visit(Entity, table=table, type="visit"):
+        id: int
+        firm: str = copy_of(Firm.name)
+
+        @table.key
+        @staticmethod
+        def by_id(id: int) -> Key:
+            return f"visit#{id}", "visit"
+
+    for kind, into in ((Firm, company(table)), (contact(table), Visit)):
+        with pytest.raises(DeclarationError, match="Visit has attributes that repeat another class's"):
+            kind.becomes(into)
 
 
 # --- two versions, and back -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Turns an item into items of other classes: `@app.convert(Contact, into=(Person, Company))`.
+"""Turns an item into items of other classes: `@Contact.becomes(Person, Company)`.
 
 It is a move with several puts, in one transaction: the new items are put where nothing lies, the old one is deleted if
 it has not changed, and the guards of unique values of both are written. So no concurrent write is lost, and no reader
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from singletable.errors import InvalidRequest, SingletableError
-from singletable.operations import MAX_ACTIONS, Item, check_item
+from singletable.operations import MAX_ACTIONS, Item, PutItem, check_item
 from singletable.records.conditions import is_gone
 from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.moves import Move
@@ -34,14 +34,17 @@ def conversion_of(model: Model[Any], stored: Item, now: float) -> Move | None:
     entities = _converted(model, entity, stored)
     if entities == [entity]:
         return None
+    rest = next((result for result in entities if type(result) is model.kind), None)
     old, is_unchanged = model.key_of(entity), as_read(model, stored)
-    rest = next((made for made in entities if type(made) is model.kind), None)
-    others = [made for made in entities if made is not rest]
-    claims = [*_claims(model, old, entity, rest), *(c for made in others for c in _claims(*_placed(made), None, made))]
-    pairs = tuple((claim, action) for claim, action, _ in guard_actions(claims, now))
+    claims, puts = [*_claims(model, old, entity, rest)], list[PutItem]()
+    for result in entities:
+        if result is not rest:
+            key = model_for(result).key_of(result)
+            claims += _claims(key.model, key, None, result)
+            puts.append(put_if(key, _item(result), is_gone(key.model, now)))
     stays = None if rest is None else put_if(old, _item(rest), is_unchanged)
-    puts = tuple(put_if(key, _item(made), is_gone(m, now)) for made in others for m, key in (_placed(made),))
-    move = Move(old, old, puts, delete_if(old, is_unchanged), pairs, stays)
+    guards = tuple((claim, action) for claim, action, _ in guard_actions(claims, now))
+    move = Move(old, old, tuple(puts), delete_if(old, is_unchanged), guards, stays)
     if len(move.actions()) > MAX_ACTIONS:
         raise _error(model, f"takes {len(move.actions())} writes, and a transaction has {MAX_ACTIONS} at most")
     return move
@@ -57,13 +60,13 @@ def _converted(model: Model[Any], entity: Any, stored: Item) -> Sequence[Any]:
         )
     known = (model.kind, *conversion.into)
     entities = _called(model, known, model.load(stored))  # its own object: it may change that
-    if not entities or not all(type(made) in known for made in entities):
-        names = ", ".join(dict.fromkeys(type(made).__name__ for made in entities)) or "nothing"
-        raise _error(model, f"returned {names}, and {conversion.shown} is declared")
-    places = [model_for(made).place_of(made) for made in entities]
+    if not entities or not all(type(result) in known for result in entities):
+        names = ", ".join(dict.fromkeys(type(result).__name__ for result in entities)) or "nothing"
+        raise _error(model, f"returned {names}, and {conversion.shown} says what it may")
+    places = [model_for(result).place_of(result) for result in entities]
     if len({*places}) < len(places):
         raise _error(model, "returned two entities with one key")
-    if any(type(made) is model.kind and model.place_of(made) != model.place_of(entity) for made in entities):
+    if any(type(result) is model.kind and model.place_of(result) != model.place_of(entity) for result in entities):
         raise _error(model, f"returned a {model.kind.__name__} with another key")
     return entities
 
@@ -82,11 +85,6 @@ def _error(model: Model[Any], what: str, hint: str = "Mend it, or the item.") ->
     return InvalidRequest(f"the function that converts {model.kind.__name__} {what}", table=model.table.name, hint=hint)
 
 
-def _placed(made: Any) -> tuple[Model[Any], KeyOf[Any]]:
-    model = model_for(made)
-    return model, model.key_of(made)
-
-
 def _claims(model: Model[Any], key: KeyOf[Any], was: Any, now: Any) -> Iterator[GuardChange]:
     """The guards that an entity gives up and takes; None before it is there, and after."""
     ends = None if now is None or model.expires is None else model.item(now).get(model.expires.stored)
@@ -95,8 +93,8 @@ def _claims(model: Model[Any], key: KeyOf[Any], was: Any, now: Any) -> Iterator[
         yield GuardChange(model, unique, key, old, new, ends, renew=ends is not None)
 
 
-def _item(made: Any) -> Item:
-    model = model_for(made)
-    item = model.item(made)
+def _item(result: Any) -> Item:
+    model = model_for(result)
+    item = model.item(result)
     check_item(item, "convert", model.table.name)
     return item

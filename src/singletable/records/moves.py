@@ -1,5 +1,5 @@
 """Moves an item from the key that its class had before to the one that it has: `@app.key(was=old_key)`; or turns it
-into items of other classes: `@app.convert(Old, into=...)`.
+into items of other classes: `@Old.becomes(...)`.
 
 A move is one transaction: the item is put under its new key if nothing lies there, deleted under the old one if it has
 not changed, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even

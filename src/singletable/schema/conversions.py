@@ -1,6 +1,6 @@
 """Conversions: items of one class become items of others, one class in two or two in one.
 
-    @shop.convert(Contact, into=(Person, Company))
+    @Contact.becomes(Person, Company)
     def by_kind(contact: Contact) -> Person | Company:
         ...
 
@@ -12,53 +12,32 @@ function may return the contact itself, which stays then, and a changed one amon
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from msgspec import Struct
+from typing import Any, TypeVar
 
 from singletable.errors import DeclarationError
 from singletable.schema.copies import copies_in
 from singletable.schema.models import Model, model_of
+from singletable.schema.table import Conversion, Table
 
-if TYPE_CHECKING:
-    from singletable.schema.table import Table
-
-C = TypeVar("C", bound=Callable[[Any], Any])
+Converter = TypeVar("Converter", bound=Callable[[Any], Any])
 
 
-class Conversion(Struct, frozen=True):
-    """The classes that items of a class become, and the function that says how."""
-
-    kind: type[Any]
-    into: tuple[type[Any], ...]
-    function: Callable[[Any], Any]
-    """From an entity to one of another class, or to several: the same ones for the same entity. It may return the
-    entity too: it stays."""
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The stored types of the new items."""
-        return tuple(model_of(kind).type for kind in self.into)
-
-    @property
-    def shown(self) -> str:
-        """The conversion as a person names it."""
-        return f"{self.kind.__name__} into {', '.join(kind.__name__ for kind in self.into)}"
-
-
-def declare_conversion(table: Table, kind: type[Any], into: tuple[type[Any], ...]) -> Callable[[C], C]:
+def declare_conversion(kind: type[Any], into: tuple[type[Any], ...]) -> Callable[[Converter], Converter]:
     """The decorator of a conversion's function. DeclarationError for classes that can't be converted."""
+    table = model_of(kind).table
     _check(table, kind, into, table.conversions)
 
-    def register(function: C) -> C:
-        table.conversions[model_of(kind).type] = Conversion(kind, into, function)
+    def register(function: Converter) -> Converter:
+        table.conversions[model_of(kind).type] = Conversion(
+            kind, into, tuple(model_of(one).type for one in into), function
+        )
         return function
 
     return register
 
 
 def _check(table: Table, kind: type[Any], into: Collection[type[Any]], others: Mapping[str, Conversion]) -> None:
-    where = f"{table.name}.convert({getattr(kind, '__name__', kind)})"
+    where = f"{kind.__name__}.becomes()"
     for one in (kind, *into):
         why = _refused(table, one)
         if why:
@@ -68,8 +47,8 @@ def _check(table: Table, kind: type[Any], into: Collection[type[Any]], others: M
                 hint="Entities of one table can be converted, where no layer writes them and their key is not to move.",
             )
     converted = {other.kind for other in others.values() if other.kind is not kind} | {kind}
-    made = {one for other in others.values() if other.kind is not kind for one in other.into} | {*into}
-    if not into or converted & made:
+    targets = {one for other in others.values() if other.kind is not kind for one in other.into} | {*into}
+    if not into or converted & targets:
         raise DeclarationError(
             f"{where}: a class is converted into others, which are not converted themselves",
             table=table.name,

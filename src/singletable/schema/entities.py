@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
+from singletable.schema.conversions import Converter, declare_conversion
 from singletable.schema.copies import copy_of
 from singletable.schema.declaration import Special, make_model, names_around
 from singletable.schema.mistakes import positional
@@ -252,6 +253,16 @@ class Entity(metaclass=EntityType):
             return downcaster
 
         return register
+
+    @classmethod
+    def becomes(cls, *into: builtins.type[Any]) -> Callable[[Converter], Converter]:
+        """`@Contact.becomes(Person, Company)` on a pure function from a Contact to a Person, a Company, or several of
+        them. An apply and `Migrations.fill` put what it returns, and delete the Contact, in one transaction.
+
+        One class becomes two, or two become one, each by a function. The Contact itself, returned, stays; changed,
+        among others, a part of it is split off. Raises DeclarationError for classes of two tables, or of a layer.
+        """
+        return declare_conversion(cls, into)
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:

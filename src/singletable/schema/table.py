@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
+
+from msgspec import Struct
 
 from singletable import entry_points
 from singletable.errors import DeclarationError
@@ -19,11 +21,9 @@ from singletable.tables import Index, StreamView, TableDefinition, TableSettings
 from singletable.values import SEPARATORS, AttributeValue, check_name
 
 if TYPE_CHECKING:
-    from singletable.schema.conversions import Conversion
     from singletable.schema.models import Model
 
 P = ParamSpec("P")
-C = TypeVar("C", bound=Callable[[Any], Any])
 
 GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
@@ -55,6 +55,22 @@ class KeyDecorator:
         declared: DeclaredKey[P] = DeclaredKey(plain(function), self._table, was)
         declared.doubles = self._doubles
         return declared
+
+
+class Conversion(Struct, frozen=True):
+    """The classes that items of a class become, with their stored types, and the function that says how."""
+
+    kind: type[Any]
+    into: tuple[type[Any], ...]
+    types: tuple[str, ...]
+    function: Callable[[Any], Any]
+    """From an entity to one of another class, or to several: the same ones for the same entity. It may return the
+    entity too: it stays."""
+
+    @property
+    def shown(self) -> str:
+        """The conversion as a person writes it."""
+        return f"{self.kind.__name__}.becomes({', '.join(kind.__name__ for kind in self.into)})"
 
 
 class Table:
@@ -185,17 +201,6 @@ class Table:
                 hint=f'Add it: Table(..., indexes=["{name}"]).',
             )
         return IndexDecorator(name)
-
-    def convert(self, kind: type[Any], *, into: type[Any] | Sequence[type[Any]]) -> Callable[[C], C]:
-        """`@shop.convert(Contact, into=(Person, Company))` on a pure function from a Contact to a Person, a Company, or
-        a list of them. An apply and `Migrations.fill` put what it returns, and delete the Contact, in one transaction.
-
-        One class becomes two, or two become one, each by a function. docs/how-to/migrate.md has what holds meanwhile.
-        Raises DeclarationError for a class of a layer, of another table, or that is converted and made at once.
-        """
-        from singletable.schema.conversions import declare_conversion  # noqa: PLC0415 as it imports models of tables
-
-        return declare_conversion(self, kind, (into,) if isinstance(into, type) else tuple(into))
 
     def admit(self, model: Model[Any]) -> None:
         """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
