@@ -42,9 +42,9 @@ def conversion_of(model: Model[Any], stored: Item, now: float) -> Move | None:
             key = model_for(result).key_of(result)
             claims += _claims(key.model, key, None, result)
             puts.append(put_if(key, _item(result), is_gone(key.model, now)))
-    stays = None if rest is None else put_if(old, _item(rest), is_unchanged)
+    changed = None if rest is None else put_if(old, _item(rest), is_unchanged)
     guards = tuple((claim, action) for claim, action, _ in guard_actions(claims, now))
-    move = Move(old, old, tuple(puts), delete_if(old, is_unchanged), guards, stays)
+    move = Move(old, old, tuple(puts), delete_if(old, is_unchanged), guards, rest=changed)
     if len(move.actions()) > MAX_ACTIONS:
         raise _error(model, f"takes {len(move.actions())} writes, and a transaction has {MAX_ACTIONS} at most")
     return move
