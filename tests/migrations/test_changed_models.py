@@ -15,7 +15,7 @@ import pytest
 from singletable import ANY, Database, Key, Table, field
 from singletable.graph import Edge, Graph, GraphTable, Node
 from singletable.graph.members import members_of
-from singletable.migrations import Migrations, PlanRefused
+from singletable.migrations import Migrations, PlanRefused, two_versions
 from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of
 from tests.migrations.changing import order, refused
@@ -255,6 +255,45 @@ def test_what_both_programs_read_is_free(db: Database, attributes: Any) -> None:
     assert {each.kind for each in plan.differences} == {"free"}
     assert [step.kind for step in plan.steps] == ["record"]
     assert "Scan" not in meter.by_operation
+
+
+NAMED = ["a"]
+
+
+def nothing() -> list[str]:
+    """As `lambda: []`."""
+    return []
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "rules"),
+    [
+        (list, nothing, []),
+        (nothing, list, []),
+        (lambda: ["a"], lambda: ["a"], []),
+        (nothing, lambda: ["a"], ["default.changed"]),
+        (list, lambda: ["a"], ["default.changed"]),
+        (list, lambda: [*NAMED], ["default.changed"]),  # a name may be another thing each time
+        (lambda: [*NAMED], nothing, []),  # the same in a record of an older library: it lacks what is made
+        (nothing, lambda: [*NAMED], ["default.changed"]),
+        (lambda: [*NAMED], lambda: [NAMED[0]], []),
+        (list, lambda: (lambda: [*NAMED])(), ["default.changed"]),
+    ],
+)
+def test_a_default_by_a_function(was: Any, now: Any, rules: list[str]) -> None:
+    old, new = (order({"number": int, "tags": (list[str], field(default_factory=make))})[0] for make in (was, now))
+    assert [difference.rule for difference in two_versions(old, new).differences] == rules
+
+
+def test_what_a_function_makes_is_unknown_to_an_older_record() -> None:
+    table, _ = order({"number": int, "tags": (list[str], field(default_factory=nothing))})
+    document = document_of(table)
+    stored = {name: dict(facts) for name, facts in (document.entities["order"].stored or {}).items()}
+    del stored["tags"]["makes"]
+    older = msgspec.structs.replace(document.entities["order"], stored=stored)
+    was = msgspec.structs.replace(document, entities={"order": older})
+    assert was != document
+    assert two_versions(was, table).differences == ()
 
 
 def test_an_upcaster_says_what_becomes_of_a_value(db: Database) -> None:

@@ -65,7 +65,7 @@ def as_planned(plan: Plan, outcome: Outcome) -> None:
     """The apply took what the plan said."""
     taken = {done.step.name: (done.requests, done.read_units, done.write_units) for done in outcome.done}
     for step in plan.steps:
-        if step.kind in ("purge", "fill"):
+        if step.kind in ("purge", "fill", "record"):
             assert taken[step.name] == (step.takes.requests, step.takes.read_units, step.takes.write_units)
 
 
@@ -214,6 +214,19 @@ def test_a_purge_alone_records_what_it_deleted(db: Database) -> None:
     assert recorded(migrations).purged == {"bill": 32}
     assert two_versions(recorded(migrations, before=True), table).lost[0].startswith("bill: 32 items")
     assert migrations.plan(purge=["bill"]).is_empty
+
+
+def test_the_record_is_priced_with_what_it_counts(db: Database) -> None:
+    """The name of the type takes it over a kilobyte more."""
+    table, _ = order(ORDER, patterns={"gsi2": in_phone})
+    long = "b" * 1100
+    _, bill = order(BILL, type=long, key=by_bill, table=table)
+    Migrations(db, table).apply()
+    db.create(bill(number=1, mail="1@example.org"))
+    migrations = Migrations(db, alone()[0])
+    plan = migrations.plan(purge=[long])
+    recording = migrations.apply(plan).done[-1]
+    assert (recording.step.kind, recording.write_units) == ("record", plan.steps[-1].takes.write_units)
 
 
 def test_a_unique_attribute_with_another_name(db: Database) -> None:

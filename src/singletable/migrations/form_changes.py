@@ -27,7 +27,7 @@ def attribute_changes(was: dict[str, Any] | None, now: dict[str, Any] | None) ->
     else:
         yield from form_changes(was["form"], now["form"])
         yield from _absence(was, now)
-        for name in sorted((was.keys() | now.keys()) - {"form", "optional", "default"}):
+        for name in sorted((was.keys() | now.keys()) - {"form", "optional", "default", "makes"}):
             if was.get(name) != now.get(name):
                 yield (
                     _rule_of(name, was.get(name), now.get(name)),
@@ -55,8 +55,12 @@ def _empty_set(facts: dict[str, Any]) -> Any:
 
 
 def _absence(was: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:
-    """The reading of an item without the attribute: None, a default, or an error."""
-    old, new = (facts.get("optional") or facts.get("default") or _empty_set(facts) for facts in (was, now))
+    """The reading of an item without the attribute: None, a default, or an error. Of a function that makes the default,
+    an older record doesn't have what it makes."""
+    knows = "makes" in was or was.get("default") != "made"
+    names = ("optional", "makes", "default") if knows else ("optional", "default")
+    readings = [next((facts[name] for name in names if facts.get(name)), None) for facts in (was, now)]
+    old, new = (one or _empty_set(facts) for one, facts in zip(readings, (was, now), strict=True))
     if old == new:
         return
     if new is None:

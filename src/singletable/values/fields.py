@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Literal, get_origin
 
 import msgspec
@@ -56,6 +57,7 @@ class Field:
             "form": self.plan.form,
             "optional": self.optional,
             "default": self._default_form() if is_read else None,
+            "makes": self._value_form() if is_read and self._is_constant else None,
             "role": self.role,
             "in key": not self.is_written,
         }
@@ -75,8 +77,19 @@ class Field:
         """The stored form of the default; "made" where a function of the application makes it, perhaps another each
         time."""
         default: Any = self.default
-        if self.is_made and (get_origin(default) or default) not in _EMPTY:
-            return "made"
+        return "made" if self.is_made and (get_origin(default) or default) not in _EMPTY else self._value_form()
+
+    @property
+    def _is_constant(self) -> bool:
+        """Whether the function that makes the default names nothing, as `lambda: []`: it makes an equal one each time,
+        and does nothing else."""
+        code: Any = getattr(self.default, "__code__", None) if self.is_made else None
+        if code is None or code.co_names or code.co_varnames or code.co_freevars:
+            return False
+        return not any(isinstance(constant, CodeType) for constant in code.co_consts)
+
+    def _value_form(self) -> AttributeValue | str:
+        default: Any = self.default
         try:
             return msgspec.to_builtins(writer_of(self.plan)(default()))  # type: ignore[no-any-return]
         except (SingletableError, AttributeError, KeyError, TypeError, ValueError):
