@@ -75,7 +75,7 @@ def _left(plan: Plan | None, current: Plan) -> list[Step]:
 
 
 def _declared(plan: Plan) -> object:
-    """What a plan is for: the same after a purge, which is counted in the record."""
+    """The declaration that a plan is for: the same after a purge, which the record counts."""
     return plan.table, plan.document and replace(plan.document, purged={})
 
 
