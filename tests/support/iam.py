@@ -48,10 +48,15 @@ def applies(statement: Mapping[str, Any], attempt: Attempt) -> bool:
     if statement["Effect"] not in ("Allow", "Deny"):
         raise ValueError(f"no effect: {statement['Effect']!r}")
     return (
-        _is_action(attempt.action, tuple(_listed(statement["Action"])))
+        names_action(statement, attempt.action)
         and any(like(pattern, attempt.resource, attempt.context) for pattern in _listed(statement["Resource"]))
         and holds(statement.get("Condition", {}), attempt.context)
     )
+
+
+def names_action(statement: Mapping[str, Any], action: str) -> bool:
+    """Whether a statement is about an action, whatever it says of it."""
+    return _is_action(action, tuple(_listed(statement["Action"])))
 
 
 @cache

@@ -21,7 +21,7 @@ from singletable.wire.delivery import Delivery
 from singletable_deploy import Deployment
 from singletable_deploy.cloudformation import template
 from tests.support.attempts import SQS, STREAMS, attempts_of, stream_arn
-from tests.support.iam import Attempt, is_allowed
+from tests.support.iam import Attempt, is_allowed, names_action
 from tests.support.mutations import outside
 from tests.support.templates import statements_of
 
@@ -84,6 +84,7 @@ class Judge:
         self._template = template(deployment)
         self._holds_keys = holds_keys
         self._statements: dict[str, list[dict[str, Any]]] = {}
+        self._about: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._allowed: dict[Asked, bool] = {}
         self._outside: dict[Asked, tuple[int, list[tuple[str, Attempt]]]] = {}
 
@@ -95,7 +96,7 @@ class Judge:
     def allows(self, role: str, attempt: Attempt) -> bool:
         asked = _asked(role, attempt)
         if asked not in self._allowed:
-            self._allowed[asked] = is_allowed(self.statements(role), attempt)
+            self._allowed[asked] = self._is_allowed(role, attempt)
         return self._allowed[asked]
 
     def outside(self, role: str, attempt: Attempt) -> tuple[int, list[tuple[str, Attempt]]]:
@@ -103,8 +104,15 @@ class Judge:
         asked = _asked(role, attempt)
         if asked not in self._outside:
             judged = [o for o in outside(attempt) if role != ADMIN and (self._holds_keys or "key" not in o[0])]
-            self._outside[asked] = len(judged), [o for o in judged if is_allowed(self.statements(role), o[1])]
+            self._outside[asked] = len(judged), [o for o in judged if self._is_allowed(role, o[1])]
         return self._outside[asked]
+
+    def _is_allowed(self, role: str, attempt: Attempt) -> bool:
+        """By the statements about its action: the others of a role, most of them, are passed over at once."""
+        about = role, attempt.action
+        if about not in self._about:
+            self._about[about] = [each for each in self.statements(role) if names_action(each, attempt.action)]
+        return is_allowed(self._about[about], attempt)
 
 
 Asked = tuple[str, str, str, tuple[tuple[str, tuple[str, ...]], ...]]
