@@ -116,7 +116,7 @@ def answer_or_cancel(world: World, search: Search, how: str) -> Callable[[], boo
 WAYS = [(steps, how) for steps in ("the first", "the second", "the last") for how in ("answered", "cancelled")]
 
 
-@pytest.mark.parametrize(("steps", "how"), sampled(WAYS, 5))
+@pytest.mark.parametrize(("steps", "how"), sampled(WAYS, 3))
 def test_an_end_at_any_request_of_the_worker_is_the_only_one(world: World, how: str, steps: str) -> None:
     """Between every two requests of the worker that takes a step: exactly one end, nothing taken after it."""
     methods = ((Kind.EMAIL, 0), (Kind.SMS, 60))
