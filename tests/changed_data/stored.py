@@ -17,7 +17,7 @@ from tests.changes.declared import ClassFacts, TableFacts
 from tests.changes.oracle import Program, Written, written
 from tests.changes.shapes import CONTAINERS, SCALARS, Attribute, Shape, python_type, values_of
 from tests.doors.drawn import CORNERS
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw
 
 OBJECTS = 3
 """The items of a class."""
@@ -102,6 +102,13 @@ def store(db: Database, program: DrawnProgram) -> list[Stored]:
     for facts in program.facts.classes:
         for number in range(OBJECTS):
             _write(db, program, facts, number)
+    for one in stored_by(db, program):
+        kind = program.kinds[one.type]
+        for less in program.less(kind.__model__, one.written, program.random.randrange(12)):
+            own = {each.stored or each.name for each in program.by_type[one.type].attributes}
+            lacking = one.written.item.keys() - less.item.keys()  # as a program wrote it that did not know it
+            if lacking <= own and program.random.randrange(2):
+                db.run(put_raw(db.port, kind, less.item))
     return list(stored_by(db, program))
 
 

@@ -46,10 +46,11 @@ def broken_by_kills(seed: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def broken_by_another(seed: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The broken laws after an apply that stands still at a request, while another one takes over and ends. Each of its
     requests in turn."""
-    case, at, texts, is_reached = case_of(seed), 0, list[str](), True
+    at, texts, is_reached = 0, list[str](), True
     while is_reached:
         at += 3
         with fresh() as db, again(db) as other:
+            case = case_of(seed)  # with the same values each time
             seen, plan = begun(db, case), planned(db, case)
             is_reached = _taken_over(db, other, case, plan, at, monkeypatch)
             texts += [f"{seed}: taken over at {at}: {text}" for text in broken_after(other, case, seen)]
@@ -96,6 +97,7 @@ def broken_on_the_way_back(seed: int) -> list[str]:
         steps = planned(db, case).steps
     for number in range(1, len(steps) + 1):
         with fresh() as db:
+            case = case_of(seed)
             seen = begun(db, case)
             _apply_until(db, case, number + 1)
             name = steps[number - 1].name

@@ -66,9 +66,10 @@ class Program:
             except InvalidValue:
                 continue  # refused by name, as an empty text where a key has no literal
             yield one
-            yield from self._less(model, one, number)
+            yield from self.less(model, one, number)
 
-    def _less(self, model: Model[Any], whole: Written, number: int) -> Iterator[Written]:
+    def less(self, model: Model[Any], whole: Written, number: int) -> Iterator[Written]:
+        """The item without an attribute that may be absent, if there is one."""
         absent = [f for f in model.fields if f.may_be_absent and f.form.get("default") != MADE]
         droppable = [f.stored for f in absent if f.stored in whole.item and not f.role]
         used = {n for captured in (model.key, *model.indexes.values()) for t in captured.templates for n in t.names}
