@@ -6,29 +6,32 @@ they come in again.
 
 from __future__ import annotations
 
+import types
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from datetime import date, datetime, time
+from dataclasses import is_dataclass
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from singletable import Database
 from singletable.exchange import Exports, Format, Imports
 from singletable.exchange.formats import FORMATS
+from singletable.expressions import encoded
 from singletable.foundation import model_of
-from singletable.operations import encode
-from tests.doors.things import NAMES, Thing, things
+from singletable.operations import encode, read_item
+from singletable.values import StoredAs, exact_json, from_attribute_value, plan_for, to_attribute_value
+from tests.doors.things import NAMES, Thing, things, type_of
 
 Through = Callable[[Sequence[Any]], list[Any]]
 """Things, as they are read after they went through a door."""
-_numbers = msgspec.json.Encoder(decimal_format="number")
+_numbers = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 
 
 def exported(source: Database, target: Database, *, format: Format, keys: bool) -> Through:
@@ -64,32 +67,72 @@ FILE_DOORS: Mapping[str, Callable[[Database, Database], Through]] = {
 } | {"DynamoDB's JSON": dynamodb_json}
 
 
-def written_by_people(
-    given: Sequence[Any], values: Mapping[str, tuple[str, Any]], folder: str, *, as_csv: bool
-) -> Path:
-    """A file that no export wrote, as the how-to of imports says that it is written. `values` holds the attribute and
-    the value of each thing."""
-    rows = [(each.id, {values[each.id][0]: in_json(values[each.id][1], values[each.id][0])}) for each in given]
+def written_by_people(given: Iterable[tuple[str, str, Any]], folder: str, *, as_csv: bool) -> Path:
+    """A file that no export wrote, as the how-to of imports says that it is written: of things by their ids, with the
+    name and the value of an attribute."""
+    rows = [(id, {name: in_json(as_column(value, type_of(name)))}) for id, name, value in given]
     path = Path(folder, "rows.csv" if as_csv else "rows.jsonl")
     path.write_text(_csv_of(rows) if as_csv else _json_lines_of(rows), encoding="utf-8", newline="")
     return path
 
 
-def in_json(value: Any, attribute: str = "") -> Any:
-    """A value as people write it in JSON; one of `Any` is a text that is JSON."""
-    if NAMES.get(attribute) == "Any":
-        return _numbers.encode(in_json(value)).decode()
+def as_column(value: Any, declared: Any) -> Any:
+    """A value in the types of its column: what a codec makes of it, seconds, objects of their parts, and the text of
+    JSON for `Any` and for unions."""
+    origin, inside = get_origin(declared), get_args(declared)
+    if value is None and declared is not Any:
+        return None
+    codec = next((each for each in inside[1:] if isinstance(each, StoredAs)), None)
+    if codec is not None:
+        return as_column(codec.dump(value), codec.stored)
+    if origin in (Union, types.UnionType):
+        others = [one for one in inside if one is not types.NoneType]
+        return as_column(value, others[0]) if len(others) == 1 else json_text(value, declared)
+    if declared is Any or origin is Annotated:
+        return json_text(value, declared)
+    if origin is dict:
+        return {name: as_column(one, inside[1]) for name, one in value.items()}
+    if origin in (list, tuple, set, frozenset):
+        return cast("Any", origin)(as_column(one, inside[0]) for one in value)
+    if is_dataclass(declared):
+        return {name: as_column(getattr(value, name), one) for name, one in get_type_hints(declared).items()}
+    return Decimal(value // timedelta(microseconds=1)).scaleb(-6) if isinstance(value, timedelta) else value
+
+
+def json_text(value: Any, declared: Any) -> str:
+    """The text of JSON for what is stored: bytes are base64 in it, and sets lists."""
+    return _numbers.encode(in_json(from_attribute_value(stored_value(value, declared)))).decode()
+
+
+def stored_value(value: Any, declared: Any) -> Any:
+    return read_item(encode({"value": encoded(plan_for(declared), value)}))["value"]
+
+
+def is_told_by_json(value: Any, declared: Any) -> bool:
+    """Whether the text of JSON gives the value again: it holds no bytes and no sets, and the names of its parts."""
+    if "Any" not in str(declared) and "Circle" not in str(declared):
+        return True
+    texts = as_column(value, declared)
+    stored = stored_value(value, declared)
+    if isinstance(texts, str):
+        return bool(to_attribute_value(exact_json(texts)) == stored)
+    pairs = zip(texts, stored["L"], strict=True) if "L" in stored else ((texts[n], stored["M"][n]) for n in texts)
+    return all(text is None or to_attribute_value(exact_json(text)) == one for text, one in pairs)
+
+
+def in_json(value: Any) -> Any:
+    """A value of a column as people write it in JSON."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
-    if is_dataclass(value):
-        return {each.name: in_json(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):
         return {name: in_json(each) for name, each in cast("dict[str, Any]", value).items()}
-    if isinstance(value, (set, frozenset, list, tuple)):
+    if isinstance(value, (set, frozenset)):
+        value = sorted(cast("set[Any]", value), key=str)
+    if isinstance(value, (list, tuple)):
         return [in_json(each) for each in cast("Iterable[Any]", value)]
     return value if value is None or isinstance(value, (bool, int, float, Decimal, str)) else str(value)
 
