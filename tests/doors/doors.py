@@ -185,12 +185,19 @@ def content(declared: Any) -> Through:
 
 
 def mutation(declared: Any) -> Through:
-    def change(draft: Any, value: Any) -> None:
+    mutator = mutator_of(declared)
+    return lambda value: mutator.read(mutator(number=1, value=value).arguments)["value"]
+
+
+@cache
+def mutator_of(declared: Any, name: str = "change") -> Mutator[..., Any]:
+    """A mutation with an argument of a type."""
+
+    def change(draft: Any, number: int, value: Any) -> None:
         """Change it."""
 
-    change.__annotations__ = {"draft": Any, "value": declared}
-    mutator: Mutator[..., Any] = Mutator(change, "change", "Held.change", {})
-    return lambda value: mutator.read(mutator(value=value).arguments)["value"]
+    change.__annotations__ = {"draft": Any, "number": int, "value": declared}
+    return Mutator(change, name, f"Held.{name}", {})
 
 
 def message(declared: Any) -> Through:

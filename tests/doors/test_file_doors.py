@@ -15,18 +15,16 @@ import pytest
 from hypothesis import given
 
 from singletable import Database
-from singletable.errors import InvalidValue, TooLarge
 from singletable.exchange import Exports, Imports
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.masks import Mask, masked
-from singletable.foundation import model_of
-from singletable.operations import encode, read_item
 from singletable.reports import open_export
 from singletable.values import plan_for
 from tests.doors.file_doors import FILE_DOORS, as_column, is_told_by_json, written_by_people
 from tests.doors.law import is_same
 from tests.doors.things import (
     NAMES,
+    Drawn,
     MaskedThing,
     Thing,
     assert_same,
@@ -34,13 +32,12 @@ from tests.doors.things import (
     few,
     fifty,
     masked_things,
+    stored,
     things,
-    things_of,
     type_of,
 )
 from tests.support.engines import fresh
 
-Drawn = list[tuple[str, Any]]
 MASK_KEY = b"a key of 16 bytes"
 
 
@@ -48,18 +45,6 @@ MASK_KEY = b"a key of 16 bytes"
 def dbs() -> Iterator[tuple[Database, Database]]:
     with fresh() as source, fresh() as target:
         yield source, target
-
-
-def stored(drawn: Drawn, kind: Any = Thing) -> dict[str, Any]:
-    """The things that an item holds, as it gives them back: what refuses the others is the law of the pure doors."""
-    model: Any = model_of(kind)
-    kept: dict[str, Any] = {}
-    for thing in things_of(drawn, kind):
-        try:
-            kept[thing.id] = model.load(read_item(encode(model.item(thing))))
-        except (InvalidValue, TooLarge):
-            continue
-    return kept
 
 
 def written(db: Database, drawn: Drawn, kind: Any = Thing) -> dict[str, Any]:
