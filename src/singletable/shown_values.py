@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.expressions import stored_or_absent
-from singletable.foundation import COVERED, KeyOf, covered_place, model_for, personal_names
+from singletable.foundation import COVERED, KeyOf, Model, covered_place, model_for, personal_names
 from singletable.operations import Item
 from singletable.values import from_attribute_value, is_shown_as_stored, plain_of
 
@@ -63,10 +63,14 @@ def _value(entity: Any, name: str, personal: bool) -> Any:
 
 
 def value_of(entity: Any, name: str) -> Any:
-    """An attribute's value as people see it: of `Any`, and of what is stored as another type, the stored form, with
-    what says bytes and sets in `Any`, so that it can be given back. None where it was not loaded."""
-    value = getattr(entity, name, None)
-    field = model_for(entity).codec.by_name.get(name)
+    """An attribute's value as people see it. None where it was not loaded."""
+    return as_shown(model_for(entity), name, getattr(entity, name, None))
+
+
+def as_shown(model: Model[Any], name: str, value: Any) -> Any:
+    """A value of an attribute as people see it: of `Any`, and of what is stored as another type, the stored form, with
+    what says bytes and sets in `Any`, so that it can be given back."""
+    field = model.codec.by_name.get(name)
     if value is None or field is None or not is_shown_as_stored(field.plan):
         return value
     return plain_of(field.plan, stored_or_absent(field.plan, value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Optional, cast
 
 from hypothesis import HealthCheck, Phase, settings, strategies as st
@@ -29,26 +29,29 @@ def type_of(attribute: str) -> Any:
 
 things = Table("things", stream="new_and_old")
 masked_things = Table("masked-things")
+forms = Table("forms")
 
 
-def _class(table: Table, *, personal: bool) -> Any:
+def _class(table: Table, *, personal: bool = False, attributes: Iterable[str] = NAMES, name: str = "Thing") -> Any:
     def of(id: str = cast(str, ANY)) -> Any:
         """All of them."""
-        return "things", f"{id}"
+        return name.lower(), f"{id}"
 
     of.__annotations__ = {"id": str}
     annotations: dict[str, Any] = {"id": str}
     body: dict[str, Any] = {"__annotations__": annotations, "of": table.key(staticmethod(of))}
-    for attribute in NAMES:
+    for attribute in attributes:
         declared = type_of(attribute)
         is_set = plan_for(declared).is_set
         annotations[attribute] = declared if is_set or declared is Any else Optional[declared]  # noqa: UP045
         body[attribute] = field(default_factory=set[Any] if is_set else cast("Any", type(None)), personal=personal)
-    return types.new_class("Thing", (Entity,), {"table": table, "type": "thing"}, lambda made: made.update(body))
+    return types.new_class(name, (Entity,), {"table": table, "type": name.lower()}, lambda made: made.update(body))
 
 
-Thing: Any = _class(things, personal=False)
+Thing: Any = _class(things)
 MaskedThing: Any = _class(masked_things, personal=True)
+FORMED = [_class(forms, attributes=list(NAMES)[half::2], name=f"Formed{half}") for half in (0, 1)]
+"""Half of the attributes each: all of them are more than the studio compares."""
 
 
 def _draw(attributes: list[str]) -> st.SearchStrategy[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Update, attr, stored_or_absent
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
+from singletable.shown_values import as_shown
 from singletable.values import Field, PerKind, ValuePlan, json_of, only_declared, value_of_json, value_type_of
 
 _FORMS = PerKind(
@@ -113,7 +114,8 @@ def wanted(
     can't be read."""
     values, fields = changed(model, entity, form, covered=covered)
     texts = {field.name: field.text for field in fields if field.problem}
-    sent = {name: now[name] for name in now if VALUE + name in form} | texts | values
+    shown = {name: as_shown(model, name, value) for name, value in values.items()}
+    sent = {name: now[name] for name in now if VALUE + name in form} | texts | shown
     return [sent.get(name, seen.get(name, now[name])) for name in now]
 
 
@@ -221,7 +223,8 @@ def _is_stored_alike(plan: ValuePlan, one: Any, other: Any) -> bool:
 
 def _field(stored: Field, declared: Any, value: Any) -> EditField:
     inner, optional = _inner(declared)
-    field = EditField(stored.name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
+    is_none = optional and value is None  # of `Any`, None is a value like any: null
+    field = EditField(stored.name, shown_type(declared), "json", "", optional=optional, is_none=is_none)
     value_type = value_type_of(inner)
     form = "json" if value_type is None else "choice" if value_type.choices else _FORMS.of(value_type.kind)
     if value_type is not None and form != "json" and not (form == "text" and _UNTYPABLE.search(value or "")):
@@ -232,7 +235,7 @@ def _field(stored: Field, declared: Any, value: Any) -> EditField:
     if form == "fixed":
         return msgspec.structs.replace(field, form=form, why_fixed="it has no form as JSON")
     wanted = "text as JSON, as it has control characters" if inner is str else "JSON"
-    text = "" if value is None else json_of(stored.plan, stored_or_absent(stored.plan, value))
+    text = "" if is_none else json_of(stored.plan, stored_or_absent(stored.plan, value))
     return msgspec.structs.replace(field, text=text, wanted=wanted)
 
 

@@ -242,12 +242,14 @@ def check_within(plan: ValuePlan) -> None:
 
 @cache
 def is_shown_as_stored(plan: ValuePlan) -> bool:
-    """Whether a person sees the stored form: of `Any`, and of what is stored as another type, and of what has it
-    inside."""
+    """Whether a person sees the stored form: of `Any`, of what is stored as another type, of sets of an Enum, whose
+    members have no order, and of what has one of them inside."""
     return any(isinstance(one, (FreePlan, ConvertedPlan)) or _is_converted(one) for one in plans_within(plan))
 
 
 def _is_converted(plan: ValuePlan) -> bool:
+    if isinstance(plan, SetPlan):
+        return bool(plan.element.choices)
     return isinstance(plan, Scalar) and plan.stored is not None
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from singletable.errors import ConditionFailed, InvalidRequest
 from singletable.foundation import COVERED, Model, Table, as_read, place_in, type_in
 from singletable.operations import Item
+from singletable.shown_values import as_shown
 from singletable.studio.edits import (
     NONE,
     VALUE,
@@ -164,7 +165,7 @@ def _confirm(
     """The page of a write's changes."""
     names = _written(model) if delete else list(values)
     before = values_of(visit, entity, names)
-    after = [None if delete else plain(visit, values[name]) for name in names]
+    after = [None if delete else plain(visit, as_shown(model, name, values[name])) for name in names]
     differences = tuple(AttributeDifference(n, b, a) for n, b, a in zip(names, before, after, strict=True))
     return _asked(visit, table, model, item, differences=differences, delete=delete)
 
