@@ -60,3 +60,9 @@ def test_guards_of_items_in_two_forms(db: Database) -> None:
         db.delete(kind.by_key(number))
     Migrations(db, table).apply()
     assert db.check(table) == []
+
+
+def test_items_under_another_key_that_lack_guards_are_counted(db: Database) -> None:
+    """A plan looks for their guards, and can't read them."""
+    table, _ = order(UNIQUE, key=by_note)
+    assert refused(db, table) == ("changed key", [("key.changed", "Order", 4)])
