@@ -3,7 +3,7 @@
     str text · int int64 · Decimal decimal128(38, 18) · float float64 · bytes binary · bool bool
     datetime timestamp[us, UTC] · date date32 · UUID, and what is a text of a fixed shape, text
     Enum and Literal a dictionary of their texts, or int64
-    set, list, tuple a list · dict a map · a dataclass a struct · Any, and a dataclass inside itself, JSON text
+    set, list, tuple a list · dict a map · a dataclass a struct · Any, a union, a dataclass inside itself JSON text
 
 Sets and maps are sorted: engines give them in any order. A cell that would not give the same attribute value back is
 empty, and the value is kept in the row's `_rest`.
