@@ -210,7 +210,7 @@ def is_scalar(value: Any) -> bool:
 
 def is_read_alike(one: Any, other: Any, *, known: bool = False) -> bool:
     """Whether two readings are of one value. A member whose name is gone is the one with its stored value; an object
-    may have more attributes than the one that was written, and, of those that are `known`, fewer."""
+    may have more attributes than the one that was written and lack a None; of those that are `known`, any."""
     if isinstance(one, Member) and isinstance(other, Member):
         return one.name == other.name or (one.stored == other.stored and one.name not in other.names)
     if isinstance(one, Member) or isinstance(other, Member):
@@ -218,7 +218,7 @@ def is_read_alike(one: Any, other: Any, *, known: bool = False) -> bool:
         return len(texts) == 2 and (texts[0] == texts[1] or _as_number(texts[0]) == _as_number(texts[1]))
     if isinstance(one, Part) and isinstance(other, Part):
         names = one.keys() & other.keys() if known else one.keys()
-        return all(name in other and is_read_alike(one[name], other[name], known=known) for name in names)
+        return all(is_read_alike(one[name], other.get(name), known=known) for name in names)
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_read_alike(one[n], other[n], known=known) for n in one)
     if isinstance(one, list) and isinstance(other, list):
