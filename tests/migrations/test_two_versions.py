@@ -298,6 +298,8 @@ def test_the_way_back_and_what_it_leaves() -> None:
     assert more == ("Order.more: its values stay unread, and a put of a new object erases them (attribute.added)")
     index = compared({"patterns": {}, "indexes": ()}, PLAIN)
     assert (index.back, index.lost) == (("drop index gsi1", "record"), ())
+    keys = [order(ATTRIBUTES, table=Table("shop", indexes={"gsi1": names})) for names in (("a", "b"), ("a", "c"))]
+    assert two_versions(keys[0][0], keys[1][0]).back == ("drop index gsi1", "add index gsi1", "record")
     same = compared(PLAIN, PLAIN)
     assert (same.back, same.lost) == ((), ())
 

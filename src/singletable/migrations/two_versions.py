@@ -230,6 +230,8 @@ def _doors(form: EntityForm) -> Iterator[tuple[Verb, str, str]]:
 def _steps(old: ModelDocument, new: ModelDocument, changes: list[ModelDifference]) -> Iterator[str]:
     """The steps from one document to the other, as a plan has them. What only the live table tells isn't there."""
     for name, index in new.indexes.items():
+        if name in old.indexes and old.indexes[name] != index:
+            yield f"drop index {name}"
         if old.indexes.get(name) != index:
             yield f"add index {name}"
     if stale_types(new, old) or any(difference.kind in ("fill", "move") for difference in changes):
