@@ -93,7 +93,7 @@ def _findings(table: Table, item: Item) -> Iterator[Finding]:
     except SingletableError as error:
         yield Finding("item.unreadable", f"{error.what} ({error.attribute or 'the whole item'})", type_name, place)
         return
-    if entity is not None and model.version_of(item) == model.stored_as:
+    if entity is not None and model.is_current(item):
         yield from _key_findings(model, entity, item, place)
 
 

@@ -126,7 +126,7 @@ def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: f
 
 def _guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
     entity: Any = model.load(item)
-    if entity is None or model.version_of(item) != model.stored_as:
+    if entity is None or not model.is_current(item):
         return []
     if model.place_of(entity) != place_in(model.table, item):  # it moves to another key, and its guard with it
         return []

@@ -234,6 +234,10 @@ class Model(Generic[T]):
             what = f"an item of {self.kind.__name__} can't be read: its schema version is not a whole number"
             raise _named(self, item, Corrupt(what, hint="Correct the item.")) from None
 
+    def is_current(self, item: Item) -> bool:
+        """Whether an item has the schema version that this program writes."""
+        return self.version_of(item) == self.stored_as
+
     def newer(self, version: int) -> Newer:
         return Newer(
             f"an item of {self.kind.__name__} has schema version {version}; this program knows version {self.version}",
