@@ -39,7 +39,7 @@ from singletable.foundation import (
     type_in,
     usual_segments,
 )
-from singletable.migrations.item_writes import ItemDelete, ItemMove, ItemUpdate, ItemWrite, left_after
+from singletable.migrations.item_writes import ItemDelete, ItemMove, ItemUpdate, ItemWrite, key_in, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.model_document import document_of
 from singletable.migrations.needed import Need, Unknown, needed
@@ -266,7 +266,8 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
 
     async def _rest_of(self, moves: Sequence[ItemMove]) -> list[ItemMove]:
         """The conversions without the items that are there already. Where another one is, they are reported."""
-        there = iter(await self._items([(self.table, self._key_of(item)) for move in moves for item in move.items]))
+        keys = [(self.table, key_in(self.table, item)) for move in moves for item in move.items]
+        there = iter(await self._items(keys))
         rest = list[ItemMove]()
         for move in moves:
             pairs = [(item, other) for item, other in zip(move.items, there, strict=False) if other is not None]
@@ -275,9 +276,6 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             else:
                 self._add(twice=[Finding("key.twice", TWICE, move.type, move.place)])
         return rest
-
-    def _key_of(self, item: Item) -> Key:
-        return {name: item[name] for name in self.table.definition.key}
 
     async def _items(self, keys: Sequence[tuple[Table, Key]]) -> list[Item | None]:
         return await send_patiently(self.port, [GetItem(t.name, key, RAW, consistent=True) for t, key in keys])

@@ -196,6 +196,11 @@ class MoveAttempt(Struct, frozen=True):
             return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
 
 
+def key_in(table: Table, item: Item) -> Key:
+    """The primary key of a stored item, as a request has it."""
+    return {name: item[name] for name in table.definition.key}
+
+
 def left_after(table: Table, items: Iterable[Item], writes: Iterable[ItemWrite]) -> list[Item]:
     """The items as the writes leave them in their places."""
     by_place = {place_in(table, write.key): write for write in writes}

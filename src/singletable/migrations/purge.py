@@ -26,9 +26,9 @@ from singletable.foundation import (
     type_in,
     value_as_read,
 )
-from singletable.migrations.item_writes import ItemDelete, ItemUpdate, ItemWrite
+from singletable.migrations.item_writes import ItemDelete, ItemUpdate, ItemWrite, key_in
 from singletable.migrations.model_document import ModelDocument
-from singletable.operations import RAW, DeleteItem, Item, Key, RawCondition, UpdateItem
+from singletable.operations import RAW, DeleteItem, Item, RawCondition, UpdateItem
 from singletable.values import AttributeValue
 
 
@@ -98,7 +98,7 @@ def _delete(table: Table, item: Item) -> ItemDelete:
     type_attribute = table.definition.type_attribute
     is_guard = item[type_attribute] == {"S": GUARD_TYPE}
     names = [name for name in item if name not in table.definition.key] if is_guard else [type_attribute]
-    delete = DeleteItem(table.name, _key(table, item), _unchanged(Expressions(), names, item), RAW)
+    delete = DeleteItem(table.name, key_in(table, item), _unchanged(Expressions(), names, item), RAW)
     return ItemDelete(delete, "" if is_guard else type_in(table, item))
 
 
@@ -106,13 +106,9 @@ def _update(table: Table, item: Item, changes: Mapping[str, AttributeValue | Non
     expressions = Expressions()
     update = expressions.update((), [AttributeChange(name, value) for name, value in changes.items()])
     guard = _unchanged(expressions, [table.definition.type_attribute, *changes], item)
-    return ItemUpdate(UpdateItem(table.name, _key(table, item), update, guard, RAW, repeatable=True))
+    return ItemUpdate(UpdateItem(table.name, key_in(table, item), update, guard, RAW, repeatable=True))
 
 
 def _unchanged(expressions: Expressions, names: Sequence[str], item: Item) -> RawCondition:
     condition = Condition("AND", tuple(value_as_read(name, item) for name in names))
     return RawCondition(expressions.condition(condition), expressions.names, expressions.values)
-
-
-def _key(table: Table, item: Item) -> Key:
-    return {name: item[name] for name in table.definition.key}

@@ -15,7 +15,7 @@ Verb = Literal["get", "query", "query an index", "create", "put", "update", "del
 """`unique` is any write of a unique value; `handle` is what a layer does with what it stores."""
 Sight = Literal[
     "same", "carried", "default", "lacking", "unreadable", "newer", "older", "otherwise", "elsewhere", "converted",
-    "both keys",    "unindexed", "no index", "unguarded", "behind", "no role", "waits", "unknown",
+    "both keys", "unindexed", "no index", "unguarded", "behind", "no role", "waits", "unknown",
 ]  # fmt: skip
 
 _QUERIES: tuple[Verb, ...] = ("query", "query an index")
