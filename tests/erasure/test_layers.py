@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
-from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
-from singletable.erasure import Erasure
+from singletable.documents import AsyncDocuments, Document, Documents, Draft, Items, LocalBlobs, Submission
+from singletable.erasure import AsyncErasure, Erasure
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
 from singletable.streams import Changes, ChangeWorker, Inserted
+from singletable.sync import Sync
 from singletable.sync.client_groups import SyncBelongings, declare_items, group_keys
 from singletable.tasks import Tasks, TaskWorker
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
-from tests.support.engines import fresh
+from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items, put_raw
 
 app = Table("workshop", indexes=["gsi1"], stream="new_and_old")
@@ -230,6 +231,23 @@ def test_a_document_that_is_half_deleted_is_found_again(
     assert db.check(app, documents, tasks) == []
 
 
-def test_without_its_layer_nothing_of_it_is_touched(db: Database, documents: Documents[Project]) -> None:
+def test_layers_that_are_declared_are_found(db: Database, documents: Documents[Project], tmp_path: Path) -> None:
     fill(db, documents)
-    assert Erasure(db, app).plan(ADA).deleted == {"User": 1, "Remark": 1}
+    expected = erasure(db, documents).plan(ADA)
+    found = Erasure(db, app, blobs=LocalBlobs(tmp_path)).plan(ADA)
+    assert (found.deleted, found.left_out) == (expected.deleted, ())
+    assert found.deleted.keys() >= {"task", "Project", "SyncGroup", "SyncClient"}
+    without = Erasure(db, app).plan(ADA)
+    assert without.left_out == ("documents of Project: it has no blob store here. Pass blobs=, or --blobs",)
+    assert without.deleted == {name: count for name, count in expected.deleted.items() if name != "Project"}
+
+
+async def test_sync_is_a_layer_by_itself(tmp_path: Path) -> None:
+    async with fresh_async() as db:
+        await db.create_table(app)
+        await db.create(User(email="ada@example.org", id="ada"))
+        await db.create(group_keys(app).group(group="g", user="ada", document="Project", project="p"))
+        documents = AsyncDocuments(db, Project, blobs=LocalBlobs(tmp_path))
+        sync = Sync(documents, authenticate=lambda request: "ada", authorise=lambda *args: True, belongs_to=User.id)
+        plan = await AsyncErasure(db, app, sync, documents).plan(ADA)
+        assert (plan.deleted, plan.left_out) == ({"User": 1, "SyncGroup": 1}, ())

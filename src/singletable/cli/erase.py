@@ -18,7 +18,6 @@ from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
 from singletable.flow import Rate
-from singletable.layers import belongings_of
 
 
 @click.command()
@@ -56,7 +55,7 @@ def erase(
     with session_of(ctx).connect_to_read() as db:
         table = bound.captured.model.table
         blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
-        erasure = Erasure(db, table, *belongings_of(table, db.target.seal, blobs))
+        erasure = Erasure(db, table, blobs=blobs)
         rate = rate_of(options)
         with output.MeteredBlock(db) as cost:
             kept: tuple[Kept, ...] = ()

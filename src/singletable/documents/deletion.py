@@ -192,9 +192,12 @@ class DocumentBelongings(LayerBelongings):
 
     def __init__(self, context: Context[Any]) -> None:
         self.context, self.model = context, context.model
+        self.identity = ("documents", context.kind)
         self.indexes = projected_in(self.model.table.definition)
         if isinstance(context.store, NoBlobs):
-            self.left_out = (f"documents of {context.kind.__name__}: it has no blob store here",)
+            self.left_out = (
+                f"documents of {context.kind.__name__}: it has no blob store here. Pass blobs=, or --blobs",
+            )
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """The documents of parents: a query of each parent's list, and one of each document's partition."""

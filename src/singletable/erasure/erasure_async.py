@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from singletable.documents import BlobStore
 from singletable.erasure import execution
-from singletable.erasure.execution import Progress
+from singletable.erasure.execution import Progress, parts_of
 from singletable.erasure.receipt import ErasurePlan, Receipt
 from singletable.flow import Rate, at_rate, check_awaiting
-from singletable.foundation import AwaitingDatabase, HasBelongings, Query, Table
+from singletable.foundation import AwaitingDatabase, HasBelongings, LayerBelongings, Query, Table
 from singletable.schema import Whole
 
 
 class AsyncErasure:
     """Deletes all that belongs to a person or a tenant from one table.
 
-        AsyncErasure(db, shop, tasks, changes).plan(Customer.by_email("ada@example.org"))
+        AsyncErasure(db, shop).plan(Customer.by_email("ada@example.org"))
 
     It deletes the items in the partition of the subject's key, items that belong to the subject by
-    `field(belongs_to=...)`, edges of deleted nodes, and items of the given layers: `Tasks`, `Changes`,
-    `Documents(db, Kind)`, `Sync`. It clears mentions by `field(mentions=...)`, and copies of the subject's attributes,
-    in items that stay.
+    `field(belongs_to=...)`, edges of deleted nodes, and what layers keep: `Tasks`, `Changes`, `Documents`, `Sync`. It
+    clears mentions by `field(mentions=...)`, and copies of the subject's attributes, in items that stay.
+
+    Layers that this program declares for the table are found; `layers` are for those with settings of their own, as
+    `Documents(db, Kind, blobs=...)`. `blobs` is the store of documents whose class has none.
     """
 
-    def __init__(self, db: AwaitingDatabase, table: Table, *layers: HasBelongings) -> None:
+    def __init__(
+        self, db: AwaitingDatabase, table: Table, *layers: HasBelongings, blobs: BlobStore | None = None
+    ) -> None:
         check_awaiting(db, "AsyncErasure")
-        self.db, self.table, self.layers = db, table, layers
+        self.db, self.table = db, table
+        self._layers, self._blobs = layers, blobs
 
     def __repr__(self) -> str:
         return f"<AsyncErasure of {self.table.name}>"
+
+    def _parts(self) -> list[LayerBelongings]:
+        return parts_of(self.table, self._layers, self.db.target.seal, self._blobs)
 
     async def plan(self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None) -> ErasurePlan:
         """Predict `apply`: the items to delete, one by one, and the ones that stay. Writes nothing.
@@ -37,7 +46,7 @@ class AsyncErasure:
         those that don't. InvalidRequest for a pattern of another table, NotFound if nothing belongs to the subject.
         """
         port = at_rate(self.db.port, rate)
-        return await self.db.run(execution.plan(port, self.table, subject, self.layers))
+        return await self.db.run(execution.plan(port, self.table, subject, self._parts()))
 
     async def apply(
         self,
@@ -55,5 +64,5 @@ class AsyncErasure:
         each 48. One erasure or `Migrations.apply` runs on a table at a time: ApplyRefused. InvalidRequest, NotFound, as
         `plan`. `by` is stored with the record: who does it.
         """
-        flow = execution.apply(self.db.port, self.table, subject, self.layers, by=by, rate=rate, progress=progress)
+        flow = execution.apply(self.db.port, self.table, subject, self._parts(), by=by, rate=rate, progress=progress)
         return await self.db.run(flow)

@@ -11,12 +11,24 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from singletable.documents import BlobStore
 from singletable.erasure.journal import BATCH, Journal, at, open_journal
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, remaining
 from singletable.erasure.search import ErasableItems, Root, SubjectSearch, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
-from singletable.foundation import Belonging, HasBelongings, Kept, Query, Subject, Table, belongings_of
+from singletable.foundation import (
+    Belonging,
+    CursorSeal,
+    HasBelongings,
+    Kept,
+    LayerBelongings,
+    Query,
+    Subject,
+    Table,
+    belongings_of,
+)
+from singletable.layers import belongings_of as layer_belongings
 from singletable.migrations.flows import LeasedPort, release, take
 from singletable.schema import Whole
 
@@ -26,10 +38,10 @@ SEARCHES = 10
 
 
 async def plan(
-    port: Port, table: Table, asked: Query[Any] | Whole[Any], layers: Sequence[HasBelongings]
+    port: Port, table: Table, asked: Query[Any] | Whole[Any], parts: Sequence[LayerBelongings]
 ) -> ErasurePlan:
     """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
-    root, parts = root_of(table, asked), belongings_of(table, layers)
+    root = root_of(table, asked)
     with Meter() as meter:
         items = await SubjectSearch(port, table, parts).run(root)
     left_out = tuple(text for part in parts for text in part.left_out)
@@ -42,7 +54,7 @@ async def apply(
     port: Port,
     table: Table,
     asked: Query[Any] | Whole[Any],
-    layers: Sequence[HasBelongings],
+    parts: Sequence[LayerBelongings],
     *,
     by: str = "",
     rate: Rate | None = None,
@@ -55,13 +67,23 @@ async def apply(
         try:
             leased = LeasedPort(at_rate(port, rate), table, held)
             leased.doing = f"erase {root.name}"
-            run = ErasureRun(leased, table, layers, root, by, progress)
+            run = ErasureRun(leased, table, parts, root, by, progress)
             await run.all()
         finally:
             with suppress(SingletableError):
                 await release(port, table, held)
         left = await remaining(port, table, run.journal.record.ended_at)
     return run.receipt(left, meter)
+
+
+def parts_of(
+    table: Table, layers: Sequence[HasBelongings], seal: CursorSeal, blobs: BlobStore | None = None
+) -> list[LayerBelongings]:
+    """What layers keep of subjects: the given ones, and the others that this program declares for the table."""
+    given = belongings_of(table, layers)
+    known = {part.identity for part in given}
+    declared = (layer.belongings() for layer in layer_belongings(table, seal, blobs))
+    return [*given, *(part for part in declared if not part.identity or part.identity not in known)]
 
 
 def nothing(table: Table, root: Root) -> NotFound:
@@ -82,14 +104,13 @@ class ErasureRun:
         self,
         port: LeasedPort,
         table: Table,
-        layers: Sequence[HasBelongings],
+        parts: Sequence[LayerBelongings],
         root: Root,
         by: str,
         progress: Progress | None,
     ) -> None:
         self.port, self.table, self.root, self.by = port, table, root, by
-        self.parts = belongings_of(table, layers)
-        self.progress = progress
+        self.parts, self.progress = parts, progress
         self.known: dict[tuple[str, str], Subject] = {}
         self.searches, self.done, self.total = 0, 0, 0
         self.looked = at(port.now())

@@ -80,6 +80,8 @@ class Kept(Struct, frozen=True):
 class LayerBelongings:
     """A layer's additions to an erasure. By default nothing."""
 
+    identity: tuple[Any, ...] = ()
+    """What it looks after: an erasure takes one of those that are equal."""
     left_out: tuple[str, ...] = ()
     """The parts that are not searched here, in words."""
     references: tuple[Reference, ...] = ()

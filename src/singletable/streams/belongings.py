@@ -31,6 +31,7 @@ class ChangeBelongings(LayerBelongings):
 
     def __init__(self, consumer: Consumer) -> None:
         self.consumer = consumer
+        self.identity = ("changes", consumer.name)
         self.declared = references_of(consumer.table)
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:

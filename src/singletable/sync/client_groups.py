@@ -259,6 +259,7 @@ class SyncBelongings(LayerBelongings):
 
     def __init__(self, table: Table) -> None:
         keys, users = group_keys(table), users_of(table)
+        self.identity = ("sync",)
         self.kinds: frozenset[type[Any]] = frozenset({keys.group, keys.client})
         self.references = (Reference(keys.client, keys.group, {"group": "group"}, "belongs_to"),)
         if users is None:

@@ -32,7 +32,7 @@ from singletable.errors import (
 )
 from singletable.failure_text import error_text
 from singletable.flow import Awaiting, Stop, is_of_shell, stopping
-from singletable.foundation import Finding, LayerChecks
+from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
 from singletable.sync.apply import Applier, OnUnknown
@@ -41,6 +41,7 @@ from singletable.sync.check import check, sync_checks
 from singletable.sync.client_groups import (
     Bindings,
     ClientGroupOwner,
+    SyncBelongings,
     bind_group,
     declare_items,
     group_keys,
@@ -144,6 +145,10 @@ class Sync:
     async def process(self, document_id: str) -> list[Outcome]:
         """Apply the document's inbox until no mutation can be applied. Returns what this call applied or rejected."""
         return await self._process(document_id)
+
+    def belongings(self) -> LayerBelongings:
+        """The finds of `Erasure(db, table, sync)`, beyond records: the client groups of the subject."""
+        return SyncBelongings(self._context.model.table)
 
     def checks(self) -> LayerChecks:
         """The checks of `db.check(table, sync)`, beyond those of records."""

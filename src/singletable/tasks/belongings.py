@@ -39,6 +39,7 @@ class TaskBelongings(LayerBelongings):
 
     def __init__(self, tasks: TaskEntities, functions: Mapping[str, TaskFunction[...]]) -> None:
         self.tasks, self.functions = tasks, functions
+        self.identity = ("tasks",)
         self.indexes = projected_in(tasks.table.definition)
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
