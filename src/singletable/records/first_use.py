@@ -18,7 +18,6 @@ from singletable.tables import (
     is_empty,
     set_stream,
     set_ttl,
-    sweep,
 )
 
 
@@ -59,8 +58,6 @@ async def _make(port: Port, table: Table) -> None:
             )
         check_indexes(definition, description)
     await maintain_stream(port, table)
-    # An engine without TTL has kept the items that expired since the last use.
-    await sweep(port, definition)
 
 
 async def _add_indexes(port: Port, definition: TableDefinition, missing: AbstractSet[str]) -> None:

@@ -24,7 +24,7 @@ from singletable_local import forks
 from singletable_local.socket_names import HOLDERS_SOCKET
 from singletable_local.timeouts import EngineTimeouts
 
-# The supervisor needs the standard library and four modules of this package only. It is started without what the
+# The supervisor needs the standard library and five modules of this package only. It is started without what the
 # package's `__init__` would import, as its start is part of every engine's start.
 _BOOT = """
 import sys

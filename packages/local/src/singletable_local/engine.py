@@ -212,8 +212,9 @@ def _start_engine(
         if path:
             make_files_private(path)
         command = (directory, data, binary, ",".join(isolations), _port(previous), timeouts.ready_seconds)
+        sweep_seconds = timeouts.sweep_seconds if path else 0.0  # a private engine's data goes with it
         attachment, greeting = Attachment.start(
-            (*command, timeouts.stop_seconds),
+            (*command, timeouts.stop_seconds, sweep_seconds),
             directory,
             environ=environ,
             keeps_open=lock.fileno() if lock else None,

@@ -21,6 +21,7 @@ import select
 import struct
 
 from singletable_local.engine_process import KILL, EngineEnded, Process
+from singletable_local.expiry_upkeep import ExpiryUpkeep
 from singletable_local.isolation import Isolation, isolations_named
 from singletable_local.socket_names import ENGINE_SOCKET, HOLDERS_SOCKET
 
@@ -37,11 +38,12 @@ _MOST_DESCRIPTORS = 65536
 
 def main(arguments: Sequence[str]) -> None:
     """Ends the process."""
-    directory, data, binary, isolations, port, ready, grace = arguments
+    directory, data, binary, isolations, port, ready, grace, sweep = arguments
     os.umask(0o077)
     _allow_many_descriptors()
     process = Process(binary, data, f"{directory}/log", ready_seconds=float(ready))
-    supervisor = Supervisor(directory, process, sockets.socket(fileno=0), grace_seconds=float(grace))
+    starter = sockets.socket(fileno=0)
+    supervisor = Supervisor(directory, process, starter, grace_seconds=float(grace), sweep_seconds=float(sweep))
     supervisor.serve(isolations_named(isolations.split(","), port=int(port)))
     os.killpg(0, KILL)  # its own session, which is empty except for what an engine may have left
 
@@ -53,13 +55,22 @@ class ShutDown(Exception):
 class Supervisor:
     """One engine, its sockets and its holders. The process that started it is the first holder."""
 
-    def __init__(self, directory: str, process: Process, starter: sockets.socket, *, grace_seconds: float) -> None:
+    def __init__(
+        self,
+        directory: str,
+        process: Process,
+        starter: sockets.socket,
+        *,
+        grace_seconds: float,
+        sweep_seconds: float,
+    ) -> None:
         self._directory = directory
         self._process = process
         self._starter = starter
         self._grace_seconds = grace_seconds
         self._isolation: Isolation
         self._keeps_running = False
+        self._expiry = ExpiryUpkeep(self._connect, sweep_seconds)
         self._holders: dict[int, sockets.socket] = {}
         self._from_holders, self._from_all = select.poll(), select.poll()
         """Holders are read while the engine starts, too."""
@@ -72,13 +83,14 @@ class Supervisor:
             clients, holders = self._listen(ENGINE_SOCKET), self._listen(HOLDERS_SOCKET)
             self._greet(self._starter)
             while True:
-                for descriptor, _ in self._from_all.poll():
+                for descriptor, _ in self._from_all.poll(self._expiry.pause_milliseconds()):
                     if descriptor == clients.fileno():
                         self._hand_out_connection(clients)
                     elif descriptor == holders.fileno():
                         self._add_holder(holders)
                     else:
                         self._read_holder(descriptor)
+                self._expiry.step()
         except EngineEnded as error:
             self._send(self._starter, f"failed {error}")
         except ShutDown:

@@ -1,4 +1,4 @@
-"""The times to wait for an engine."""
+"""The times to wait for an engine, and between its upkeep."""
 
 from __future__ import annotations
 
@@ -14,3 +14,6 @@ class EngineTimeouts:
 
     stop_seconds: float = 5.0
     """From SIGTERM to SIGKILL. The engine loses no acknowledged write in either case."""
+
+    sweep_seconds: float = 600.0
+    """From the start to the first removal of what expired two days ago, and between two; 0 for none."""
