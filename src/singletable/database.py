@@ -8,7 +8,6 @@ works in scripts, threads, Lambda handlers and notebooks alike.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -42,7 +41,7 @@ def connect(
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     traits: Traits | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Database:
     """A database at a target:
@@ -53,7 +52,8 @@ def connect(
       otherwise; `db.require(...)` finds out.
 
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
-    gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
+    gives seconds since 1970, and then decides alone what has expired and what is due; without it the service's time
+    decides, whatever this machine's clock says. `environ` is this process's environment unless given.
     Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
@@ -336,8 +336,8 @@ class Database:
         """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
         It reads the whole table, half a read unit for each 4 KB; a graph's once or twice more, consistently. Expiry
-        DynamoDB does by itself, within days and at no cost, a local engine at a table's first use. `orphans` removes
-        edges without both nodes, too: not while load() runs.
+        is judged by the service's time; DynamoDB deletes by itself, within days and at no cost, and so does an embedded
+        engine of a file. `orphans` removes edges without both nodes, too: not while load() runs.
         """
         return drive(flows.sweep_table(at_rate(self.port, rate), table, orphans))
 

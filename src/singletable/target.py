@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,8 +40,9 @@ class Options(Struct, frozen=True):
     traits: Traits | None = None
     """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`
     finds the engine's capabilities."""
-    clock: Callable[[], float] = time.time
-    """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
+    clock: Callable[[], float] | None = None
+    """Seconds since 1970. It decides alone on expiry, leases, due times and the life of cursors, and dates signatures.
+    None: the service's time does, as the Date of its answers shows it."""
 
     def __repr__(self) -> str:
         return f"Options(region={self.region!r}, cursor_keys={len(self.cursor_keys)}, retry={self.retry!r})"

@@ -17,7 +17,7 @@ WALL_CLOCKS = {"now", "time"}
 ALLOWED = {
     "examples/goals/src/goals/sample.py: now": "the time that the sample's items are stored with",
     "examples/manhunt/src/manhunt/incidents.py: snoozed_until": "stored: the time at which a snooze ends",
-    "src/singletable/wire/delivery.py: _skew": "how far the wall clock is off, found anew when a signature is refused",
+    "src/singletable/wire/service_clock.py: skew": "how far a clock is off, found anew when a signature is refused",
     "src/singletable/streams/tail.py: began_at": "compared with the times of records, which the service gives",
 }
 """What keeps a wall time all the same, and why."""

@@ -107,6 +107,13 @@ class Traits(Struct, frozen=True):
             raise lacking(capability, needed_by)
 
 
+class PortClock(Protocol):
+    """The clock behind `port.now()`."""
+
+    is_known: bool
+    """Whether it was given by the caller, or compared with the service's: False before the first answer."""
+
+
 class Operation(Protocol[T_co]):
     """One request of the service, as a value."""
 
@@ -161,9 +168,14 @@ class Port(Protocol):
         """Wait for so many seconds."""
         ...
 
+    @property
+    def clock(self) -> PortClock:
+        """The clock behind `now`."""
+        ...
+
     def now(self) -> float:
-        """The wall clock, in seconds since 1970; it may be set at any time. It decides expiry and dates what is stored.
-        Durations are measured by `monotonic`."""
+        """The service's time, in seconds since 1970, or that of the clock that the caller gave. It decides expiry and
+        dates what is stored. It may be corrected at any time: durations are measured by `monotonic`."""
         ...
 
     def monotonic(self) -> float:
@@ -185,6 +197,7 @@ class WrappedPort:
     def __init__(self, port: Port) -> None:
         self._port = port
         self.now, self.monotonic, self.random, self.token = port.now, port.monotonic, port.random, port.token
+        self.clock = port.clock
 
     @property
     def traits(self) -> Traits:

@@ -130,11 +130,13 @@ class Commit:
     async def send(self) -> Mapping[int, Any]:
         race = Race(self.port, "transaction", "another writer changed items of the transaction")
         while True:
-            self.moment = Moment(self.port.now())
+            self.moment = Moment(self.port.now(), is_known=self.port.clock.is_known)
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
             except ReasonedCancellation as cancelled:
+                if not self.moment.is_known and any(write.model.expires for write in self.writes):
+                    continue  # the answer has shown the time by which the conditions are judged
                 await self._after_refusal(plan, cancelled.reasons)
                 race.table = self.writes[0].model.table.name
                 if await race.lost():
@@ -196,7 +198,7 @@ class Commit:
         }
         if not claims:
             return
-        actions = guard_actions([claim for _, claim in claims.values()], self.moment.now, self.foreign)
+        actions = guard_actions([claim for _, claim in claims.values()], self.moment.gone_until, self.foreign)
         for claim, action, given_up in actions:
             yield PlannedAction(claims[id(claim)][0], WritePart(action, claim.refusal), False, given_up)
 

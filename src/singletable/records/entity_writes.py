@@ -109,7 +109,7 @@ class CreateWrite(EntityWrite):
         count = None if model.counter is None else 1
         item = writes_entity(model, self.entity, count, moment.write_id)
         expiring = model.expires is not None
-        held = guard(model, is_gone(model, moment.now)) if expiring else plain_guard(model, is_absent)
+        held = guard(model, is_gone(model, moment.gone_until)) if expiring else plain_guard(model, is_absent)
         action = PutItem(model.table.name, item, held)
         return WritePart(
             action,
@@ -138,7 +138,7 @@ class PutWrite(EntityWrite):
         next_count = None if count is None else count + 1
         item = writes_entity(model, self.entity, next_count, moment.write_id if next_count else "")
         plain = self.where is None and count is None and not model.uniques
-        held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment.now))
+        held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment))
         action = PutItem(model.table.name, item, held)
         certain = self.where is None and next_count is None
         return WritePart(
@@ -148,15 +148,15 @@ class PutWrite(EntityWrite):
             certain,
         )
 
-    def _condition(self, current: Any, now: float) -> Condition | None:
+    def _condition(self, current: Any, moment: Moment) -> Condition | None:
         model, same = self.model, is_count(self.model, self.count)
         condition: Condition | None = is_own_or_absent(model)
         if self.where is not None:
             own = is_type(model) & is_schema_or_older(model) & self.where
-            condition = both(own, is_alive(model, now))
+            condition = both(own, is_alive(model, moment.now))
         if same is not None:
-            condition = both(condition, is_gone(model, now) | same if self.count == 0 else same)
-        return both(condition, uniques_as_read(model, current, now))
+            condition = both(condition, is_gone(model, moment.gone_until) | same if self.count == 0 else same)
+        return both(condition, uniques_as_read(model, current, moment.gone_until))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         model = self.model
@@ -185,7 +185,7 @@ class UpsertWrite(EntityWrite):
             return None
         if model.expires is not None and current is None:
             return self._whole(moment)
-        condition = both(self._condition(moment), uniques_as_read(model, current, moment.now))
+        condition = both(self._condition(moment), uniques_as_read(model, current, moment.gone_until))
         action = update_if(self.key, list(self._changes(moment)), condition, reader=model)
         return WritePart(
             action,
@@ -197,7 +197,7 @@ class UpsertWrite(EntityWrite):
         """Replace an expired item, like create: no attribute of the old item stays."""
         model = self.model
         item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
-        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.gone_until)))
         return WritePart(
             action,
             lambda stored: self._refusal(stored),

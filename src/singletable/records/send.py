@@ -133,7 +133,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
     """Send one write of an item that lies under its key, in one form."""
     if exactly_once or (write.model.uniques and write.always_guards):
         return await transacted(port, write)
-    moment = Moment(port.now(), port.token())
+    moment = Moment(port.now(), port.token(), port.clock.is_known)
     current: Any = write.caller_copy
     race = Race(port, write.verb, CHANGED, key=write.key)
     while True:
@@ -148,6 +148,9 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             action: Any = part.action
             answer = await port.send(action)
         except RefusedWrite as refused:
+            if not moment.is_known and write.model.expires and not refused.unsettled:
+                moment = Moment(port.now(), moment.write_id)  # the answer has shown the time that decides
+                continue
             evidence = await _evidence(port, write, part, refused, prove_absence)
             if part.settles(evidence.stored):
                 write.done()

@@ -31,6 +31,13 @@ class Moment(Struct, frozen=True):
     now: float
     write_id: str = ""
     """A fresh text, the same for all tries of the write; none in a transaction, whose token settles a lost answer."""
+    is_known: bool = True
+    """Whether `now` is the service's time: before a port's first answer it is the machine's, which may be wrong."""
+
+    @property
+    def gone_until(self) -> float:
+        """The time by which an item must have expired to be overwritten; 0, so that none has, before it is known."""
+        return self.now if self.is_known else 0.0
 
 
 def counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:

@@ -18,12 +18,13 @@ class BasePort(ABC):
     """A port without its connections."""
 
     def __init__(self, endpoint: Endpoint, credentials: CredentialSource, options: PortOptions) -> None:
-        self.now = options.now
         self.monotonic = options.monotonic
         self.random = options.random
         self.token = fresh_token
         self._credentials = credentials
         self._delivery = Delivery(endpoint, credentials, options)
+        self.clock = self._delivery.clock
+        self.now = self.clock.now
         self._locate = options.locate or beside(endpoint)
         self._options = options
         self._others: dict[tuple[Service, str], Self] = {}

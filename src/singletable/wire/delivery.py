@@ -42,6 +42,7 @@ from singletable.wire.exchange import AnswerLost, Exchange, HttpResponse, Undeli
 from singletable.wire.idle_connections import MAX_IDLE_SECONDS
 from singletable.wire.port_options import PortOptions
 from singletable.wire.retry import FailedTry, RetryBudget, RetryState
+from singletable.wire.service_clock import Clock, GivenClock, ServiceClock
 from singletable.wire.signature import Signer
 
 T = TypeVar("T")
@@ -62,7 +63,9 @@ class Delivery:
 
     def __init__(self, endpoint: Endpoint, credentials: CredentialSource, options: PortOptions) -> None:
         self.endpoint = endpoint
-        self.now = options.now
+        given, wall = options.now, options.wall
+        self.clock: Clock = ServiceClock(wall, options.monotonic) if given is None else GivenClock(given)
+        self.now = self.clock.now
         self.monotonic = options.monotonic
         self.random = options.random
         self.timeouts = options.timeouts
@@ -74,8 +77,6 @@ class Delivery:
         self._policy = options.policy
         self._checksum = options.checksum
         self._signer: Signer | None = None
-        self._skew = 0.0
-        """Seconds that the service's clock is ahead of this machine's, by the last answer that showed it."""
         self._first_timeout = min(options.timeouts.read, options.policy.deadline_seconds)
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
@@ -130,8 +131,8 @@ class Delivery:
         round_trips: RoundTrips | None,
         epoch: str = "",
     ) -> Response | FailedTry:
-        skew = self._skew
-        now = self.now() + skew
+        clock = self.clock
+        now = self.now() + clock.skew
         credentials = self._source.cached(now)
         if credentials is None:
             credentials = await self._fetch(exchange, now)
@@ -156,8 +157,10 @@ class Delivery:
         if meters:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):
+            if now >= clock.look_at:
+                self._look_at_date(answer, now)
             return Response(_OK, answer.body, False, answer.request_id)
-        outcome = self._classify(answer, request, credentials, skew)
+        outcome = self._classify(answer, request, credentials, now)
         if meters and isinstance(outcome, FailedTry) and outcome.verdict is Verdict.THROTTLED:
             count_throttle(meters, request.operation)
         return outcome
@@ -176,7 +179,7 @@ class Delivery:
         return body[:1] == b"{"
 
     def _classify(
-        self, answer: HttpResponse, request: Request, signed_by: Credentials, skew: float
+        self, answer: HttpResponse, request: Request, signed_by: Credentials, signed_at: float
     ) -> Response | FailedTry:
         if answer.status == _OK and request.answers_nothing and not answer.body:
             return Response(_OK, b"{}", False, answer.request_id)
@@ -187,24 +190,28 @@ class Delivery:
         fault = read_fault(body)
         verdict = classify(answer.status, fault)
         if verdict is Verdict.ANSWER:
+            self._look_at_date(answer, signed_at)
             return Response(answer.status, body, False, answer.request_id)
         what = _describe(answer.status, fault, verdict)
-        if fault is not None and fault.code in CLOCK_CODES and self._corrects_clock(answer, skew):
-            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {-self._skew:+.0f} s off"
+        if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
+            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {off:+.0f} s off"
         return FailedTry(verdict, what, request_id=answer.request_id, signed_by=signed_by)
 
-    def _corrects_clock(self, answer: HttpResponse, signed_with: float) -> bool:
-        """Whether the service's clock (the answer's Date) is far from the one that signed. It is then used to sign."""
+    def _look_at_date(self, answer: HttpResponse, asked_at: float) -> None:
+        if ahead := self.clock.look(answer.headers, asked_at):
+            _log_skew(self.endpoint.url, ahead, "the service's time decides")
+
+    def _corrects_clock(self, answer: HttpResponse, signed_at: float) -> float:
+        """The seconds that the clock which signed is ahead of the service's (the answer's Date), if they are the reason
+        of the refusal; else 0. The service's is then used to sign."""
         date = server_time(answer.headers)
-        if date is None:
-            return False
-        skew = date - self.now()
-        if abs(skew - signed_with) < _SKEW_SECONDS:
-            return False
-        if abs(skew - self._skew) >= _SKEW_SECONDS:  # the first of several refused requests
-            self._skew = skew
-            _log_skew(self.endpoint.url, skew)
-        return True
+        if date is None or abs(signed_at - date) < _SKEW_SECONDS:
+            return 0.0
+        clock = self.clock
+        if abs(self.now() + clock.skew - date) >= _SKEW_SECONDS:  # the first of several refused requests
+            clock.correct(date)
+            _log_skew(self.endpoint.url, signed_at - date, "requests are signed by the service's clock")
+        return signed_at - date
 
     def _error_body(self, answer: HttpResponse) -> bytes | None:
         """An error's body, with the header's code if the body has none; None for a damaged answer."""
@@ -221,7 +228,7 @@ class Delivery:
 
     async def _renew(self, exchange: Exchange, state: RetryState, failed: FailedTry) -> None:
         """Fetch credentials in place of the expired ones. Raises `Denied` if it gets the same ones."""
-        now = self.now() + self._skew
+        now = self.now() + self.clock.skew
         held = self._source.cached(now)
         if held is not None and held != failed.signed_by:
             return  # another request has fetched them already
@@ -252,12 +259,10 @@ def _verdict_on(fault: Undelivered) -> Verdict:
     return Verdict.REFUSED if fault.refused else Verdict.UNDELIVERED
 
 
-def _log_skew(url: str, skew: float) -> None:
+def _log_skew(url: str, ahead: float, then: str) -> None:
     from logging import getLogger  # noqa: PLC0415 only where the clock is wrong
 
-    getLogger("singletable.wire").warning(
-        "this machine's clock is %+.0f s off that of %s: requests are signed by the service's clock", -skew, url
-    )
+    getLogger("singletable.wire").warning("this machine's clock is %+.0f s off that of %s: %s", ahead, url, then)
 
 
 def fresh_token() -> str:

@@ -41,6 +41,9 @@ class PortOptions(Struct, frozen=True):
     """The authorities that TLS trusts; None: those of the endpoint, else the system's."""
     locate: Locate | None = None
     """The addresses of the account's other services; None: next to the endpoint."""
-    now: Callable[[], float] = time.time
+    now: Callable[[], float] | None = None
+    """A clock that decides alone. None: the service's time (`service_clock`)."""
+    wall: Callable[[], float] = time.time
+    """The machine's clock, which the service's time corrects."""
     monotonic: Callable[[], float] = elapsed
     random: Callable[[], float] = random_module.random

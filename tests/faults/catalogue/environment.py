@@ -83,8 +83,10 @@ _MACHINE = (
     Entry(
         "F-L1",
         "The wall clock is set back or forward.",
-        "Order and versions do not come from it; intervals are measured by a clock that never goes back.",
+        "The service's time decides what has expired: no living item is deleted or replaced. Order and versions do not "
+        "come from a wall clock; intervals are measured by a clock that never goes back.",
         (
+            "faults/test_wrong_clocks.py::test_no_living_item_is_deleted_or_replaced",
             "rules/test_expiry.py::test_a_clock_that_is_set_back_brings_it_back_and_breaks_nothing",
             "documents/test_limits.py::test_version_times_rise_when_the_clock_does_not",
             "architecture/test_clocks.py::test_no_interval_is_measured_by_the_wall_clock",

@@ -45,7 +45,7 @@ class Simulated:
     def __init__(self) -> None:
         self.time = 0.0
         self.spent: list[tuple[float, float]] = []
-        self.now = self.random = self.token = self.traits = self.ready = None
+        self.now = self.random = self.token = self.traits = self.ready = self.clock = None
         self._order = count()
 
     def monotonic(self) -> float:

@@ -1,0 +1,190 @@
+"""Processes whose clocks are an hour or a day off, and are set at any moment: no living item is deleted or replaced.
+
+The service's time is a simulated one: the Date of each answer. Each process has a port of its own with a wall clock of
+its own; processes end, and others begin, whose first request may be any. What lives by the service's time is compared
+with what is stored after each operation.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import Any, TypeVar
+
+import pytest
+
+from singletable import AlreadyExists, Database, NotFound, NotUnique, attr
+from singletable.flow import Traits, instant
+from singletable.wire import BlockingPort, PortOptions
+from singletable.wire.exchange import Exchange, HttpResponse
+from tests.faults.clock import NOON
+from tests.rules.models import Passing, Session, shop
+from tests.support.engines import fresh
+from tests.support.ports import wrap_exchanges
+from tests.support.raw import all_items
+
+T = TypeVar("T")
+OFF = (0.0, 3600.0, -3600.0, 86_400.0, -86_400.0)
+SLACK = 3.0
+"""The seconds for which a process may take an item for living or not: a Date has whole seconds."""
+KEYS = 12
+
+
+@dataclass
+class Service:
+    """The true time, which is that of all answers."""
+
+    time: float = NOON
+
+    def elapsed(self) -> float:
+        return self.time - NOON
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class DatedExchange:
+    """A transport whose answers are dated by the service's time."""
+
+    def __init__(self, inner: Exchange, service: Service) -> None:
+        self._inner, self._service = inner, service
+
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
+        answer = await self._inner.exchange(message, timeout, max_idle_seconds, epoch)
+        headers = {**answer.headers, b"date": formatdate(self._service.time, usegmt=True).encode()}
+        return HttpResponse(answer.status, answer.body, answer.checksum, answer.request_id, answer.bytes_in, headers)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+    async def run_blocking(self, work: Any) -> Any:
+        return await self._inner.run_blocking(work)
+
+
+class Process:
+    """A database with a wall clock of its own, as on AWS: nothing is sent before its first request."""
+
+    def __init__(self, owner: Database, service: Service, off: float) -> None:
+        self.off, self.service = off, service
+        options = PortOptions(traits=Traits(), wall=self.wall, monotonic=service.elapsed)
+        port = BlockingPort(owner.target.endpoint, owner.target.credentials, options, sleep=service.sleep)
+        wrap_exchanges(port, lambda inner: DatedExchange(inner, service))
+        self.db, self.close = Database(port, owner.target), port.close
+
+    def wall(self) -> float:
+        return self.service.time + self.off
+
+
+@dataclass
+class World:
+    owner: Database
+    chance: random.Random
+    service: Service = field(default_factory=Service)
+    processes: list[Process] = field(default_factory=list[Process])
+    ends: dict[str, float] = field(default_factory=dict[str, float])
+    """When each item ends by the service's time; none for a missing one."""
+    operations: int = 0
+
+    def run(self, operations: int) -> None:
+        self.processes = [self.process() for _ in range(4)]
+        verbs = [self.create] * 6 + [self.create_session] * 4 + [self.put, self.update, self.update] + [self.get] * 4
+        while self.operations < operations:
+            self.operations += 1
+            self.service.time += self.chance.choice((0.0, 0.0, 0.4, 3.0, 20.0))
+            self.disturb()
+            self.chance.choice(verbs)(self.chance.choice(self.processes).db, f"k{self.chance.randrange(KEYS)}")
+            if self.operations % 50 == 0:
+                self.chance.choice(self.processes).db.sweep_table(shop)
+                self.check_all()
+        self.check_all()
+
+    def disturb(self) -> None:
+        """Clocks are set, and processes begin anew."""
+        number = self.chance.randrange(len(self.processes))
+        if self.chance.random() < 0.2:
+            self.processes[number].off = self.chance.choice(OFF)
+        if self.chance.random() < 0.1:
+            self.processes[number].close()
+            self.processes[number] = self.process()
+
+    def process(self) -> Process:
+        return Process(self.owner, self.service, self.chance.choice(OFF))
+
+    def some_end(self) -> float:
+        return float(int(self.service.time + self.chance.choice((5.0, 30.0, 90.0, 7200.0))))
+
+    def lives(self, key: str) -> bool | None:
+        """Whether an item lives; None where a process may take it for either."""
+        left = self.ends.get(key, 0.0) - self.service.time
+        return None if abs(left) <= SLACK else left > 0
+
+    # --- verbs --------------------------------------------------------------------------------------------------------
+    def create(self, db: Database, key: str) -> None:
+        self.try_to_create(db, key, Passing(id=key, ends=instant(end := self.some_end())), end)
+
+    def create_session(self, db: Database, key: str) -> None:
+        """Another item each time: the guard of its unique value is what may be there, and expires."""
+        session = Session(id=f"s{self.operations}", token=(key := f"t-{key}"), ends=instant(end := self.some_end()))
+        self.try_to_create(db, key, session, end)
+
+    def try_to_create(self, db: Database, key: str, entity: Any, end: float) -> None:
+        lives = self.lives(key)
+        try:
+            db.create(entity)
+        except (AlreadyExists, NotUnique):
+            assert lives is not False, f"{key} has expired, and was taken for living"
+        else:
+            assert lives is not True, f"{key} lives, and was replaced"
+            self.ends[key] = end
+
+    def put(self, db: Database, key: str) -> None:
+        end = self.some_end()
+        db.put(Passing(id=key, ends=instant(end)))
+        self.ends[key] = end
+
+    def update(self, db: Database, key: str) -> None:
+        lives = self.lives(key)
+        try:
+            db.update(Passing.by_id(key), attr(Passing.text).set("changed"))
+        except NotFound:
+            assert lives is not True, f"{key} lives, and was not found"
+        else:
+            assert lives is not False, f"{key} has expired, and was changed"
+
+    def get(self, db: Database, key: str) -> None:
+        lives = self.lives(key)
+        if lives is not None:
+            assert (db.get(Passing.by_id(key)) is not None) is lives
+
+    def check_all(self) -> None:
+        living = {key for key in self.ends if self.lives(key)}
+        stored = {item["pk"]["S"].rpartition("#")[2] for item in raw_items(self.owner)}
+        assert living <= stored, f"deleted while living: {living - stored}"
+
+
+def raw_items(db: Database) -> Iterator[dict[str, Any]]:
+    return iter(db.run(all_items(db.port, shop.name)))
+
+
+def run(seed: int, operations: int) -> None:
+    with fresh() as owner:
+        owner.create_table(shop)
+        world = World(owner, random.Random(seed))
+        try:
+            world.run(operations)
+        finally:
+            for process in world.processes:
+                process.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_living_item_is_deleted_or_replaced(seed: int) -> None:
+    run(seed, 750)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [3, 4])
+def test_no_living_item_is_deleted_or_replaced_in_many_operations(seed: int) -> None:
+    run(seed, 35_000)
