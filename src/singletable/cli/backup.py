@@ -15,11 +15,9 @@ from singletable.cli import output
 from singletable.cli.export import time_of
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
-from singletable.connection import local_engine
 from singletable.database import Database
-from singletable.errors import NotConfigured
 from singletable.foundation import Table
-from singletable.migrations import Backup, Backups
+from singletable.migrations import Backup, Backups, flows
 
 _module = click.argument("module", metavar="MODULE[:NAME]")
 
@@ -34,23 +32,32 @@ def backup() -> None:
 
 
 @backup.command()
-@click.argument("to", metavar="TO", type=click.Path(path_type=Path, dir_okay=False))
-@options_anywhere("db")
+@click.argument("to", metavar="TO", type=click.Path(path_type=Path))
+@click.argument("module", metavar="[MODULE[:NAME]]", required=False)
+@click.option("--contents", is_flag=True, help="Make TO a folder: the file, and the contents of documents.")
+@options_anywhere("blobs", "db")
 @click.pass_context
-def copy(ctx: click.Context, to: Path) -> None:
+def copy(ctx: click.Context, to: Path, module: str | None, contents: bool, blobs: str | None) -> None:
     """Copy the data file of --db to TO, while programs write.
 
-    The copy is the data at one moment. Use it with --db local:TO. A file that is there is not replaced.
+    The copy is the data at one moment. Use it with --db local:TO. A file that is there is not replaced. With MODULE,
+    the stores of its documents keep the contents that the copy needs until `backup delete MODULE TO`; with --contents
+    they are copied into the folder TO, as data.db and blobs. A copy that was killed goes on with the same command.
     """
     session = session_of(ctx)
     if session.file is None:
         raise click.UsageError(f"{session.target} has no data file; name one with --db local:FILE")
-    if not session.file.exists():
-        raise NotConfigured(f"the data file {session.file} is missing", hint="Name another one with --db local:FILE.")
-    with Progress(console=output.console(stderr=True), transient=True) as bars:
+    if contents and module is None:
+        raise click.UsageError("--contents copies the contents of documents: name their MODULE.")
+    with session.connect_to_read() as db, Progress(console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(f"copying to {to}", total=None)
-        data = session.file.resolve()
-        size = local_engine().copy_data(data, to, lambda done, of: bars.update(task, completed=done, total=of))
+        tables = tables_of(module) if module is not None else []
+        stores = [each for table in tables for each in _backups(db, table, blobs).contents]
+
+        def tell(done: int, of: int) -> None:
+            bars.update(task, completed=done, total=of)
+
+        size = db.run(flows.copy_file(db.port, stores, to, with_contents=contents, progress=tell))
     click.echo(f"{to}: {output.counted(size, 'byte')}")
 
 
@@ -83,23 +90,26 @@ def recovery(ctx: click.Context, module: str, switch: bool | None, yes: bool, as
 @backup.command()
 @_module
 @click.argument("name")
-@options_anywhere("json", "db")
+@options_anywhere("blobs", "json", "db")
 @click.pass_context
-def create(ctx: click.Context, module: str, name: str, as_json: bool) -> None:
-    """Make a backup of each table, and wait until it can be restored. It costs storage until it is deleted."""
+def create(ctx: click.Context, module: str, name: str, as_json: bool, blobs: str | None) -> None:
+    """Make a backup of each table, and wait until it can be restored. It costs storage until it is deleted.
+
+    The tables of leases get one of the same name, and the stores of documents keep the contents that it needs.
+    """
     with session_of(ctx).connect_to_read() as db:
-        made = [_made(db, table, name) for table in tables_of(module)]
+        made = [_made(_backups(db, table, blobs), name) for table in tables_of(module)]
     _print(made, as_json)
 
 
 @backup.command("list")
 @_module
-@options_anywhere("json", "db")
+@options_anywhere("blobs", "json", "db")
 @click.pass_context
-def list_(ctx: click.Context, module: str, as_json: bool) -> None:
-    """List the backups of the tables, oldest first."""
+def list_(ctx: click.Context, module: str, as_json: bool, blobs: str | None) -> None:
+    """List the backups of the tables, oldest first, and the copies of a data file whose contents stores know."""
     with session_of(ctx).connect_to_read() as db:
-        found = [each for table in tables_of(module) for each in Backups(db, table).list()]
+        found = [each for table in tables_of(module) for each in _backups(db, table, blobs).list()]
     _print(found, as_json)
 
 
@@ -107,14 +117,17 @@ def list_(ctx: click.Context, module: str, as_json: bool) -> None:
 @_module
 @click.argument("arn")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@options_anywhere("json", "db")
+@options_anywhere("blobs", "json", "db")
 @click.pass_context
-def delete(ctx: click.Context, module: str, arn: str, yes: bool, as_json: bool) -> None:
-    """Delete a backup, for good."""
+def delete(ctx: click.Context, module: str, arn: str, yes: bool, as_json: bool, blobs: str | None) -> None:
+    """Delete a backup, for good, with that of the table of leases.
+
+    Stores keep its contents no longer. For a copy of a data file name its path instead of an ARN; the file stays.
+    """
     if not yes:
         click.confirm(f"Delete {arn}?", abort=True)
     with session_of(ctx).connect_to_read() as db:
-        _print([Backups(db, _one_table(module)).delete(arn)], as_json)
+        _print([_backups(db, _one_table(module), blobs).delete(arn)], as_json)
 
 
 @backup.command()
@@ -137,8 +150,14 @@ def restore(ctx: click.Context, module: str, to: str, at: str | None, arn: str |
     click.echo(f"{to}: restored from {arn or table.name}")
 
 
-def _made(db: Database, table: Table, name: str) -> Backup:
-    made: Backup = _watched(f"{table.name}: backup", lambda tell: Backups(db, table).create(name, progress=tell))
+def _backups(db: Database, table: Table, blobs: str | None) -> Backups:
+    from singletable.documents import LocalBlobs
+
+    return Backups(db, table, blobs=LocalBlobs(blobs) if blobs else None)
+
+
+def _made(backups: Backups, name: str) -> Backup:
+    made: Backup = _watched(f"{backups.table.name}: backup", lambda tell: backups.create(name, progress=tell))
     return made
 
 

@@ -40,7 +40,7 @@ class BlobStore(Protocol):
         ...
 
     def list(self, prefix: str) -> Iterator[str]:
-        """The paths below a prefix that ends with `/`."""
+        """The paths below a prefix that ends with `/`, or all with an empty one; those of a folder together."""
         ...
 
     def delete(self, path: str) -> None:
@@ -108,8 +108,9 @@ class LocalBlobs:
 
     def list(self, prefix: str) -> Iterator[str]:
         with _faults("list"):
-            found = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
-        return (file.relative_to(self.directory).as_posix() for file in found)
+            for folder, folders, files in os.walk(self.directory / prefix, onerror=_unless_missing):
+                folders[:] = sorted(each for each in folders if each != _WRITING)
+                yield from ((Path(folder) / file).relative_to(self.directory).as_posix() for file in sorted(files))
 
     def delete(self, path: str) -> None:
         with _faults("delete"):
@@ -185,8 +186,8 @@ class ObjectBlobs:
 
     def list(self, prefix: str) -> Iterator[str]:
         with self._faults("list"):
-            pages = list(self._obstore.list(self.store, prefix.rstrip("/")))
-        return (found["path"] for page in pages for found in page)
+            for page in self._obstore.list(self.store, prefix.rstrip("/") or None):
+                yield from (entry["path"] for entry in page)
 
     def delete(self, path: str) -> None:
         with self._faults("delete"), suppress(FileNotFoundError):
@@ -211,6 +212,11 @@ def _faults(verb: str) -> Generator[None, None, None]:
         raise Denied(f"the blob directory refused to {verb}", operation=f"blob {verb}") from None
     except OSError as error:
         raise _failed(verb, errno.errorcode.get(error.errno or 0, "OSError")) from error
+
+
+def _unless_missing(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _failed(verb: str, why: str) -> SingletableError:

@@ -25,6 +25,7 @@ from singletable.documents.contents import Content, Contents, content_of
 from singletable.documents.context import Context
 from singletable.documents.families import all_rows, pages, root_of
 from singletable.documents.inbox import awaits_mutator
+from singletable.documents.manifests import needed_by_backups
 from singletable.documents.read import are_whole, collection_key, contents_at, contents_in, parts_of
 from singletable.documents.rows import (
     Branch,
@@ -286,8 +287,15 @@ def _content(contents: Contents, content: Content) -> Finding | None:
     try:
         contents.read(content)
     except Corrupt as error:
-        return Finding("blob.wrong", error.what, "blob", (contents.prefix, contents.path(content)))
+        what = f"{error.what}{_where_else(contents, content)}"
+        return Finding("blob.wrong", what, "blob", (contents.prefix, contents.path(content)))
     return None
+
+
+def _where_else(contents: Contents, content: Content) -> str:
+    """The folder of a backup that has a content, in words."""
+    places = [each.place for each in needed_by_backups(contents) if each.place and content in each.contents]
+    return f"; the backup in {places[-1]} has it" if places else ""
 
 
 def _condemned(rows: Sequence[Condemned], reached: set[Content]) -> Iterator[Finding]:

@@ -96,10 +96,14 @@ class Contents:
     def list(self) -> Iterator[Content]:
         """Every blob of the document. Other files below its prefix are left out."""
         for path in self.store.list(self.prefix):
-            folder, _, name = path.removeprefix(self.prefix).partition("/")
-            content = content_of(folder, name.removesuffix(_SUFFIX))
-            if content is not None and self.path(content) == path:
+            if (content := self.named(path)) is not None:
                 yield content
+
+    def named(self, path: str) -> Content | None:
+        """The content at a path; None for any other file."""
+        folder, _, name = path.removeprefix(self.prefix).partition("/")
+        content = content_of(folder, name.removesuffix(_SUFFIX))
+        return content if content is not None and self.path(content) == path else None
 
     def _unpacked(self, content: Content, packed: bytes) -> bytes:
         if len(packed) > self.most + _OVERHEAD:

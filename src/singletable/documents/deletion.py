@@ -7,7 +7,8 @@
     sweep     what deleted members of the family kept for branches that are deleted now; with the last member, all blobs
     reveal    nothing: the epoch stays, so that the id is not used again
 
-Its blobs that other members of the family don't reach go with their next garbage collection.
+Its blobs that other members of the family don't reach go with their next garbage collection. Blobs that a backup needs
+stay, and go when the backup is deleted.
 
 An erasure deletes the documents of a parent that it erases, each whole:
 
@@ -22,8 +23,10 @@ from typing import Any
 
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.conditions import COMMITTED, put_if_absent, put_row_if, same_epoch
+from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
+from singletable.documents.manifests import kept_for_backups
 from singletable.documents.read import any_epoch_row, newest, not_found
 from singletable.documents.rows import Branch, DocumentRow, GcEpoch, Version, to_the_millisecond
 from singletable.documents.snapshots import check_known
@@ -171,7 +174,7 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
     await delete_rows(port, _forgotten(family, {key.document_id for key in needed}))
     if not family.living:
         await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
-        await _delete_blobs(port, context, family.root)
+        await delete_blobs(port, context.contents_of(family.root))
 
 
 def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
@@ -179,11 +182,20 @@ def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
     return [row for row in family.branches if row.deleted and row.branch not in needed]
 
 
-async def _delete_blobs(port: Port, context: Context[Any], root: GcEpoch) -> None:
-    contents = context.contents_of(root)
-    (names,) = await port.call_all([lambda: list(contents.list())])
-    for i in range(0, len(names), _CONTENTS_AT_ONCE):
-        await port.call_all([partial(contents.delete, each) for each in names[i : i + _CONTENTS_AT_ONCE]])
+async def delete_blobs(port: Port, contents: Contents, but: str = "") -> int:
+    """Delete the contents of a family without living members, except those that backups other than `but` keep.
+
+    Returns their number.
+    """
+    (unneeded,) = await port.call_all([partial(_unneeded, contents, but)])
+    for i in range(0, len(unneeded), _CONTENTS_AT_ONCE):
+        await port.call_all([partial(contents.delete, each) for each in unneeded[i : i + _CONTENTS_AT_ONCE]])
+    return len(unneeded)
+
+
+def _unneeded(contents: Contents, but: str) -> list[Content]:
+    stored = set(contents.list())
+    return list(stored - kept_for_backups(contents, stored, but))
 
 
 # --- erasure ----------------------------------------------------------------------------------------------------------

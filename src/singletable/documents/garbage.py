@@ -33,6 +33,7 @@ from singletable.documents.contents import ARGUMENTS, Content, Contents, content
 from singletable.documents.context import Context
 from singletable.documents.families import Family, all_rows, family_of, pages, root_of, sources_of
 from singletable.documents.inbox import behind_gaps
+from singletable.documents.manifests import kept_for_backups
 from singletable.documents.read import (
     any_epoch_row,
     client_rows,
@@ -76,6 +77,8 @@ class Collected:
     left: int
     """Rows of an earlier run that are marked `deleting`, and contents that could not be deleted."""
     dropped: int = 0
+    kept_for_backups: int = 0
+    """Unreachable contents that stay, as a backup needs them, or is being made."""
     """Mutations that were deleted because they waited too long for a missing id. Clients can submit them again."""
 
 
@@ -108,18 +111,23 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     family, reached = await run.family(), _Reached()
     dropped = await run.drop(family)
     await run.look(family, reached, {})
-    doomed = stored - reached.contents
+    unreached = stored - reached.contents
+    doomed = unreached - await run.kept(unreached)
+    spared = len(unreached) - len(doomed)
     left = await run.condemn(doomed, await run.rows())
     doomed -= left
     if not doomed and not await run.is_open(family):
-        return Collected(len(stored), 0, 0, len(left), dropped)
+        return Collected(len(stored), 0, 0, len(left), dropped, spared)
     await run.raise_epochs()
     since, reached.contents = dict(reached.versions), set()
     await run.look(await run.family(), reached, since)
-    deleted, failed = await run.delete(doomed - reached.contents)
-    await run.release(doomed & reached.contents)
+    # Backups come after the look: what one that was made meanwhile needs is unreachable only since then.
+    needed = await run.kept(doomed - reached.contents)
+    deleted, failed = await run.delete(doomed - reached.contents - needed)
+    await run.release(doomed & (reached.contents | needed))
     await run.close()
-    return Collected(len(stored), deleted, len(doomed) - deleted - failed, len(left) + failed, dropped)
+    kept = len(doomed) - deleted - failed - len(needed)
+    return Collected(len(stored), deleted, kept, len(left) + failed, dropped, spared + len(needed))
 
 
 @dataclass
@@ -174,6 +182,11 @@ class GarbageRun:
             parts: Query[CollectionVersion] = row.by_number(document_id, number)
             async for page in pages(self.port, parts):
                 reached.contents |= contents_in(self.context, name, page)
+
+    async def kept(self, unreached: set[Content]) -> set[Content]:
+        """The contents that backups keep. Nothing is asked for none."""
+        calls = [partial(kept_for_backups, self.contents, unreached)]
+        return (await self.port.call_all(calls))[0] if unreached else set()
 
     async def drop(self, family: Family) -> int:
         """Delete mutations that waited too long for a missing id; returns their number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from singletable.documents.backed_contents import DocumentContents
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.check import document_checks
 from singletable.documents.context import Context, context_of
@@ -22,5 +23,6 @@ def _contexts(table: Table, settings: ToolSettings) -> Iterator[Context[Any]]:
 LAYER = TableLayer(
     checks=lambda table, settings: map(document_checks, _contexts(table, settings)),
     belongings=lambda table, settings: map(DocumentBelongings, _contexts(table, settings)),
+    contents=lambda table, settings: map(DocumentContents, _contexts(table, settings)),
     form=lambda table: {model.words.document: model.form for model in map(document_model, documents_of(table))},
 )

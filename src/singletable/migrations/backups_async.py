@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from singletable.errors import NotSupported
 from singletable.flow import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
+from singletable.layers import contents_of
+from singletable.migrations import backups_flow
 from singletable.tables import Backup, Progress as StateProgress, Recovery, backups
 
 
 class AsyncBackups:
     """The backups of one table on AWS; of the embedded engine, copies of its file."""
 
-    def __init__(self, db: AwaitingDatabase, table: Table) -> None:
+    def __init__(self, db: AwaitingDatabase, table: Table, *, blobs: Any = None) -> None:
+        """`blobs` is the store of contents for documents whose class has none."""
         check_awaiting(db, "AsyncBackups")
         self.db, self.table = db, table
+        self.contents = [each for each in contents_of(table, db.target.seal, blobs) if each.has_store]
 
     async def recovery(self) -> Recovery:
         """Whether the table can be restored to a time, and to which. One request. NotSupported."""
@@ -28,16 +32,28 @@ class AsyncBackups:
         return await self.db.run(backups.switch_recovery(self.db.port, self.table.name, enabled))
 
     async def create(self, name: str, *, progress: StateProgress | None = None) -> Backup:
-        """Make a backup, and wait until it can be restored. It costs storage until it is deleted. NotSupported."""
-        return await self.db.run(backups.create_backup(self.db.port, self.table.name, name, progress))
+        """Make a backup, and wait until it can be restored. It costs storage until it is deleted. NotSupported.
+
+        The tables beside it, as that of leases, get a backup of the same name. The stores of documents keep the
+        contents that it needs: a listing of each store, and a put for each family of documents.
+        """
+        return await self.db.run(backups_flow.create(self.db.port, self.table, self.contents, name, progress))
 
     async def list(self) -> list[Backup]:
-        """The table's backups, oldest first. One request for each hundred. NotSupported."""
-        return await self.db.run(backups.list_backups(self.db.port, self.table.name))
+        """The table's backups, oldest first, and the copies of its data file for which stores keep contents.
+
+        One request for each hundred, and a read of each note in a store. NotSupported.
+        """
+        return await self.db.run(backups_flow.listed(self.db.port, self.table, self.contents))
 
     async def delete(self, arn: str) -> Backup:
-        """Delete a backup; it can't be brought back. One request. InvalidRequest if there is none. NotSupported."""
-        return await self.db.run(backups.delete_backup(self.db.port, arn))
+        """Delete a backup, with those of the tables beside it; it can't be brought back. Called again it goes on.
+
+        Stores keep its contents no longer: the next garbage collection of a document deletes what only it needed, and
+        the contents of deleted documents go at once. Of a copy of the data file, by its path, the file stays.
+        InvalidRequest if there is none. NotSupported.
+        """
+        return await self.db.run(backups_flow.delete(self.db.port, self.table, self.contents, arn))
 
     async def restore(
         self,
@@ -60,15 +76,18 @@ class AsyncBackups:
             flow = backups.restore_to_time(self.db.port, self.table.name, to, at, progress)
         await self.db.run(flow)
 
-    def copy(self, to: Path, *, progress: Callable[[int, int], object] | None = None) -> int:
+    async def copy(
+        self, to: Path, *, with_contents: bool = False, progress: Callable[[int, int], object] | None = None
+    ) -> int:
         """Copy the embedded engine's file, with all of its tables, while programs write. Returns the copy's bytes.
 
-        The copy is the data at one moment; an engine runs on it as `local:COPY`. Blocks for its time. AlreadyExists
-        where `to` is there; NotSupported on another engine; Unavailable for a file that can't be written.
+        The copy is the data at one moment; an engine runs on it as `local:COPY`. The stores of this table's documents
+        keep the contents that it needs until `delete(str(to))`: a listing of each, and a put for each family of
+        documents. `with_contents` makes `to` a folder that stands alone, of `data.db` and `blobs`: each content is
+        read, verified and written. A copy that was killed goes on when it is called again.
+
+        AlreadyExists if `to` is there; NotSupported on another engine; Unavailable for a file that can't be written;
+        Corrupt at the end for contents that can't be read, which the folder lacks.
         """
-        copy_data = self.db.port.traits.copy_data
-        if copy_data is None:
-            raise NotSupported(
-                "only the embedded engine has a file to copy", capability="copy", hint="Make a backup instead."
-            )
-        return copy_data(to, progress)
+        flow = backups_flow.copy_file(self.db.port, self.contents, to, with_contents=with_contents, progress=progress)
+        return await self.db.run(flow)

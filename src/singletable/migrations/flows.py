@@ -1,4 +1,10 @@
-"""The lease of an apply, for all that changes a table alone: an erasure takes it too."""
+"""The lease of an apply, for all that changes a table alone, as an erasure; backups of a table with its contents."""
 
 from singletable.migrations.apply_lease import release as release, take as take
+from singletable.migrations.backups_flow import (
+    BLOBS as BLOBS,
+    DATA_FILE as DATA_FILE,
+    beside_backup as beside_backup,
+    copy_file as copy_file,
+)
 from singletable.migrations.leased_port import LeasedPort as LeasedPort

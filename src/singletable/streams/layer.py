@@ -8,5 +8,6 @@ from singletable.streams.changes import changes_of
 LAYER = TableLayer(
     checks=lambda table, settings: [changes.checks() for changes in changes_of(table)],
     belongings=lambda table, settings: changes_of(table),
+    beside=lambda table: [changes.leases for changes in changes_of(table) if changes.leases is not table],
     form=lambda table: {changes.name: changes.form for changes in changes_of(table)},
 )

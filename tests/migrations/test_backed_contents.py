@@ -1,0 +1,203 @@
+"""Backups hold contents: what a backup's documents reach stays in the store until the backup is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from singletable import Database, connect
+from singletable.documents import BlobStore, Documents, LocalBlobs, flows
+from singletable.documents.backed_contents import DocumentContents
+from singletable.errors import AlreadyExists, InvalidRequest
+from singletable.migrations import Backups, backups_flow
+from tests.documents.models import Project, Shape, app, put_shape
+from tests.documents.stepping import SteppingPort, at_random
+from tests.migrations.watching import Killed
+
+pytestmark = pytest.mark.embedded("copies of a data file, and stores beside it")
+TEXTS = {f"s{n}": Shape(n, n, f"text {n} " * 50) for n in range(5)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> BlobStore:
+    return LocalBlobs(tmp_path / "blobs")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with connect(f"local:{tmp_path / 'live.db'}") as made:
+        yield made
+
+
+def filled(docs: Documents[Project], id: str = "p1") -> None:
+    docs.create("o1", id, name="Atlas")
+    docs.apply(id, [put_shape(id=name, shape=shape).by("c", n) for n, (name, shape) in enumerate(TEXTS.items(), 1)])
+
+
+def paths(store: BlobStore) -> set[str]:
+    """The contents in a store; manifests are none."""
+    return {path for path in store.list("") if not path.startswith("=backups/")}
+
+
+def shapes_in(file: Path, store: BlobStore) -> dict[str, Shape]:
+    with connect(f"local:{file}") as copy:
+        docs = Documents(copy, Project, blobs=store)
+        assert copy.check(app, docs) == []
+        return dict(docs.load(docs.head("p1").shapes))
+
+
+def test_a_backup_keeps_the_contents_of_a_document_that_is_deleted(
+    db: Database, store: BlobStore, tmp_path: Path
+) -> None:
+    docs, backups, file = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), tmp_path / "copy.db"
+    filled(docs)
+    backups.copy(file)
+    docs.delete("p1")
+    assert shapes_in(file, store) == TEXTS
+    filled(docs, "p2")  # another document goes on
+    (backup,) = backups.list()
+    assert backup.arn == str(file)
+    backups.delete(backup.arn)
+    assert not any("/p1/" in path for path in store.list(""))
+    assert any("/p2/" in path for path in paths(store))
+    assert list(store.list("=backups/")) == []
+
+
+def test_a_collection_leaves_what_backups_need_and_takes_it_when_they_are_gone(
+    db: Database, store: BlobStore, tmp_path: Path
+) -> None:
+    docs, backups = Documents(db, Project, blobs=store), Backups(db, app, blobs=store)
+    filled(docs)
+    docs.store("p1", Project.shapes, [Shape(7, 7, "stored, never submitted")])
+    backups.copy(tmp_path / "one.db")
+    docs.store("p1", Project.shapes, [Shape(8, 8, "after it")])
+    backups.copy(tmp_path / "two.db")
+    docs.store("p1", Project.shapes, [Shape(9, 9, "in neither")])
+    collected = docs.collect_garbage("p1")
+    assert (collected.deleted, collected.kept_for_backups) == (1, 2)
+    backups.delete(str(tmp_path / "two.db"))
+    assert docs.collect_garbage("p1").deleted == 1
+    backups.delete(str(tmp_path / "one.db"))
+    assert docs.collect_garbage("p1").deleted == 1
+    assert docs.collect_garbage("p1").kept_for_backups == 0
+    with pytest.raises(InvalidRequest, match=r"no backup .* is known"):
+        backups.delete(str(tmp_path / "one.db"))
+
+
+def test_nothing_is_deleted_while_a_backup_is_made(db: Database, store: BlobStore) -> None:
+    docs = Documents(db, Project, blobs=store)
+    contents = DocumentContents(docs.context)
+    filled(docs)
+    docs.store("p1", Project.shapes, [Shape(7, 7, "garbage")])
+    db.run(contents.begin(db.port, "under way"))
+    before = paths(store)
+    collected = docs.collect_garbage("p1")
+    assert (collected.deleted, collected.kept_for_backups, paths(store)) == (0, 1, before)
+    docs.delete("p1")
+    assert paths(store) == before
+    db.run(contents.hold(db.port, "under way"))
+    db.run(contents.end(db.port, "under way"))
+    assert db.run(contents.forget(db.port, "under way")) == len(before)
+    assert paths(store) == set()
+
+
+def test_a_folder_stands_alone(db: Database, store: LocalBlobs, tmp_path: Path) -> None:
+    docs, backups, folder = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), tmp_path / "monday"
+    filled(docs)
+    made = paths(store)
+    backups.copy(folder, with_contents=True)
+    docs.delete("p1")
+    assert paths(store) == set()  # nothing is kept for it
+    alone = LocalBlobs(folder / "blobs")
+    assert paths(alone) == made
+    assert shapes_in(folder / "data.db", alone) == TEXTS
+    with pytest.raises(AlreadyExists):
+        backups.copy(folder, with_contents=True)
+
+
+def test_a_check_says_which_backup_has_a_content_that_is_missing(
+    db: Database, store: LocalBlobs, tmp_path: Path
+) -> None:
+    docs, backups, folder = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), tmp_path / "monday"
+    filled(docs)
+    backups.copy(folder, with_contents=True)
+    lost = next(path for path in paths(store) if "/shapes/" in path)
+    store.delete(lost)
+    (finding,) = docs.check("p1")
+    assert finding.code == "blob.wrong"
+    assert str(folder) in finding.what
+
+
+@contextmanager
+def killed_at(db: Database, monkeypatch: pytest.MonkeyPatch, call: int) -> Iterator[Callable[[], bool]]:
+    """The process ends before one of the calls of functions. Yields whether it did."""
+    calls, call_all = 0, db.port.call_all
+
+    async def killed(functions: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise Killed
+        return await call_all(functions)
+
+    with monkeypatch.context() as patched, suppress(Killed):
+        patched.setattr(db.port, "call_all", killed)
+        yield lambda: calls == call
+
+
+def test_a_copy_killed_anywhere_goes_on(
+    db: Database, store: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before each call; the document is deleted before the next one. A copy that has it has its contents."""
+    docs, backups, kept = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), 0
+    for kill in range(1, 30):
+        id, file = f"p{kill}", tmp_path / f"{kill}.db"
+        filled(docs, id)
+        needed = {path for path in paths(store) if f"/{id}/" in path}
+        with killed_at(db, monkeypatch, kill) as was_killed:
+            backups.copy(file)
+        has_it = file.exists()
+        docs.delete(id)
+        if was_killed():
+            backups.copy(file)
+        assert not has_it or needed <= paths(store)
+        kept += has_it
+        if not was_killed():
+            break
+    assert kept > 3
+    assert len(backups.list()) == kill
+    for backup in backups.list():
+        backups.delete(backup.arn)
+    assert list(store.list("")) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_beside_deletions_and_collections_a_copy_has_its_contents(
+    db: Database, store: LocalBlobs, tmp_path: Path, seed: int
+) -> None:
+    docs, ids = Documents(db, Project, blobs=store), ("p1", "p2", "p3")
+    for id in ids:
+        filled(docs, id)
+    alive: list[str] = []
+
+    def copy_data(to: Path, progress: Any) -> int:
+        alive.extend(listing.document_id for listing in docs.page("o1"))
+        to.touch()
+        return 0
+
+    port: Any = SteppingPort(db.port)
+    port.traits = replace(db.port.traits, copy_data=copy_data)
+    needed = paths(store)
+    work = [
+        backups_flow.copy_file(port, [DocumentContents(docs.context)], tmp_path / "copy.db"),
+        *(flows.delete(port, docs.context, id) for id in ids),
+    ]
+    at_random(work, Random(seed))
+    assert {path for path in needed if path.split("/")[2] in alive} <= paths(store)
+    assert not list(store.list("=backups/open/"))
