@@ -16,6 +16,8 @@ from tests.changes.changes import (
     Change,
     changed,
     class_changed,
+    converted,
+    described,
     key_changed,
     mirrors_changed,
     pattern_changed,
@@ -24,11 +26,13 @@ from tests.changes.changes import (
     unique_removed,
     version_raised,
 )
-from tests.changes.declared import drawn
+from tests.changes.declared import TableFacts, drawn
 from tests.changes.laws import Case
 from tests.changes.oracle import Program
 from tests.support.engines import fresh
 
+DECLARED = 5000
+"""From this seed on, the changes are those that a class declares with what was before."""
 WHOLE: list[Change] = [
     *[key_changed, pattern_changed, version_raised] * 2,
     *[class_changed, mirrors_changed, table_changed, unique_added, unique_removed],
@@ -41,12 +45,19 @@ def case_of(seed: int) -> Case:
     while True:
         try:
             old = DrawnProgram(drawn(random), random)
-            facts = random.choice(WHOLE)(old.facts, random) if seed % 2 else old.facts
-            facts = changed(facts, random, random.randint(1 - seed % 2, 2 - seed % 2))
+            facts = _changed(old.facts, random, seed)
             if facts != old.facts:
                 return Case(old, Program(facts))
         except DeclarationError:
             continue
+
+
+def _changed(facts: TableFacts, random: Random, seed: int) -> TableFacts:
+    if seed >= DECLARED:
+        facts = (converted if seed % 3 == 0 else described)(facts, random)
+        return changed(facts, random, random.randrange(2)) if seed % 4 == 0 else facts
+    facts = random.choice(WHOLE)(facts, random) if seed % 2 else facts
+    return changed(facts, random, random.randint(1 - seed % 2, 2 - seed % 2))
 
 
 def broken(seed: int) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from time import time
 from typing import Any
 
@@ -17,7 +18,8 @@ from singletable.schema import guard_key
 from tests.changed_data.stored import Stored
 from tests.changes.declared import names_in
 from tests.changes.laws import Case
-from tests.changes.oracle import MADE, Failure, failures, is_read_alike, readings, written
+from tests.changes.oracle import MADE, Failure, failures, is_read_alike, reading, readings, written
+from tests.changes.shapes import AS_TEXT
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,10 @@ def _refusal(case: Case, one: Stored) -> str:
 
 def _failures(case: Case, one: Stored) -> Iterator[Failure]:
     is_raised, renamed = raised(case, one.type)
+    told = {*renamed, *_described(case, one.type)}
     for failure in failures(one.written, case.old, case.new, one.type, known=False):
         is_upcast = is_raised and failure.what == "it is not read"  # the upcaster says so
-        if not failure.is_index and failure.attribute not in renamed and not is_upcast:
+        if not failure.is_index and failure.attribute not in told and not is_upcast:
             yield failure
 
 
@@ -70,8 +73,17 @@ def raised(case: Case, type_name: str) -> tuple[bool, dict[str, str]]:
     if new is None or new.version == old.version:
         return False, {}
     if new.version > old.version:
-        return True, dict(new.renamed)
-    return old.stored_as == new.version, {later: former for former, later in old.renamed}
+        return True, new.former_names
+    return old.stored_as == new.version, {later: former for former, later in old.former_names.items()}
+
+
+def _described(case: Case, type_name: str) -> dict[str, Any]:
+    """The functions that make the new program's values of the old one's, by stored names."""
+    old, new = case.old.by_type[type_name], case.new.by_type.get(type_name)
+    if new is None or new.version == old.version:
+        return {}
+    attributes, way = (new.attributes, 0) if new.version > old.version else (old.attributes, 1)
+    return {each.stored or each.name: AS_TEXT[way] for each in attributes if each.was == AS_TEXT}
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
@@ -130,10 +142,12 @@ def broken_after(db: Database, case: Case, seen: Sequence[Seen]) -> Iterator[str
     for item in seen:
         if item.failures or item.refusal:
             yield f"nothing was refused, and it is read otherwise: {item.failures}{item.refusal}"
+    left, made = case.new.facts.becomes or ("", "")
     for type_name, kind in case.new.kinds.items():
-        if type_name in case.old.kinds:
+        if type_name in case.old.kinds or type_name == made:
             entities = list(db.scan(kind))
-            yield from unread(case, [s for s in seen if s.stored.type == type_name], entities, kind)
+            source = {made: left, left: ""}.get(type_name, type_name)
+            yield from unread(case, [s for s in seen if s.stored.type == source], entities, kind)
             yield from _not_found(db, case, type_name, entities)
     yield from (f"check: {finding}" for finding in db.check(case.new.table))
     plan = Migrations(db, case.new.table).plan()
@@ -159,15 +173,26 @@ def _readings(case: Case, item: Seen, names: set[str]) -> dict[str, Any]:
     """What the old program read, by the stored names of the new one."""
     model: Any = case.old.model(item.stored.type)
     renamed = raised(case, item.stored.type)[1]
-    old = readings(model, model.load(item.stored.written.item))
+    entity = model.load(item.stored.written.item)
+    old = readings(model, entity)
+    for field in model.fields:
+        convert = _described(case, item.stored.type).get(field.stored)
+        value = getattr(entity, field.name)
+        if convert is not None and value is not None:
+            old[field.stored] = reading(convert(value))
     own = [each.stored or each.name for each in case.old.by_type[item.stored.type].attributes]
     declared = [name for name in (*own, "source", "target", case.old.table.ttl_name) if name in old]
     return {renamed.get(name, name): old[name] for name in declared if renamed.get(name, name) in names}
 
 
 def _is_over(case: Case, item: Seen) -> bool:
-    """Whether an item has expired."""
-    ends = item.stored.written.item.get(case.old.table.ttl_name, {}).get("N")
+    """Whether an item has expired: also of a time that it didn't expire at before."""
+    stored, new = item.stored.written.item, case.new.by_type.get(item.stored.type)
+    ends = stored.get(case.old.table.ttl_name, {}).get("N")
+    if ends is None and new is not None:
+        times = [each.was for each in new.attributes if each.role == "expires" and isinstance(each.was, str)]
+        texts = [stored[was]["S"] for was in times if was in stored]
+        return any(datetime.fromisoformat(text) <= datetime.now(timezone.utc) for text in texts)
     return ends is not None and float(ends) <= time()
 
 

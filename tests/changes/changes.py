@@ -21,7 +21,7 @@ from tests.changes.declared import (
     drawn_unique,
     names_in,
 )
-from tests.changes.shapes import Attribute, Shape, drawn_attribute, drawn_shape
+from tests.changes.shapes import AS_TEXT, Attribute, Shape, drawn_attribute, drawn_shape
 
 Change = Callable[[TableFacts, Random], TableFacts]
 
@@ -266,6 +266,69 @@ def _version(facts: ClassFacts, random: Random) -> ClassFacts:
         attributes = tuple(replace(each, stored="kept") if each == one else each for each in attributes)
     stored_as = 1 if random.randrange(3) == 0 and is_plain else 0
     return replace(facts, version=2, stored_as=stored_as, attributes=attributes, renamed=renamed)
+
+
+def described(facts: TableFacts, random: Random) -> TableFacts:
+    """An attribute says what it was before version 2."""
+    return _one_class(facts, random, _described)
+
+
+def _described(facts: ClassFacts, random: Random) -> ClassFacts:
+    plain = [a for a in facts.attributes if not a.role and a.name not in ("customer", "number", "place", "id")]
+    if facts.version > 1 or facts.was or facts.copies or not plain:
+        return facts
+    old = random.choice(plain)
+    new = random.choice([_restored, _renamed, _revalued, _as_text, _expiring])(old)
+    attributes = tuple(new if each == old else each for each in facts.attributes)
+    is_plain = facts.mirrors is None and not facts.is_node
+    stored_as = 1 if random.randrange(3) == 0 and is_plain else 0
+    changed = replace(facts, attributes=attributes, version=2, stored_as=stored_as)
+    return _with_names(changed, {old.name: new.name})
+
+
+def _restored(old: Attribute) -> Attribute:
+    """Another stored name."""
+    return replace(old, stored="kept", was=old.stored or old.name)
+
+
+def _renamed(old: Attribute) -> Attribute:
+    """Another name in Python, and stored."""
+    return replace(old, name=f"{old.name}y", stored="", was=old.stored or old.name)
+
+
+def _revalued(old: Attribute) -> Attribute:
+    """Other values of an enum's members: some of the former ones among them."""
+    if old.shape.kind != "enum":
+        return _restored(old)
+    (first, value), *rest = old.shape.of
+    members = ((first, rest[-1][1]), *rest[:-1], (rest[-1][0], type(value)("78"))) if rest else ()
+    now = dict(members)
+    was = tuple((value, now[name]) for name, value in old.shape.of)
+    return replace(old, shape=Shape("enum", members, old.shape.texts), was=was)
+
+
+def _as_text(old: Attribute) -> Attribute:
+    """A number as its text."""
+    if old.shape.kind != "int" or (old.default >= 0 and not old.is_optional):
+        return _renamed(old)
+    return replace(old, shape=Shape("str"), was=AS_TEXT)
+
+
+def _expiring(old: Attribute) -> Attribute:
+    """A time of which the service knows."""
+    if old.shape.kind != "datetime" or old.default >= 0:
+        return _renamed(old)
+    return replace(old, role="expires", stored="", default=-1, was=old.stored or old.name)
+
+
+def converted(facts: TableFacts, random: Random) -> TableFacts:
+    """The items of a class become items of another one."""
+    line = next((each for each in facts.classes if each.type == "line"), None)
+    if line is None or facts.is_graph or line.copies or line.was or line.stored_as:
+        return facts
+    key = line.key[0].replace("line", "row"), line.key[1]
+    row = replace(line, name="Row", type="row", key=key, version=1, renamed=())
+    return replace(facts, classes=(*facts.classes, row), becomes=("line", "row"))
 
 
 def type_changed(facts: TableFacts, random: Random) -> TableFacts:

@@ -50,6 +50,12 @@ class ClassFacts:
     def attribute(self, name: str) -> Attribute:
         return next(each for each in self.attributes if each.name == name)
 
+    @property
+    def former_names(self) -> dict[str, str]:
+        """The stored names before version 2, with those after it."""
+        own = {each.was: each.stored or each.name for each in self.attributes if isinstance(each.was, str)}
+        return {**own, **dict(self.renamed)}
+
 
 @dataclass(frozen=True)
 class TableFacts:
@@ -60,6 +66,8 @@ class TableFacts:
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     """Options of the table."""
     is_graph: bool = False
+    becomes: tuple[str, str] | None = None
+    """The types of a class whose items are converted, and of the one that they become."""
 
 
 def made(facts: TableFacts) -> tuple[Table, dict[str, Any]]:
@@ -72,6 +80,10 @@ def made(facts: TableFacts) -> tuple[Table, dict[str, Any]]:
     for each in facts.classes:
         kinds[each.type] = _class(table, each, kinds)
         kinds[each.type].__model__.codec
+    if facts.becomes is not None:
+        old, new = facts.becomes
+        names = [each.name for one in facts.classes if one.type == new for each in one.attributes]
+        kinds[old].becomes(kinds[new])(lambda one: kinds[new](**{name: getattr(one, name) for name in names}))
     return table, kinds
 
 

@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from random import Random
 from typing import Any, Literal, Optional, cast
+from zlib import crc32
 
 from singletable import SingletableError, field
 from singletable.values import VALUE_TYPES, Scalar, plan_for
@@ -56,8 +57,16 @@ class Attribute:
     stored: str = ""
     role: str = ""
     is_personal: bool = False
+    was: Any = None
+    """What it was before version 2 of its class: another stored name, an enum's former values, or `AS_TEXT`."""
 
 
+def _text_of(number: Any) -> str:
+    return str(int(number))
+
+
+AS_TEXT = _text_of, int
+"""From a number to its text, and back: what an attribute says that was an int, and is a str."""
 CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset}
 
 
@@ -68,7 +77,7 @@ def python_type(shape: Shape) -> Any:
         return Any
     if shape.kind == "enum":
         base: Any = Enum
-        made = base("State", dict(shape.of))
+        made = base(f"State{_number_of(shape)}", dict(shape.of))
         if shape.texts:
             texts = dict(zip((name for name, _ in shape.of), shape.texts, strict=True))
             setattr(made, "key_text", lambda member: texts[member.name])  # noqa: B010 Enum's own attributes are typed
@@ -77,13 +86,18 @@ def python_type(shape: Shape) -> Any:
         return cast("Any", Literal)[shape.of]
     if shape.kind == "object":
         rows: list[Any] = [(each.name, declared_type(each), declared_field(each)) for each in shape.of]
-        return make_dataclass("Part", rows, kw_only=True)
+        return make_dataclass(f"Part{_number_of(shape)}", rows, kw_only=True)
     if shape.kind == "maybe":
         return cast("Any", Optional)[python_type(shape.of[0])]
     if shape.kind in CONTAINERS:
         inner = python_type(shape.of[0])
         return CONTAINERS[shape.kind][{"dict": (str, inner), "tuple": (inner, ...)}.get(shape.kind, inner)]
     return SCALARS[shape.kind]
+
+
+def _number_of(shape: Shape) -> int:
+    """A number for the name of a made type: the types of one class have names of their own."""
+    return crc32(repr(shape).encode())
 
 
 def declared_type(attribute: Attribute) -> Any:
@@ -99,6 +113,9 @@ def declared_field(attribute: Attribute) -> Any:
         options[attribute.role] = True
     if attribute.is_personal:
         options["personal"] = True
+    if attribute.was is not None:
+        is_of_values = isinstance(attribute.was, tuple) and attribute.was != AS_TEXT
+        options |= {"was": dict(attribute.was) if is_of_values else attribute.was, "since": 2}
     if attribute.role == "version":
         return field(default=0, **options)
     if attribute.default < 0:

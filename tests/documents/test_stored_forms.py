@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from obstore.store import MemoryStore
 
 from singletable import Entity, Table
-from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, collection
+from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, ObjectBlobs, collection
 from singletable.documents.rows import Place
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
@@ -122,3 +123,32 @@ def test_a_document_lives_in_a_table_with_any_separator(separator: str, tmp_path
         assert db.check(table) == []
         types = {item["_type"]["S"] for item in db.run(all_items(db.port, table.name))}
         assert types <= set(STORED)
+
+
+SEALS = [b"", b"\0", b"\xff\xfe", b"Mw==", bytes(range(256))]
+
+
+@pytest.mark.parametrize("seal", SEALS)
+def test_scalars_of_bytes_are_what_was_given(seal: bytes) -> None:
+    """Created, changed by a mutation, and merged from a branch."""
+    table = Table("sealed", indexes=["gsi1"])
+
+    class Sealed(Document, table=table, index="gsi1"):
+        seal: bytes = b""
+        seals: list[bytes] = []
+
+    @Sealed.mutation
+    def reseal(draft: Draft[Sealed], *, seal: bytes) -> None:
+        draft.seals = [*draft.seals, draft.seal]
+        draft.seal = seal
+
+    with fresh() as db:
+        db.create_table(table)
+        documents = Documents(db, Sealed, blobs=ObjectBlobs(MemoryStore()))
+        assert documents.create("o1", "p1", seal=seal).seal == seal
+        documents.branch("p1", "p2")
+        documents.apply("p2", [reseal(seal=seal + b"!").by("c", 1)])
+        assert documents.merge("p2", onto="p1").is_merged
+        merged = documents.head("p1")
+        assert (merged.seal, merged.seals) == (seal + b"!", [seal])
+        assert documents.check("p1") == []

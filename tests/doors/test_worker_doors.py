@@ -1,12 +1,16 @@
-"""The law of values at the doors that are workers: what a stream's handler, a task and a queue's consumer are given."""
+"""The law of values at the doors that are workers: what a stream's handler, a task, a queue's consumer and a client are
+given."""
 
 from __future__ import annotations
 
 import secrets
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 
@@ -19,10 +23,12 @@ from singletable.streams import Changes, ChangeWorker
 from singletable.tasks import TaskFunction, Tasks, TaskWorker
 from tests.doors.doors import mutator_of
 from tests.doors.law import is_same
+from tests.doors.sync_door import HELD, PUTS, last_id, pull_of, pulled, push_of, serve
 from tests.doors.things import NAMES, Drawn, Thing, assert_same, emptied, few, fifty, stored, things, type_of
 from tests.support.emulators import aws_emulator as aws_emulator
 from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
+from tests.sync.server_process import Server
 
 table = Table("tasks-of-things", indexes=["gsi1"])
 tasks = Tasks(table, index="gsi1")
@@ -111,3 +117,37 @@ def assert_given(found: dict[int, Any], expected: dict[int, tuple[str, Any]]) ->
     assert found.keys() == expected.keys()
     for number, (attribute, value) in expected.items():
         assert is_same(found[number], value, type_of(attribute)), (NAMES[attribute], value, found[number])
+
+
+@few
+@given(drawn=fifty)
+def test_a_client_pulls_what_it_pushed(drawn: Drawn) -> None:
+    """A server in a process of its own, over HTTP."""
+    pushed = [(number, PUTS[name], name, value) for number, (name, value) in enumerate(drawn) if name in PUTS]
+    calls: list[tuple[int, str, str]] = []
+    expected: dict[str, tuple[str, Any]] = {}
+    for number, put, name, value in pushed:
+        try:
+            arguments = put(id=f"{number}", value=value).arguments
+        except InvalidValue:
+            continue
+        expected[f"{number}"] = name, value
+        calls.append((len(calls) + 1, put.name, arguments))
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder), serve)
+        with server.running():
+            found = _synced(server.url, calls)
+    assert len(expected) >= len(pushed) // 2, "a door that refuses all keeps the law"
+    assert found.keys() == expected.keys()
+    for id, (name, value) in expected.items():
+        assert is_same(getattr(found[id], name), value, HELD[name]), (NAMES[name], value, found[id])
+
+
+def _synced(url: str, calls: list[tuple[int, str, str]]) -> dict[str, Any]:
+    """The items that a client sees when all that it pushed is confirmed."""
+    headers = {"authorization": "ada", "content-type": "application/json"}
+    with httpx.Client(base_url=url, params={"project": "p1"}, headers=headers, timeout=30) as http:
+        assert http.post("/push", content=push_of(calls)).status_code == 200
+        while last_id((answer := http.post("/pull", content=pull_of())).content) < len(calls):
+            assert answer.status_code == 200
+    return dict(pulled(answer.content))

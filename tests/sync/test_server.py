@@ -5,28 +5,21 @@ from __future__ import annotations
 import asyncio  # noqa: TID251
 import random
 import signal
-import socket
 import threading  # noqa: TID251
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from examples_shared.testing.nursery import Process
-from examples_shared.testing.serving import is_open
 from singletable.documents import LocalBlobs
-from tests.support.children import child
 from tests.support.engines import fresh_async
-from tests.sync import processes
 from tests.sync.replicache.serving import served
+from tests.sync.server_process import PATIENCE_SECONDS, Server
 from tests.sync.simulated import Client
 from tests.sync.world import World
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 30.0
 KILLS = 5
 CLIENTS = 3
 
@@ -52,35 +45,6 @@ def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
     assert time.monotonic() - began < 20, "nobody waited for the stream to time out"
     assert told[:2] == ["event: poke", 'data: {"version":0}']
     asyncio.run(world.db.close())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
-
-
-class Server:
-    """The child process; started again and again on the same files."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    @contextmanager
-    def running(self) -> Generator[Process, None, None]:
-        with child(processes.serve, f"local:{self.folder}/db", f"{self.folder}/blobs", str(self.port)) as process:
-            self._wait(process)
-            yield process
-
-    def _wait(self, process: Process) -> None:
-        until = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < until and process.poll() is None:
-            if is_open(self.url):
-                return
-            threading.Event().wait(0.02)
-        raise AssertionError("the server did not start")
 
 
 def send(http: httpx.Client, client: Client, path: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeGuard, TypeVar
 import msgspec
 from msgspec import inspect
 
-from singletable.errors import Corrupt, DeclarationError, InvalidValue
-from singletable.values import is_kept, json_decoder
+from singletable.errors import Corrupt, InvalidValue
+from singletable.values import declared_decoder, is_kept
 
 T = TypeVar("T")
 
@@ -51,14 +51,7 @@ class JsonCodec(Generic[T]):
 
     @cached_property
     def _decode(self) -> Any:
-        try:
-            return json_decoder(self.kind).decode
-        except (TypeError, NameError) as error:
-            raise DeclarationError(
-                f"{self.where}: its type can't be derived from its JSON: {error}",
-                hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union with at most one "
-                "object among its members.",
-            ) from None
+        return declared_decoder(self.kind, self.where).decode
 
     def encode(self, value: T) -> bytes:
         """Raises InvalidValue if the value is not of the type, or has no JSON."""

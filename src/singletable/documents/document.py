@@ -116,7 +116,7 @@ class CollectionModel(Generic[T]):
         return {
             "words": dataclasses.asdict(self.words),
             "version": self.version,
-            "content": json_form(self._evaluate()),
+            "content": json_form(self._evaluate(), self._where),
         }
 
     @property

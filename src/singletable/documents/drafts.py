@@ -16,7 +16,7 @@ from singletable.documents.contents import Content, Contents, check_size, conten
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Items
 from singletable.documents.mutations import Bounds, Ref, Submission
-from singletable.documents.snapshots import SIDE_BY_SIDE
+from singletable.documents.snapshots import SIDE_BY_SIDE, stored_scalars
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
 from singletable.flow import call_in_threads
 from singletable.values import UNDECLARED, AttributeValue, item_size, texts_size
@@ -251,7 +251,7 @@ def _raise_overriding(attempt: Attempt) -> None:
 def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
     """Scalars in their stored form. Raises InvalidValue; TooLarge over 1,536 bytes, which names the largest."""
     codec = context.model.scalars
-    stored = codec.dump(_Scalars(values, [*codec.by_name, UNDECLARED]))
+    stored = stored_scalars(context.model, _Scalars(values, [*codec.by_name, UNDECLARED]))
     size = item_size(stored)
     if size > MAX_SCALAR_BYTES:
         sizes = sorted(((item_size({name: value}), name) for name, value in stored.items()), reverse=True)

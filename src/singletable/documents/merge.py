@@ -34,7 +34,7 @@ from singletable.documents.own_mutations import (
 from singletable.documents.read import hashes_of_all, newest, version_row
 from singletable.documents.replay import copy
 from singletable.documents.rows import MutationRecord, Place, Version
-from singletable.documents.snapshots import check_known, scalar_values, scalars_of, unknown_scalars
+from singletable.documents.snapshots import check_known, scalar_values, scalars_of, stored_scalars, unknown_scalars
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query
@@ -231,7 +231,7 @@ def _scalars(context: Context[Any], version: Version) -> dict[str, Any]:
 
 
 def _stored(context: Context[Any], version: Version) -> Mapping[str, AttributeValue]:
-    return context.model.scalars.dump(context.model.scalars.load(scalars_of(version)))
+    return stored_scalars(context.model, context.model.scalars.load(scalars_of(version)))
 
 
 def _differences(

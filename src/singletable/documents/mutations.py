@@ -21,7 +21,7 @@ from msgspec import Struct
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.flow import refuse_awaitable
-from singletable.values import json_decoder, json_form
+from singletable.values import declared_decoder, json_decoder, json_form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +199,7 @@ class Mutator(Generic[P, D]):
     @property
     def form(self) -> Any:
         """All that decides which arguments are stored, and which are taken, as JSON."""
-        return json_form(self._struct)
+        return json_form(self._struct, self.where)
 
     @cached_property
     def _struct(self) -> Any:
@@ -207,6 +207,11 @@ class Mutator(Generic[P, D]):
         fields: list[Any] = []
         for name, parameter in self.__signature__.parameters.items():
             kind = self._type_of(name, parameter)
+            if parameter.default and isinstance(parameter.default, (list, dict, set)):
+                raise DeclarationError(
+                    f"{self.where}: the default of {name} is a collection that any run could change",
+                    hint="Say None, and make it in the function; an empty one may stand.",
+                )
             fields.append((name, kind) if parameter.default is parameter.empty else (name, kind, parameter.default))
         return msgspec.defstruct(f"{self.name}Arguments", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
 
@@ -228,7 +233,7 @@ class Mutator(Generic[P, D]):
 
     @cached_property
     def _decode(self) -> Any:
-        return json_decoder(self._struct).decode
+        return declared_decoder(self._struct, self.where).decode
 
 
 def make_mutator(

@@ -20,7 +20,7 @@ from singletable.documents.canonical_json import canonical, digest_of
 from singletable.documents.document import DocumentModel
 from singletable.documents.mutations import Mutation, Ref
 from singletable.documents.rows import Version
-from singletable.documents.snapshots import Hashes, scalars_of, unknown_collection
+from singletable.documents.snapshots import Hashes, scalars_of, stored_scalars, unknown_collection
 from singletable.errors import InvalidValue
 from singletable.values import UNDECLARED, AttributeValue, json_decoder
 
@@ -61,7 +61,7 @@ def _digest_of_draft(model: DocumentModel, draft: Any) -> str:
 def _digest(model: DocumentModel, scalars: Any, hashes: Mapping[str, Hashes]) -> str:
     """Collections without items don't count: one that was never written has none either."""
     items = {name: {id: digest.hex() for id, digest in own.items()} for name, own in hashes.items() if own}
-    return digest_of(canonical([model.scalars.dump(scalars), items])).hex()
+    return digest_of(canonical([stored_scalars(model, scalars), items])).hex()
 
 
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
@@ -145,7 +145,7 @@ def _merge_items(name: str, items: Any, changes: Mapping[str, ItemMerge]) -> Non
 
 
 def _merge_scalars(model: DocumentModel, draft: Any, changes: Mapping[str, ScalarMerge]) -> None:
-    stored = model.scalars.dump(draft)
+    stored = stored_scalars(model, draft)
     for name, change in changes.items():
         if stored.get(name) != change.was:
             raise InvalidValue(f"{name} {CHANGED}", operation=MERGE)

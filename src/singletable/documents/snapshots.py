@@ -13,6 +13,7 @@ from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
 from singletable.errors import Corrupt, InvalidRequest, Newer
 from singletable.flow import call_in_threads
+from singletable.operations import encode, read_item
 from singletable.values import UNDECLARED, AttributeValue, to_attribute_value
 
 T = TypeVar("T")
@@ -102,6 +103,11 @@ def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hash
             snapshot.__dict__[name] = StoredItems(model, contents, hashes[name], context.is_direct)
     snapshot.__dict__.update(id=version.document_id, parent=version.parent, version=version.number, time=version.time)
     return snapshot
+
+
+def stored_scalars(model: DocumentModel, values: Any) -> dict[str, AttributeValue]:
+    """The scalars of an object, as an item holds them: bytes are the text that they have in a request."""
+    return read_item(encode(model.scalars.dump(values)))
 
 
 def scalars_of(version: Version) -> dict[str, AttributeValue]:

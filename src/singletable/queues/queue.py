@@ -12,7 +12,7 @@ import msgspec
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue
 from singletable.operations import MAX_DELAY_SECONDS, Received
-from singletable.values import is_kept, json_decoder
+from singletable.values import declared_decoder, is_kept
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Queue(Generic[T]):
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
-        return json_decoder(self.type)
+        return declared_decoder(self.type, f"queue {self.name}")
 
     def body_of(self, text: str) -> T:
         """A body from its JSON. Raises Corrupt if it is not of the queue's type."""

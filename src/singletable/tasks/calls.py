@@ -131,7 +131,9 @@ class TaskFunction(Generic[P]):
         try:
             # DynamoDB has no empty set: it is stored as an empty list.
             return plan.kind() if isinstance(plan, SetPlan) and value == [] else plan.load(to_attribute_value(value))
-        except SingletableError:
+        except SingletableError as error:
+            inside = f".{error.attribute}" if error.attribute else ""
+            error.attribute = f"{self.name}.{name}{inside}"
             raise
         except (ValueError, LookupError, TypeError, ArithmeticError):
             # From None: the standard library's errors quote the value.

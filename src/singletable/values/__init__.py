@@ -14,7 +14,11 @@ from singletable.values.codecs import (
     Constant as Constant,
     Derived as Derived,
 )
-from singletable.values.decoders import json_decoder as json_decoder, json_form as json_form
+from singletable.values.decoders import (
+    declared_decoder as declared_decoder,
+    json_decoder as json_decoder,
+    json_form as json_form,
+)
 from singletable.values.exact import is_kept as is_kept
 from singletable.values.fields import Field as Field, Role as Role, Was as Was
 from singletable.values.key_lines import KeyText as KeyText

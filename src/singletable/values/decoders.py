@@ -7,9 +7,13 @@ make decoders of one new struct concurrently can crash the process (msgspec 0.22
 from __future__ import annotations
 
 import threading  # noqa: TID251
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import msgspec
+
+from singletable.errors import DeclarationError
 
 _one_at_a_time = threading.Lock()
 
@@ -20,9 +24,28 @@ def json_decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]
         return msgspec.json.Decoder(kind, strict=strict)
 
 
-def json_form(kind: Any) -> Any:
-    """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people."""
-    with _one_at_a_time:
+def declared_decoder(kind: Any, where: str) -> msgspec.json.Decoder[Any]:
+    """A decoder for a type that an application declares. DeclarationError for one that JSON alone doesn't give back."""
+    with _has_json(where):
+        return json_decoder(kind)
+
+
+@contextmanager
+def _has_json(where: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except (TypeError, NameError) as error:
+        raise DeclarationError(
+            f"{where}: its type can't be derived from its JSON: {error}",
+            hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union with at most one object among "
+            "its members.",
+        ) from None
+
+
+def json_form(kind: Any, where: str) -> Any:
+    """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people.
+    DeclarationError for a type that has none."""
+    with _has_json(where), _one_at_a_time:
         schema = msgspec.json.schema(kind)
     parts = dict(schema.get("$defs", {}))
     name = schema.get("$ref", "").removeprefix("#/$defs/")

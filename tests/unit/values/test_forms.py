@@ -117,7 +117,7 @@ def test_the_form_of_json_has_no_words_for_people() -> None:
         title: str
         description: str = ""
 
-    form = json_form(Note)
+    form = json_form(Note, "Held")
     assert {*form["properties"]} == {"title", "description"}
     assert not {"title", "description"} & form.keys()
-    assert json_form(Tree)["$ref"] == "#/$defs/Tree"
+    assert json_form(Tree, "Held")["$ref"] == "#/$defs/Tree"
