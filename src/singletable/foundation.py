@@ -33,6 +33,7 @@ from singletable.records.belongings import (
     HasBelongings as HasBelongings,
     Kept as Kept,
     LayerBelongings as LayerBelongings,
+    Remaining as Remaining,
     Subject as Subject,
     Together as Together,
     belongings_of as belongings_of,
@@ -185,12 +186,15 @@ from singletable.schema.personal import (
 )
 from singletable.schema.ranges import after as after
 from singletable.schema.references import (
+    ERASED as ERASED,
     Reference as Reference,
     cleared as cleared,
     complete_patterns as complete_patterns,
     empty as empty,
+    mentions as mentions,
     references_of as references_of,
     target_of as target_of,
+    without_mention as without_mention,
 )
 from singletable.schema.system_items import KeyParts as KeyParts, system_index as system_index, system_key as system_key
 from singletable.schema.table import (

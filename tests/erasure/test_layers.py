@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
-from singletable.documents import AsyncDocuments, Document, Documents, Draft, Items, LocalBlobs, Submission
+from singletable.documents import AsyncDocuments, Document, Documents, Draft, Items, LocalBlobs, Submission, collection
 from singletable.erasure import AsyncErasure, Erasure
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
@@ -58,12 +58,17 @@ class Remark(Entity, table=app, type="remark"):
 
 class Project(Document, table=app, index="gsi1", parent="User", belongs_to=User.id):
     name: str = ""
-    shapes: Items[Shape]
+    shapes: Items[Shape] = collection(personal=[])
 
 
 @Project.mutation
 def put_shape(draft: Draft[Project], *, id: str, text: str) -> None:
     draft.shapes[id] = Shape(text)
+
+
+@Project.mutation
+def drop_shape(draft: Draft[Project], *, id: str) -> None:
+    del draft.shapes[id]
 
 
 @tasks.task(belongs_to={"email": User.email}, tries=1)
@@ -180,14 +185,22 @@ def test_a_branch_of_somebody_else_keeps_what_it_shares(
     db: Database, documents: Documents[Project], tmp_path: Path
 ) -> None:
     fill(db, documents)
+    documents.apply(
+        "ada-one", [put_shape(id="gone", text="ada took it back").by("c", 4), drop_shape(id="gone").by("c", 5)]
+    )
     documents.branch("ada-one", "copy", parent="bob")
+    documents.store("ada-one", Project.shapes, [Shape("ada never sent it")])
     plan = erasure(db, documents).plan(ADA)
     assert [each.what.partition("; ")[2] for each in plan.belongings if each.kind == "Project"] == [
         "contents that its branches share stay",
         "",
     ]
-    erasure(db, documents).apply(ADA)
+    receipt = erasure(db, documents).apply(ADA)
     assert documents.head("copy").shapes["s"] == Shape("ada drew 2")
+    assert receipt.remaining[0].where == "branches of Project"
+    assert [
+        text for text in ("ada took it back", "ada never sent it", "ada drew 1") if text in contents(tmp_path)
+    ] == []
     assert db.check(app, documents, tasks) == []
 
 

@@ -92,20 +92,20 @@ class JsonCodec(Generic[T]):
         """msgspec sets no attribute of a dataclass for a field that the JSON leaves to its default."""
         return any(
             isinstance(each, inspect.DataclassType) and not all(field.required for field in each.fields)
-            for each in _types_in(inspect.type_info(self.kind), set())
+            for each in types_in(inspect.type_info(self.kind), set())
         )
 
 
-def _types_in(info: Any, seen: set[int]) -> Iterator[Any]:
+def types_in(info: Any, seen: set[int]) -> Iterator[Any]:
     """A type as msgspec describes it, with all types inside it."""
     if is_array(info):
         for each in info:
-            yield from _types_in(each, seen)
+            yield from types_in(each, seen)
     elif isinstance(info, (inspect.Type, inspect.Field)) and id(info) not in seen:
         seen.add(id(info))
         yield info
         for name in info.__struct_fields__:
-            yield from _types_in(getattr(info, name), seen)
+            yield from types_in(getattr(info, name), seen)
 
 
 def _complete(value: Any) -> None:

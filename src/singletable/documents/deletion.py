@@ -7,52 +7,38 @@
     sweep     what deleted members of the family kept for branches that are deleted now; with the last member, all blobs
     reveal    nothing: the epoch stays, so that the id is not used again
 
-Its blobs that other members of the family don't reach go with their next garbage collection. Blobs that a backup needs
-stay, and go when the backup is deleted.
-
-An erasure deletes the documents of a parent that it erases, each whole:
-
-    class Project(Document, table=app, belongs_to=Organisation.id): ...
+Its blobs that other members of the family don't reach go with their next garbage collection; an erasure runs one.
+Blobs that a backup needs stay, and go when the backup is deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from singletable.documents.blobs import NoBlobs
 from singletable.documents.conditions import COMMITTED, put_if_absent, put_row_if, same_epoch
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
+from singletable.documents.garbage import Collected, collect_garbage
 from singletable.documents.manifests import kept_for_backups
 from singletable.documents.read import any_epoch_row, newest, not_found
-from singletable.documents.rows import Branch, DocumentRow, GcEpoch, Version, to_the_millisecond
+from singletable.documents.rows import Branch, GcEpoch, Version, to_the_millisecond
 from singletable.documents.snapshots import check_known
-from singletable.errors import NotFound, SingletableError
-from singletable.expressions import first_name, owner_of
-from singletable.flow import Port, Race, pages_of
+from singletable.errors import NotFound
+from singletable.flow import Port, Race
 from singletable.foundation import (
     ANY,
-    Belonging,
-    LayerBelongings,
-    Model,
-    OnUnreadable,
     Query,
-    Subject,
     delete_if,
     delete_rows,
-    entity_name,
     get,
-    model_for,
-    partition_query,
     prepare_query,
     ready,
-    target_of,
 )
-from singletable.operations import Item, ReasonedCancellation, TransactAction, TransactWriteItems
-from singletable.tables import projected_in, write_units
+from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.values import changed
 
 _TRIES = 50
@@ -60,12 +46,13 @@ _TRIES = 50
 _CONTENTS_AT_ONCE = 256
 
 
-async def delete(port: Port, context: Context[Any], document_id: str) -> None:
+async def delete(port: Port, context: Context[Any], document_id: str, *, collects: bool = False) -> Collected | None:
     """Delete a document: hidden when the first transaction has happened, deleted when this returns. NotFound.
 
     Called again it goes on where it stopped, as after Incomplete, which a table raises that is throttled for long.
     Three round trips until it is hidden; then it reads all of its items, and writes a unit or more for each. The
-    contents that branches share with it stay.
+    contents that branches share with it stay; those that no branch reaches are deleted too where it `collects`, at the
+    cost of a collection of garbage, whose result is returned.
     """
     await ready(port, context.model.table)
     epoch = await any_epoch_row(port, context, document_id)
@@ -76,8 +63,18 @@ async def delete(port: Port, context: Context[Any], document_id: str) -> None:
     elif await is_deleted(port, context, document_id):
         raise not_found(context, document_id)
     await _clear(port, context, document_id)
-    await _sweep(port, context, epoch)
+    family = await _sweep(port, context, epoch)
+    collected = await collect_family(port, context, family) if collects else None
     await _take_versions(port, context, document_id)
+    return collected
+
+
+async def collect_family(port: Port, context: Context[Any], family: Family) -> Collected | None:
+    """Collect the garbage of a family; None where no member is left."""
+    for document_id in family.living:
+        with suppress(NotFound):  # deleted meanwhile
+            return await collect_garbage(port, context, document_id)
+    return None
 
 
 async def is_deleted(port: Port, context: Context[Any], document_id: str) -> bool:
@@ -161,8 +158,9 @@ async def _delete_all(port: Port, query: Query[Any]) -> None:
 
 
 # --- what a family kept -----------------------------------------------------------------------------------------------
-async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
-    """The items of deleted members that no living branch began with; with the last member everything."""
+async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> Family:
+    """The items of deleted members that no living branch began with; with the last member everything. Returns the
+    family."""
     family = await family_of(port, context, root_of(epoch))
     assert family is not None, "an epoch is never deleted"
     needed = family.needed
@@ -175,6 +173,7 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
     if not family.living:
         await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
         await delete_blobs(port, context.contents_of(family.root))
+    return family
 
 
 def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
@@ -196,91 +195,3 @@ async def delete_blobs(port: Port, contents: Contents, but: str = "") -> int:
 def _unneeded(contents: Contents, but: str) -> list[Content]:
     stored = set(contents.list())
     return list(stored - kept_for_backups(contents, stored, but))
-
-
-# --- erasure ----------------------------------------------------------------------------------------------------------
-class DocumentBelongings(LayerBelongings):
-    """The documents of one class."""
-
-    def __init__(self, context: Context[Any]) -> None:
-        self.context, self.model = context, context.model
-        self.identity = ("documents", context.kind)
-        self.indexes = projected_in(self.model.table.definition)
-        if isinstance(context.store, NoBlobs):
-            self.left_out = (
-                f"documents of {context.kind.__name__}: it has no blob store here. Pass blobs=, or --blobs",
-            )
-
-    async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
-        """The documents of parents: a query of each parent's list, and one of each document's partition."""
-        handle_of = self.model.belongs_to
-        if handle_of is None or self.left_out:
-            return []
-        handle = target_of(self.context.kind.__name__, "belongs_to", handle_of)
-        belongings: list[Belonging] = []
-        for subject in subjects:
-            parent = subject.values.get(first_name(handle))
-            if parent is not None and issubclass(subject.kind, owner_of(handle)):
-                query: Query[Any] = self.model.rows.listing.by_parent(str(parent), ANY)
-                async for page in pages(port, query, unreadable=unreadable):
-                    belongings += [
-                        each for row in page if (each := await self._document(port, row.document_id)) is not None
-                    ]
-        return belongings
-
-    async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
-        """The document of one of its rows."""
-        if not issubclass(model.kind, DocumentRow) or self.left_out:
-            return None
-        if not model.kind.__qualname__.startswith(f"{self.context.kind.__qualname__}."):
-            return None
-        try:
-            row = model.load(item)
-        except SingletableError:
-            return None
-        return None if row is None else await self._document(port, row.document_id)
-
-    def is_left(self, model: Model[Any], item: Item) -> bool:
-        """The epoch of a deleted document, which keeps its id from being used again."""
-        if self.left_out or not issubclass(model.kind, GcEpoch):
-            return False
-        return item.get(model.by_name["deleted"].stored) == {"BOOL": True}
-
-    async def again(self, port: Port, text: str) -> Belonging | None:
-        word, _, document_id = text.partition("#")
-        return await self._document(port, document_id) if word == self.model.words.document else None
-
-    async def _document(self, port: Port, document_id: str) -> Belonging | None:
-        """The document to erase; None if it is missing, or its deletion has ended."""
-        await ready(port, self.model.table)
-        epoch = await any_epoch_row(port, self.context, document_id)
-        if epoch is None or (epoch.deleted and await is_deleted(port, self.context, document_id)):
-            return None
-        count, units = await self._takes(port, epoch)
-        family = await family_of(port, self.context, root_of(epoch))
-        others = [each for each in (family.living if family is not None else ()) if each != document_id]
-        shared = "; contents that its branches share stay" if others else ""
-        return Belonging(
-            entity_name(self.context.kind),
-            model_for(epoch).place_of(epoch),
-            partial(_delete, self.context, document_id),
-            write_units=units,
-            what=f"with {count} items and its contents{shared}",
-            again=f"{self.model.words.document}#{document_id}",
-        )
-
-    async def _takes(self, port: Port, epoch: GcEpoch) -> tuple[int, float]:
-        """The number of its items, and the units of their deletion: a little more is written to hide it first."""
-        partition, count, units = model_for(epoch).place_of(epoch)[0], 0, 0.0
-        async for page in pages_of(port, lambda after: partition_query(self.model.table, partition, after)):
-            count += len(page.items)
-            units += sum(write_units(self.indexes, item, None) for item in page.items)
-        return count, units
-
-
-async def _delete(context: Context[Any], document_id: str, port: Port) -> bool:
-    try:
-        await delete(port, context, document_id)
-    except NotFound:
-        return False
-    return True

@@ -11,21 +11,25 @@ import dataclasses
 import inspect
 import re
 import sys
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.documents.blobs import BlobStore
-from singletable.documents.canonical_json import JsonCodec
-from singletable.documents.mutations import Bounds, Mutator, Ref, make_mutator
+from singletable.documents.collections import (
+    CollectionModel as CollectionModel,
+    DeclaredCollection,
+    Items as Items,
+    collection as collection,
+)
+from singletable.documents.mutations import Bounds, Mutator, make_mutator
+from singletable.documents.personal import PersonalNames, declared_names, names_of
 from singletable.documents.rows import CollectionWords, InboxRow, RowClasses, Version, Words, make_rows
-from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.foundation import Table, model_of, names_around
-from singletable.values import Codec, Field, json_form, make_field
+from singletable.values import METADATA, Codec, Field, make_field
 
 T = TypeVar("T")
 D = TypeVar("D", bound="Document")
@@ -34,110 +38,8 @@ P = ParamSpec("P")
 Draft = Annotated[D, "a version in the making, which a mutation changes"]
 """The type of a mutation's first parameter. To a type checker `Draft[Project]` is a Project."""
 
-MAX_ITEM_ID_BYTES = 1024
 RESERVED = ("id", "document_id", "parent", "version", "time", "principal", "mutation")
 _COLLECTION = re.compile(r"(?:\w+\.)*Items\[.+\]", re.DOTALL)
-
-
-class Items(MutableMapping[str, T], Generic[T]):
-    """A collection of a document: item id to content, in the order of the ids.
-
-    Ids, lengths and hashes are loaded with the version; a content is read from the blob store on access. The collection
-    of a draft can be changed; an assigned value is encoded at once, so later changes of the object have no effect.
-    """
-
-    @abstractmethod
-    def hash_of(self, id: str) -> str:
-        """The sha256 of an item's content, in hexadecimal digits. Raises KeyError if the item is missing."""
-
-    @abstractmethod
-    def all(self) -> dict[str, T]:
-        """All items with their contents, read concurrently."""
-
-    @abstractmethod
-    def refer(self, id: str, content: Ref[T]) -> None:
-        """Give an item a content that is in the blob store already."""
-
-    def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
-        """`@Project.shapes.upcast(1)` on a pure function that turns the JSON of a version 1 content into version 2's.
-
-        It runs on read and changes nothing that is stored. It needs a collection declared as `collection(version=2)`.
-        """
-        raise InvalidRequest(
-            f"upcast({version}) is declared on the class's collection, as in @Project.shapes.upcast(1)"
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Declared:
-    """The object that `collection(...)` leaves in the class body."""
-
-    word: str | None
-    prefix: str | None
-    version: int
-
-
-def collection(*, word: str | None = None, prefix: str | None = None, version: int = 1) -> Any:
-    """A collection with its own words in keys: `comments: Items[Comment] = collection(word="Comments")`.
-
-    `word` is the first part of the sort key and, in lower case, the folder of its blobs; `prefix` precedes the number
-    of a version. By default both are made from the attribute's name. `version` is the version of the contents' type:
-    raise it by one when older contents no longer fit the type, and declare an upcaster for each earlier version.
-    """
-    if version < 1:
-        raise DeclarationError(f"collection(version={version}): the first version is 1")
-    return _Declared(word, prefix, version)
-
-
-class CollectionModel(Generic[T]):
-    """The declaration of one collection; on the class, `Project.shapes`."""
-
-    def __init__(
-        self, owner: type[Any], name: str, words: CollectionWords, version: int, evaluate: Callable[[], Any]
-    ) -> None:
-        self.owner, self.name, self.words, self.version = owner, name, words, version
-        self._evaluate = evaluate
-        self._upcasters: dict[int, Upcaster] = {}
-
-    def __repr__(self) -> str:
-        return f"<{self.owner.__name__}.{self.name}>"
-
-    @cached_property
-    def codec(self) -> ContentCodec[T]:
-        return ContentCodec(JsonCodec(self._evaluate(), self._where), self.version, self._upcasters)
-
-    def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
-        """See `Items.upcast`."""
-        return register(self._where, self.version, self._upcasters, version)
-
-    @property
-    def form(self) -> Mapping[str, Any]:
-        """All that decides which bytes are stored of its contents, and under which words, as JSON."""
-        return {
-            "words": dataclasses.asdict(self.words),
-            "version": self.version,
-            "content": json_form(self._evaluate(), self._where),
-        }
-
-    @property
-    def _where(self) -> str:
-        return f"{self.owner.__name__}.{self.name}"
-
-    @property
-    def folder(self) -> str:
-        return self.words.folder
-
-    def check_id(self, id: object) -> str:
-        """Raises InvalidValue for a value that can't be the id of an item."""
-        if not isinstance(id, str):
-            raise InvalidValue(f"an item's id is a str, not {type(id).__name__}", attribute=self.name)
-        try:
-            size = len(id.encode())
-        except UnicodeEncodeError:
-            raise InvalidValue("an item's id holds a lone surrogate", attribute=self.name) from None
-        if not 0 < size <= MAX_ITEM_ID_BYTES:
-            raise InvalidValue(f"an item's id has 1 to {MAX_ITEM_ID_BYTES} bytes, not {size}", attribute=self.name)
-        return id
 
 
 class DocumentModel:
@@ -154,8 +56,9 @@ class DocumentModel:
         blobs: BlobStore | None,
         bounds: Bounds,
         belongs_to: Any = None,
+        principal: Any = None,
     ) -> None:
-        self.belongs_to = belongs_to
+        self.belongs_to, self._principal = belongs_to, principal
         self.kind, self.table, self.index, self.words = kind, table, index, words
         self.collections, self.blobs, self.bounds = collections, blobs, bounds
         self.rows: RowClasses = make_rows(kind, table, index, words, {n: c.words for n, c in collections.items()})
@@ -166,6 +69,24 @@ class DocumentModel:
     def scalars(self) -> Codec[Any]:
         """Computed at first use, when classes that the module defines later exist."""
         return Codec(Scalars, self._make_scalars())
+
+    @property
+    def principal(self) -> Any:
+        """The attribute of an entity that principals are named by; None if nothing says it."""
+        return self._principal if self._principal is not None else _PRINCIPALS.get(self.table)
+
+    @cached_property
+    def names(self) -> PersonalNames:
+        """The scalars that are personal, or mention somebody."""
+        declared = {name: inspect.getattr_static(self.kind, name, None) for name in self.scalars.by_name}
+        return names_of((name, getattr(each, "metadata", {}).get(METADATA, {})) for name, each in declared.items())
+
+    @property
+    def mentioned(self) -> list[Any]:
+        """The attributes of entities by which scalars, contents and arguments mention somebody."""
+        contents = [target for each in self.collections.values() for target in each.mentioned]
+        arguments = [target for each in self.mutators.values() for target in each.mentioned]
+        return [*self.names.mentions.values(), *contents, *arguments]
 
     @property
     def form(self) -> Mapping[str, Any]:
@@ -195,7 +116,8 @@ class Document:
     documents are listed, `plural` is the folder of blobs. The defaults are `Project`, `pv_`, `Organisation` and
     `documents`. `blobs` is the store of contents, unless `Documents` is given another. `bounds` are the limits of one
     mutation and of the mutations that wait. `belongs_to` is the attribute of an entity that parents are named by, as in
-    `User.id`: an erasure of the user deletes the user's documents.
+    `User.id`: an erasure of the user deletes the user's documents. `principal` is the one that principals of mutations
+    are named by: an erasure takes the user out of them. By default it is what `Sync(belongs_to=)` names users by.
 
     Reading returns an immutable snapshot: the document's attributes, `id`, `parent`, `version` and `time`.
     """
@@ -224,6 +146,7 @@ class Document:
         blobs: BlobStore | None = None,
         bounds: Bounds = Bounds(),  # noqa: B008 frozen
         belongs_to: Any = None,
+        principal: Any = None,
     ) -> None:
         super().__init_subclass__()
         if table is None:
@@ -237,7 +160,7 @@ class Document:
         def make_scalars() -> tuple[Field, ...]:
             return tuple(_scalar(cls, name, around) for name in scalars)
 
-        model = DocumentModel(cls, table, index, words, collections, make_scalars, blobs, bounds, belongs_to)
+        model = DocumentModel(cls, table, index, words, collections, make_scalars, blobs, bounds, belongs_to, principal)
         cls.__document__ = model
         _KINDS_OF.setdefault(table, WeakSet()).add(cls)
         cls.Inbox, cls.Version = model.rows.inbox, model.rows.version
@@ -265,27 +188,50 @@ class Document:
     def mutation(cls: type[D], function: Callable[Concatenate[D, P], None], /) -> Mutator[P, D]: ...
     @overload
     @classmethod
-    def mutation(cls: type[D], /, *, name: str) -> Callable[[Callable[Concatenate[D, P], None]], Mutator[P, D]]: ...
+    def mutation(
+        cls: type[D],
+        /,
+        *,
+        name: str | None = None,
+        mentions: Mapping[str, Any] | None = None,
+        personal: Collection[str] | None = None,
+    ) -> Callable[[Callable[Concatenate[D, P], None]], Mutator[P, D]]: ...
     @classmethod
-    def mutation(cls, function: Any = None, /, *, name: str | None = None) -> Any:
+    def mutation(
+        cls,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        mentions: Mapping[str, Any] | None = None,
+        personal: Collection[str] | None = None,
+    ) -> Any:
         """Declares a mutation, a function over a draft: `@Project.mutation`, or `@Project.mutation(name="moveShape")`.
 
         It must be deterministic: the same draft and arguments have the same result, wherever and whenever it runs. It
-        rejects the mutation by raising an error. Its arguments are JSON, typed by its parameters. Raises
-        DeclarationError for a name in use.
+        rejects the mutation by raising an error. Its arguments are JSON, typed by its parameters. `mentions={"owner":
+        User.id}` and `personal=["text"]` say it of parameters, for erasures: of the mutations of an erased user, others
+        keep their arguments; without either, none do. Raises DeclarationError for a name in use.
         """
         frame = inspect.currentframe()
         around = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
+        names = declared_names(mentions, personal)
 
         def register(function: Callable[..., None]) -> Mutator[..., Any]:
             model = document_model(cls)
-            return make_mutator(model.kind, model.mutators, function, name, around)
+            return make_mutator(model.kind, model.mutators, function, name, around, names)
 
         return register if function is None else register(function)
 
 
 _KINDS_OF: WeakKeyDictionary[Table, WeakSet[type[Document]]] = WeakKeyDictionary()
 """The document classes of each table, while they are referenced."""
+_PRINCIPALS: WeakKeyDictionary[Table, Any] = WeakKeyDictionary()
+
+
+def declare_principals(table: Table, named_by: Any) -> None:
+    """The attribute of an entity by which principals are named, in documents of a table whose class says nothing."""
+    _PRINCIPALS[table] = named_by
 
 
 def documents_of(table: Table) -> list[type[Document]]:
@@ -335,7 +281,7 @@ def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, Collection
         if not _is_collection(annotation):
             continue
         declared = inspect.getattr_static(cls, name, None)
-        declaration = declared if isinstance(declared, _Declared) else _Declared(None, None, 1)
+        declaration = declared if isinstance(declared, DeclaredCollection) else DeclaredCollection()
         word = declaration.word or "".join(part.capitalize() for part in name.split("_"))
         words = CollectionWords(word, declaration.prefix or f"{name}_v_")
         for text in (words.word, words.prefix):
@@ -343,9 +289,7 @@ def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, Collection
                 raise DeclarationError(f"{cls.__name__}.{name}: {text!r} is not valid in keys", attribute=name)
         if words.folder in {other.folder for other in models.values()}:
             raise DeclarationError(f"{cls.__name__}.{name}: another collection has the word {word!r}", attribute=name)
-        models[name] = CollectionModel(
-            cls, name, words, declaration.version, _evaluator(base, name, annotation, around)
-        )
+        models[name] = CollectionModel(cls, name, words, declaration, _evaluator(base, name, annotation, around))
     return models
 
 

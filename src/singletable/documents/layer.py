@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from singletable.documents.backed_contents import DocumentContents
+from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.check import document_checks
 from singletable.documents.context import Context, context_of
-from singletable.documents.deletion import DocumentBelongings
 from singletable.documents.document import document_model, documents_of
 from singletable.foundation import Table
 from singletable.layers import TableLayer, ToolSettings

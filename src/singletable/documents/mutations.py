@@ -19,6 +19,13 @@ import msgspec
 from msgspec import Struct
 
 from singletable.documents.canonical_json import JsonCodec, canonical
+from singletable.documents.personal import (
+    SAYS_NOTHING,
+    PersonalNames,
+    check_parameters,
+    mentioned_in,
+    says_anything,
+)
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.flow import refuse_awaitable
 from singletable.values import declared_decoder, json_decoder, json_form
@@ -146,7 +153,14 @@ def _check_text(what: str, text: str, attribute: str) -> None:
 class Mutator(Generic[P, D]):
     """A mutation's function. A call with its arguments returns a `Mutation`; the function is not run."""
 
-    def __init__(self, function: Callable[..., None], name: str, where: str, around: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., None],
+        name: str,
+        where: str,
+        around: Mapping[str, Any],
+        names: PersonalNames | None = None,
+    ) -> None:
         self.function, self.name, self.where = function, name, where
         self._around: Mapping[str, Any] = around if "<locals>" in getattr(function, "__qualname__", "") else {}
         self.__doc__ = function.__doc__
@@ -156,6 +170,8 @@ class Mutator(Generic[P, D]):
         signature = inspect.signature(function)
         _, *rest = signature.parameters.values()
         self.__signature__ = signature.replace(parameters=rest, return_annotation=Mutation)
+        self.names, self._declares = names or SAYS_NOTHING, names is not None
+        check_parameters(where, self.names, self.__signature__.parameters)
 
     def __repr__(self) -> str:
         return f"<mutation {self.name}>"
@@ -176,15 +192,29 @@ class Mutator(Generic[P, D]):
         refuse_awaitable(result, self.where)
 
     def read(self, arguments: str) -> Mapping[str, Any]:
+        struct = self.decode(arguments)
+        return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    def decode(self, arguments: str) -> Any:
+        """The arguments as a struct of its parameters. Raises InvalidValue for arguments of a wrong type."""
         try:
-            struct = self._decode(arguments.encode())
+            return self._decode(arguments.encode())
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             raise InvalidValue(
                 f"the arguments of {self.name} are not what it takes",
                 operation=self.name,
                 hint="Send one object with a member for each parameter that has no default, of its type.",
             ) from None
-        return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    @cached_property
+    def says_personal(self) -> bool:
+        """Whether it is declared what in its arguments is personal, if anything."""
+        return self._declares or says_anything(self._struct)
+
+    @cached_property
+    def mentioned(self) -> list[Any]:
+        """The attributes of entities by which its arguments mention somebody."""
+        return [*self.names.mentions.values(), *mentioned_in(self._struct)]
 
     def unknown_in(self, arguments: str) -> str | None:
         """An argument that no parameter takes: a newer program's, or a mistake. Not one that begins with `$`, by which
@@ -242,6 +272,7 @@ def make_mutator(
     function: Callable[..., None],
     name: str | None,
     around: Mapping[str, Any],
+    names: PersonalNames | None = None,
 ) -> Mutator[..., Any]:
     """The mutator of a function, registered with its class. `around` has the local names where it is defined."""
     own = name or getattr(function, "__name__", "")
@@ -258,7 +289,7 @@ def make_mutator(
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
             raise DeclarationError(f"{where}: {parameter.name} has no name in JSON", hint="Name each parameter.")
-    mutator: Mutator[..., Any] = Mutator(function, own, where, around)
+    mutator: Mutator[..., Any] = Mutator(function, own, where, around, names)
     known = mutators.get(own)
     if known is not None and (known.__module__, known.__qualname__) != (mutator.__module__, mutator.__qualname__):
         raise DeclarationError(f"{where}: there is another mutation of that name", hint="Name it: mutation(name=...).")

@@ -10,11 +10,11 @@ $merge     some items and scalars become what another document has. Its argument
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from singletable.documents.canonical_json import canonical, digest_of
 from singletable.documents.document import DocumentModel
@@ -158,6 +158,28 @@ def _set_scalars(model: DocumentModel, draft: Any, stored: Mapping[str, Attribut
     drafted: dict[str, Any] = draft.__dict__
     drafted.pop(UNDECLARED, None)
     drafted |= model.scalars.load(stored).__dict__
+
+
+def with_scalars(
+    name: str, arguments: str, change: Callable[[Mapping[str, AttributeValue]], Mapping[str, AttributeValue]]
+) -> str:
+    """The arguments of one of these mutations with other scalars; the same text where they stay."""
+    try:
+        if name == RESTORE:
+            state: VersionState = _STATE.decode(arguments)
+            scalars = change(state.scalars)
+            same = scalars is state.scalars
+            return arguments if same else canonical(structs.replace(state, scalars=dict(scalars))).decode()
+        merged = read_merge(arguments)
+    except (InvalidValue, msgspec.DecodeError, RecursionError, UnicodeError):
+        return arguments  # it was rejected
+    was = {name: each.was for name, each in merged.scalars.items() if each.was is not None}
+    to = {name: each.to for name, each in merged.scalars.items()}
+    old, new = change(was), change(to)
+    if old is was and new is to:
+        return arguments
+    changed = {name: ScalarMerge(old.get(name), new.get(name, {"NULL": True})) for name in merged.scalars}
+    return canonical(structs.replace(merged, scalars=changed)).decode()
 
 
 def newer_in(model: DocumentModel, head: Version, mutation: Mutation) -> str | None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
+from singletable.documents.words import CollectionWords as CollectionWords, Words as Words
 from singletable.flow import instant
 from singletable.foundation import (
     ANY,
@@ -123,6 +124,8 @@ class Version(DocumentRow):
     """The collections that a branch has not written yet, with the versions that have them."""
     deleted: bool | None = None
     """The document is deleted: this version hides those before it."""
+    rewritten: bool | None = None
+    """An erasure has changed its scalars or contents since: who has it doesn't know what it holds now."""
 
     by_number: ClassVar[BoundKey[..., Any]]
 
@@ -238,28 +241,6 @@ class Branch(DocumentRow):
     deleted: bool | None = None
 
     by_branch: ClassVar[BoundKey[..., Any]]
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words of a document class in keys and paths."""
-
-    document: str
-    prefix: str
-    parent: str
-    plural: str
-
-
-@dataclass(frozen=True)
-class CollectionWords:
-    """The words of a collection in keys and paths."""
-
-    word: str
-    prefix: str
-
-    @property
-    def folder(self) -> str:
-        return self.word.lower()
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from singletable.documents import flows
+from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.blobs import BlobStore
 from singletable.documents.changes import Diff, ItemChange
 from singletable.documents.check import document_checks
 from singletable.documents.contents import MAX_CONTENT_BYTES
 from singletable.documents.context import Authoriser, Context, context_of
-from singletable.documents.deletion import DocumentBelongings
 from singletable.documents.document import Document, Items
 from singletable.documents.families import Relative
 from singletable.documents.garbage import Collected

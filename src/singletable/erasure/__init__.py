@@ -16,9 +16,8 @@ from singletable.erasure.receipt import (
     Erasing as Erasing,
     ErasurePlan as ErasurePlan,
     Receipt as Receipt,
-    Remaining as Remaining,
 )
-from singletable.foundation import Belonging as Belonging, Kept as Kept
+from singletable.foundation import Belonging as Belonging, Kept as Kept, Remaining as Remaining
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:

@@ -73,13 +73,14 @@ async def apply(
             with suppress(SingletableError):
                 await release(port, table, held)
         left = await remaining(port, table, run.journal.record.ended_at)
+        left = (*(place for part in parts for place in part.remains()), *left)
     return run.receipt(left, meter)
 
 
 def parts_of(
     table: Table, layers: Sequence[HasBelongings], seal: CursorSeal, blobs: BlobStore | None = None
 ) -> list[LayerBelongings]:
-    """What layers keep of subjects: the given ones, and the others that this program declares for the table."""
+    """The layers of an erasure: the given ones, and the others that this program declares for the table."""
     given = belongings_of(table, layers)
     known = {part.identity for part in given}
     declared = (layer.belongings() for layer in layer_belongings(table, seal, blobs))

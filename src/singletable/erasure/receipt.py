@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured, NotSupported, Unavailable
 from singletable.flow import Port
-from singletable.foundation import Belonging, Kept, Table, flows, personal_names, tool_classes
+from singletable.foundation import Belonging, Kept, Remaining, Table, flows, personal_names, tool_classes
 from singletable.tables import list_backups, recovery
 
 STREAM_HOURS: Final = 24
@@ -51,16 +51,6 @@ class ErasurePlan(Struct, frozen=True):
     def write_units(self) -> float:
         """The units of deletions and clearings, without the record of the erasure."""
         return sum(each.write_units for each in self.belongings)
-
-
-class Remaining(Struct, frozen=True):
-    """A place where copies of what was deleted still are."""
-
-    where: str
-    what: str
-    """The advice, as a sentence."""
-    until: datetime | None = None
-    """When it goes by itself; None if somebody has to delete it."""
 
 
 class Receipt(Struct, frozen=True):

@@ -163,6 +163,7 @@ class SubjectSearch:
                 await self._take(item)
             frontier, rest, again = [], [], ()
         kept = [Kept(kind, why, count) for (kind, why), count in self.kept.items()]
+        kept += [each for layer in self.layers for each in layer.keeps()]
         return ErasableItems(self.levels, self._clears(), kept)
 
     # --- roots --------------------------------------------------------------------------------------------------------
@@ -246,8 +247,12 @@ class SubjectSearch:
             for (_, reference, wanted), items in zip(part, found, strict=True):
                 for item in items:
                     await self._meet(item, [(reference, wanted)])
-        if scanned:
-            await self._scan(scanned)
+        watchers: dict[str, list[LayerBelongings]] = {}
+        for layer in self.layers:
+            for name in layer.scans(subjects):
+                watchers.setdefault(name, []).append(layer)
+        if scanned or watchers:
+            await self._scan(scanned, watchers)
         for layer in self.layers:
             for belonging in await layer.of(self.port, subjects, self._tell):
                 self._add(belonging)
@@ -282,14 +287,22 @@ class SubjectSearch:
             return []  # no item has a key with that value
         return await partition_items(self.port, self.table, captured.index, text)
 
-    async def _scan(self, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> None:
+    async def _scan(
+        self,
+        wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]],
+        watchers: Mapping[str, Sequence[LayerBelongings]],
+    ) -> None:
         name, segments = self.table.definition.type_attribute, all_segments(usual_segments(self.port))
         while segments:
             pages = await scan_pages(self.port, self.table, segments)
             for page in pages:
                 for item in page.items:
-                    if met := wanted.get(str(item.get(name, {}).get("S", ""))):
+                    type_name = str(item.get(name, {}).get("S", ""))
+                    if met := wanted.get(type_name):
                         await self._meet(item, met)
+                    if (model := self.table.model_of_type(type_name)) is not None:
+                        for layer in watchers.get(type_name, ()):
+                            layer.see(model, item)
             segments = advanced(segments, pages)
 
     async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:

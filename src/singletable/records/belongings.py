@@ -6,7 +6,8 @@ keep guards, edge sets and contents right.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -77,11 +78,21 @@ class Kept(Struct, frozen=True):
     count: int = 1
 
 
+class Remaining(Struct, frozen=True):
+    """A place where copies of what was deleted still are."""
+
+    where: str
+    what: str
+    """The advice, as a sentence."""
+    until: datetime | None = None
+    """When it goes by itself; None if somebody has to delete it."""
+
+
 class LayerBelongings:
     """A layer's additions to an erasure. By default nothing."""
 
     identity: tuple[Any, ...] = ()
-    """What it looks after: an erasure takes one of those that are equal."""
+    """Its name among layers: of those with an equal one, an erasure takes the first."""
     left_out: tuple[str, ...] = ()
     """The parts that are not searched here, in words."""
     references: tuple[Reference, ...] = ()
@@ -103,6 +114,22 @@ class LayerBelongings:
     async def again(self, port: Port, text: str) -> Belonging | None:
         """The half deleted belonging with this `again`; None if it is gone, or another layer's."""
         return None
+
+    def scans(self, subjects: Sequence[Subject]) -> Collection[str]:
+        """The types of all items that the layer wants to see before it is asked for the belongings of subjects: one
+        scan of the table shows them to `see`."""
+        return ()
+
+    def see(self, model: Model[Any], item: Item) -> None:
+        """An item of a scan."""
+
+    def keeps(self) -> Sequence[Kept]:
+        """The things that stay and need a person, as far as the layer has found any."""
+        return ()
+
+    def remains(self) -> Sequence[Remaining]:
+        """The places of the layer where copies still are after an erasure."""
+        return ()
 
     def is_left(self, model: Model[Any], item: Item) -> bool:
         """Whether an item stays for another reason, as a mark of the layer's own without any data."""

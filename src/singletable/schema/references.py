@@ -10,7 +10,7 @@ A class that is declared later is named by a function: `belongs_to=lambda: Custo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -110,12 +110,17 @@ def mentions(held: Any, value: Any) -> bool:
 def cleared(model: Model[Any], name: str, held: Any, value: Any) -> Any:
     """An attribute's value without a mention: a member leaves its set, list or map; an optional value becomes None; a
     text says that it was erased. Raises DeclarationError for any other type."""
+    return without_mention(held, value, lambda: empty(model, name))
+
+
+def without_mention(held: Any, value: Any, empty_value: Callable[[], Any]) -> Any:
+    """A value that mentions another one, without it: what can't leave it member by member becomes the empty value."""
     make: Any = held.__class__
     if isinstance(held, (set, frozenset, list, tuple)):
         return make([member for member in cast("Any", held) if not mentions(member, value)])
     if isinstance(held, dict):
         return {key: each for key, each in cast("Any", held).items() if not mentions((key, each), value)}
-    return empty(model, name)
+    return empty_value()
 
 
 def empty(model: Model[Any], name: str) -> Any:

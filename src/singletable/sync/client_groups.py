@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from singletable.documents.inspect import declare_principals
 from singletable.errors import AlreadyExists, NotUnique
 from singletable.expressions import first_name, owner_of
 from singletable.flow import Port
@@ -97,6 +98,7 @@ def declare_items(table: Table, *, belongs_to: Any = None) -> None:
     group_keys(table)
     if belongs_to is not None:
         _users[table] = belongs_to
+        declare_principals(table, belongs_to)
 
 
 def users_of(table: Table) -> Any:

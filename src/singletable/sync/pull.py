@@ -108,7 +108,7 @@ class Puller:
         last = head.number if head.number - cookie <= self.most_versions else cookie
         rows: Query[Version] = self.context.model.rows.version.by_number(head.document_id, between(cookie, last))
         found = await flows.read_all(port, rows.consistent())
-        return found if found and found[0].number == cookie else None
+        return found if found and found[0].number == cookie and not found[0].rewritten else None
 
     async def _everything(self, port: Port, group: str, head: Version, sight: Sight) -> Pulled:
         head, last_ids = await self._from_records(port, group, head)

@@ -9,6 +9,7 @@ from singletable.documents.contents import Content as Content, Contents as Conte
 from singletable.documents.document import (
     CollectionModel as CollectionModel,
     DocumentModel as DocumentModel,
+    declare_principals as declare_principals,
     document_model as document_model,
     documents_of as documents_of,
 )

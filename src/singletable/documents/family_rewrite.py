@@ -1,0 +1,337 @@
+"""Takes a person out of documents that stay: a document and all that share contents with it, with all their versions.
+
+    look      the records and the inbox of each member, then the contents that anything refers to, then the versions
+    renew     one new version of each living member whose newest one has to change, in a transaction as any commit
+    rewrite   the collections, scalars, arguments and principals that are older: each item is updated in its place
+
+The contents that nothing reaches then go with the next collection of garbage: whoever calls this runs one.
+
+A version keeps its number, its items and their ids; a content that mentions them is replaced by one that doesn't. So
+history can be read, restored and compared as before. Pruning instead would take from everybody what one person had a
+word in, and a restore to an older version would lose the items of others.
+
+A version that was rewritten says so: a client that has it is sent everything again, since the difference to what it
+holds is not known any more. Records go last: by them a run that was killed finds what it has to go on with.
+
+Items that refer to a new content are written on condition of the root's epoch, as commits are, so that no garbage
+collection deletes it meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from singletable.documents.arguments import refs_in, texts_of
+from singletable.documents.canonical_json import digest_of
+from singletable.documents.collections import CollectionModel
+from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage
+from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.context import Context
+from singletable.documents.drafts import WorkingVersion
+from singletable.documents.erased_arguments import arguments_without, scalars_without
+from singletable.documents.families import Family, family_of, pages
+from singletable.documents.inbox import HeadState
+from singletable.documents.personal import Erased
+from singletable.documents.read import (
+    CollectionKey,
+    any_epoch_row,
+    collection_key,
+    contents_in,
+    epoch_row,
+    hashes_of,
+    newest,
+)
+from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version
+from singletable.documents.snapshots import scalars_of
+from singletable.documents.submission import MAX_INLINE_BYTES
+from singletable.documents.version_transaction import actions_of
+from singletable.errors import Corrupt, NotFound
+from singletable.expressions import AttributeChange
+from singletable.flow import Port, Race
+from singletable.foundation import ANY, Query, delete_if, is_type, model_for, update_if
+from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
+from singletable.schema import key_of
+from singletable.values import changed, from_attribute_value
+
+READ_AT_ONCE = 64
+_RECORDS_AT_ONCE = 100
+_TRIES = 50
+_WRITTEN_AT_ONCE = 8
+"""Items of up to 400 KB, in a transaction of 4 MB."""
+
+Record = MutationRecord | InboxRow
+
+
+@dataclass(eq=False)
+class Traces:
+    """The places of a family at which the erased persons are."""
+
+    records: int = 0
+    """Mutations with them as principal, or in whose arguments they are."""
+    versions: int = 0
+    contents: dict[Content, tuple[Content, bytes]] = field(default_factory=dict[Content, tuple[Content, bytes]])
+    """The contents to replace, each with its new one."""
+    unreadable: int = 0
+    """Contents that could not be looked at."""
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.versions or self.contents)
+
+    def __str__(self) -> str:
+        counts = {"mutations": self.records, "versions": self.versions, "contents": len(self.contents)}
+        return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+class FamilyRewrite:
+    """The erasure of persons from one document and its branches."""
+
+    def __init__(
+        self, port: Port, context: Context[Any], root: str, erased: Erased, clean: set[tuple[str, Content]]
+    ) -> None:
+        self.port, self.context, self.root, self.erased = port, context, root, erased
+        self.clean = clean
+        """Contents that were looked at before, by an erasure of the same persons, and say nothing of them."""
+        self.traces = Traces()
+        self.members: list[str] = []
+        self.living: list[str] = []
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+    async def look(self) -> Traces:
+        """Find what has to change. Reads every item of the family but its clients, and each content that may say
+        something of a person."""
+        family = await family_of(self.port, self.context, self.root)
+        if family is None:
+            return self.traces
+        self.contents = self.context.contents_of(family.root)
+        self.members, self.living = _members(family), family.living
+        referred: set[Content] = set()
+        for document_id in self.members:
+            async for rows, texts in self._records(document_id):
+                referred |= {ref for text in texts for ref in refs_in(text)}
+                self.traces.records += sum(map(self._is_changed, rows, texts))
+        folders = {each.folder for each in self.context.model.collections.values() if each.says_anything}
+        reached = {content for content in referred if content.folder in folders}
+        for document_id in self.members:
+            async for name, parts in self._collections(document_id):
+                reached |= contents_in(self.context, name, parts)
+        await self._look_at(reached)
+        for document_id in self.members:
+            async for versions in self._versions(document_id):
+                self.traces.versions += sum(self._scalars(row) is not None for row in versions)
+        return self.traces
+
+    def _is_changed(self, row: Record, text: str) -> bool:
+        if self.erased.is_by(row.principal):
+            self.erased.learn(text)
+            return True
+        return self._arguments(row, text) != text
+
+    def _arguments(self, row: Record, text: str) -> str:
+        own = self.erased.is_by(row.principal)
+        after = arguments_without(self.context, self.erased, row.name, text, own=own)
+        for ref in refs_in(after) & self.traces.contents.keys():
+            new, _ = self.traces.contents[ref]
+            after = after.replace(f'"{ref.folder}/{ref.sha256}"', f'"{new.folder}/{new.sha256}"')
+        return after
+
+    def _scalars(self, row: Version) -> Mapping[str, Any] | None:
+        """A version's scalars without them; None where they stay."""
+        stored = scalars_of(row)
+        after = scalars_without(self.context, self.erased, stored)
+        return None if after == stored else {name: from_attribute_value(value) for name, value in after.items()}
+
+    async def _look_at(self, reached: set[Content]) -> None:
+        models = {each.folder: each for each in self.context.model.collections.values()}
+        prefix, learns = self.contents.prefix, bool(self.erased.texts)
+        wanted = sorted(reached, key=lambda each: (each.folder, each.digest))
+        wanted = [each for each in wanted if learns or (prefix, each) not in self.clean]
+        for i in range(0, len(wanted), READ_AT_ONCE):
+            some = wanted[i : i + READ_AT_ONCE]
+            calls: list[Callable[[], bytes | Corrupt | None]] = [
+                partial(_without, self.contents, models[each.folder], each, self.erased) for each in some
+            ]
+            for content, data in zip(some, await self.port.call_all(calls), strict=True):
+                if data is None:
+                    self.clean |= set() if learns else {(prefix, content)}
+                elif isinstance(data, Corrupt):
+                    self.traces.unreadable += 1
+                else:
+                    self.traces.contents[content] = Content(content.folder, digest_of(data)), data
+
+    # --- the items of a member ----------------------------------------------------------------------------------------
+    async def _records(self, document_id: str) -> AsyncIterator[tuple[Sequence[Record], list[str]]]:
+        """The inbox first: a row that leaves it after this read has become a record, which is read next."""
+        rows = self.context.model.rows
+        queries: list[Query[Any]] = [rows.inbox.by_id(document_id, ANY), rows.mutation.by_id(document_id, ANY)]
+        for query in queries:
+            async for page in pages(self.port, query, _RECORDS_AT_ONCE):
+                yield page, await texts_of(self.port, self.contents, page)
+
+    async def _collections(self, document_id: str) -> AsyncIterator[tuple[str, Sequence[CollectionVersion]]]:
+        """The versions of collections that may say something of a person."""
+        for name, kind in self.context.model.rows.collections.items():
+            if self.context.model.collections[name].says_anything:
+                query: Query[CollectionVersion] = kind.by_number(document_id, ANY)
+                async for page in pages(self.port, query):
+                    yield name, page
+
+    async def _versions(self, document_id: str) -> AsyncIterator[Sequence[Version]]:
+        query: Query[Version] = self.context.model.rows.version.by_number(document_id, ANY)
+        async for page in pages(self.port, query):
+            yield page
+
+    # --- changing -----------------------------------------------------------------------------------------------------
+    async def change(self) -> None:
+        """Make the changes that `look` found. The contents that nothing reaches then are the next collection's."""
+        for document_id in self.living:
+            with suppress(NotFound):  # deleted meanwhile
+                await self._renew(document_id)
+        touched = {key async for key in self._touched()}
+        for document_id in self.members:
+            async for versions in self._versions(document_id):
+                await self._write([each for row in versions if (each := self._new_version(row, touched))])
+        for document_id in self.members:
+            async for name, parts in self._collections(document_id):
+                await self._write([_update(row, items=items) for row in parts if (items := self._items(name, row))])
+        for document_id in self.members:
+            async for rows, texts in self._records(document_id):
+                await self._write_records(rows, texts)
+
+    async def _renew(self, document_id: str) -> None:
+        """Commit a version without them, where the newest one has them."""
+        race = Race(self.port, "erase", COMMITTED, self.context.model.table.name, tries=_TRIES)
+        while True:
+            epoch = await epoch_row(self.port, self.context, document_id)
+            working = await self._working(await newest(self.port, self.context, document_id))
+            if working is None:
+                return
+            version, draft = working
+            await ensure_contents(self.port, self.context, epoch, self.contents, self._needed(draft))
+            actions = actions_of(self.context, HeadState(version, epoch, {}, [], [], []), draft, (), self.port.now())
+            try:
+                await self.port.send(TransactWriteItems(actions, self.port.token()))
+            except ReasonedCancellation:
+                await race.lost()
+            else:
+                return
+
+    async def _working(self, version: Version) -> tuple[Version, WorkingVersion] | None:
+        hashes = await hashes_of(self.port, self.context, version, tuple(self.context.model.collections))
+        stored = scalars_of(version)
+        scalars = scalars_without(self.context, self.erased, stored)
+        draft = WorkingVersion(self.context, self.contents, version.parent, version.document_id, scalars, hashes)
+        for name, own in hashes.items():
+            folder = self.context.model.collections[name].folder
+            new = {id: self.traces.contents.get(Content(folder, digest)) for id, digest in own.items()}
+            if any(new.values()):
+                draft.changed[name] = {id: each[0].digest for id, each in new.items() if each is not None}
+        return (version, draft) if draft.changed or scalars != stored else None
+
+    def _needed(self, draft: WorkingVersion) -> dict[Content, bytes | None]:
+        new: dict[Content, bytes] = dict(self.traces.contents.values())
+        return {content: new.get(content) for content in draft.needed()}
+
+    async def _touched(self) -> AsyncIterator[CollectionKey]:
+        """The versions of collections that refer to a content which has to go."""
+        for document_id in self.members:
+            async for name, parts in self._collections(document_id):
+                for row in parts:
+                    if self._items(name, row):
+                        yield CollectionKey(document_id, name, row.number)
+
+    def _items(self, name: str, row: CollectionVersion) -> dict[str, bytes] | None:
+        """The items of a collection's version with the new contents; None where nothing changes."""
+        folder = self.context.model.collections[name].folder
+        contents = [self.traces.contents.get(Content(folder, digest)) for digest in row.items.values()]
+        if not any(contents):
+            return None
+        pairs = zip(row.items.items(), contents, strict=True)
+        return {id: digest if new is None else new[0].digest for (id, digest), new in pairs}
+
+    def _new_version(self, row: Version, touched: set[CollectionKey]) -> TransactAction | None:
+        scalars = self._scalars(row)
+        keys = [collection_key(row, name) for name in self.context.model.collections]
+        if scalars is None and touched.isdisjoint(key for key in keys if key is not None):
+            return None
+        return _update(row, scalars=row.scalars if scalars is None else scalars, rewritten=True)
+
+    async def _write_records(self, rows: Sequence[Record], texts: Sequence[str]) -> None:
+        needed: dict[Content, bytes | None] = {}
+        actions: list[TransactAction] = []
+        for row, text in zip(rows, texts, strict=True):
+            after = self._arguments(row, text)
+            own = self.erased.is_by(row.principal)
+            if own and isinstance(row, InboxRow):
+                actions.append(delete_if(key_of(row), is_type(model_for(row))))
+            elif own or after != text:
+                actions.append(_update(row, **_record_values(row, after, needed, own=own)))
+        await self._write(actions, needed)
+
+    async def _write(
+        self, actions: Sequence[TransactAction], needed: Mapping[Content, bytes | None] | None = None
+    ) -> None:
+        """Change items that are there still, a few at a time, each time on condition of the root's epoch."""
+        new = dict(self.traces.contents.values()) | dict(needed or {})
+        for i in range(0, len(actions), _WRITTEN_AT_ONCE):
+            await self._write_some(actions[i : i + _WRITTEN_AT_ONCE], new)
+
+    async def _write_some(self, actions: Sequence[TransactAction], needed: Mapping[Content, bytes | None]) -> None:
+        race = race_with_garbage(self.port, self.context, "erase")
+        left: list[TransactAction] = [*actions]
+        while left:
+            epoch = await any_epoch_row(self.port, self.context, self.root)
+            assert epoch is not None, "an epoch is never deleted"
+            await ensure_contents(self.port, self.context, epoch, self.contents, needed)
+            try:
+                await self.port.send(TransactWriteItems([*left, epoch_check(epoch)], self.port.token()))
+            except ReasonedCancellation as lost:
+                failed = [reason.code == "ConditionalCheckFailed" for reason in lost.reasons]
+                left = [each for each, is_gone in zip(left, failed, strict=False) if not is_gone]
+                await race.lost()
+            else:
+                return
+
+
+def _members(family: Family) -> list[str]:
+    return [family.root.document_id, *(row.branch for row in family.branches)]
+
+
+def _update(row: DocumentRow, **values: Any) -> TransactAction:
+    """The change of some attributes of an item that is there."""
+    model = model_for(row)
+    item, stored = model.item(changed(row, **values)), [model.by_name[name].stored for name in values]
+    return update_if(key_of(row), [AttributeChange(name, item.get(name)) for name in stored], is_type(model))
+
+
+def _record_values(row: Record, arguments: str, needed: dict[Content, bytes | None], *, own: bool) -> dict[str, Any]:
+    """The attributes of a mutation with other arguments, whose blob is added to `needed`."""
+    data, digest = arguments.encode(), None
+    if len(data) > MAX_INLINE_BYTES:
+        digest = digest_of(data)
+        needed[Content(ARGUMENTS, digest)] = data
+    values: dict[str, Any] = {
+        "arguments": arguments if digest is None else None,
+        "arguments_blob": digest,
+        "refers": True if digest is not None and refs_in(arguments) else None,
+    }
+    if own:
+        values["principal"] = None
+        if isinstance(row, MutationRecord) and row.error is not None:
+            values["error"] = row.error.partition(":")[0]  # the rest may quote an argument
+    return values
+
+
+def _without(
+    contents: Contents, model: CollectionModel[Any], content: Content, erased: Erased
+) -> bytes | Corrupt | None:
+    """A content without them; None where it says nothing of them. Blocks."""
+    try:
+        value = model.codec.decode(contents.read(content))
+    except Corrupt as error:
+        return error
+    after = erased.taken_out(value, model.names)
+    return None if after is value else model.codec.encode(after)

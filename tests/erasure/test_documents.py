@@ -1,0 +1,290 @@
+"""Erasing somebody who worked on documents of others: the documents stay, and hold nothing of theirs in any version."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, Entity, Key, Table, field
+from singletable.documents import (
+    AsyncDocuments,
+    Document,
+    Documents,
+    Draft,
+    Items,
+    LocalBlobs,
+    Mutation,
+    Ref,
+    collection,
+)
+from singletable.erasure import AsyncErasure, Erasure, Receipt
+from tests.migrations.test_apply_lease import Pace
+from tests.migrations.watching import Killed, before_each
+from tests.support.engines import fresh, fresh_async
+from tests.support.raw import all_items
+from tests.sync.simulated import Client
+from tests.sync.world import World
+
+app = Table("notebook", indexes=["gsi1"])
+
+
+class Person(Entity, table=app, type="person"):
+    email: str
+    id: str
+
+    @app.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        """One."""
+        return f"person#{email}", "person"
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str = field(personal=True)
+    author: str | None = field(default=None, mentions=Person.id)
+    readers: list[str] = field(default_factory=list[str], mentions=Person.id)
+    height: int = 1
+
+
+class Page(Document, table=app, index="gsi1", parent="Team", principal=Person.id):
+    title: str = field(default="", personal=True)
+    owner: str | None = field(default=None, mentions=Person.id)
+    size: int = 0
+    cells: Items[Cell]
+    remarks: Items[dict[str, Any]] = collection(mentions={"by": Person.id}, personal=["text"])
+    pictures: Items[str] = collection(personal=[])
+
+
+@Page.mutation
+def put_cell(draft: Draft[Page], *, id: str, cell: Cell) -> None:
+    draft.cells[id] = cell
+
+
+@Page.mutation
+def raise_cell(draft: Draft[Page], *, id: str, height: int) -> None:
+    draft.cells[id] = replace(draft.cells[id], height=height)
+
+
+@Page.mutation(personal=["text"])
+def edit_cell(draft: Draft[Page], *, id: str, text: str) -> None:
+    draft.cells[id] = replace(draft.cells[id], text=text)
+
+
+@Page.mutation
+def link_cell(draft: Draft[Page], *, id: str, cell: Ref[Cell]) -> None:
+    draft.cells.refer(id, cell)
+
+
+@Page.mutation
+def drop_cell(draft: Draft[Page], *, id: str) -> None:
+    del draft.cells[id]
+
+
+@Page.mutation
+def entitle(draft: Draft[Page], *, title: str) -> None:
+    draft.title = title
+
+
+@Page.mutation(mentions={"owner": Person.id})
+def give(draft: Draft[Page], *, owner: str | None = None) -> None:
+    draft.owner = owner
+
+
+@Page.mutation
+def remark(draft: Draft[Page], *, id: str, remark: dict[str, Any]) -> None:
+    draft.remarks[id] = remark
+
+
+ADA = Person.by_email("ada@example.org")
+LONG = "ada has a lot to say " * 60
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with fresh() as made:
+        made.create_table(app)
+        for name in ("ada", "bob"):
+            made.create(Person(email=f"{name}@example.org", id=f"{name}-id"))
+        yield made
+
+
+@pytest.fixture
+def pages(db: Database, tmp_path: Path) -> Documents[Page]:
+    return Documents(db, Page, blobs=LocalBlobs(tmp_path))
+
+
+class Writer:
+    """Somebody's client of a document."""
+
+    def __init__(self, pages: Documents[Page], name: str, page: str = "p1") -> None:
+        self.pages, self.name, self.page, self.last = pages, name, page, 0
+
+    def does(self, *mutations: Mutation) -> None:
+        """Each in a version of its own."""
+        for mutation in mutations:
+            self.last += 1
+            submission = mutation.by(f"tab-{self.name}-{self.page}", self.last, principal=f"{self.name}-id")
+            (outcome,) = self.pages.apply(self.page, [submission])
+            assert outcome.status == "applied", outcome
+
+
+def contents(path: Path) -> str:
+    return "".join(gzip.decompress(file.read_bytes()).decode() for file in sorted(path.rglob("*.gz")))
+
+
+def everything(db: Database, path: Path) -> str:
+    items = db.run(all_items(db.port, "notebook"))
+    return repr([item for item in items if item.get("_type", {}).get("S") != "_apply"]) + contents(path)
+
+
+def erase(db: Database, pages: Documents[Page]) -> Receipt:
+    return Erasure(db, app, pages).apply(ADA)
+
+
+def fill(pages: Documents[Page]) -> None:
+    pages.create("t1", "p1", title="Ours")
+    ada, bob = Writer(pages, "ada"), Writer(pages, "bob")
+    bob.does(put_cell(id="c1", cell=Cell("bob began", "bob-id")))
+    ada.does(put_cell(id="c2", cell=Cell("ada wrote", "ada-id")), put_cell(id="c3", cell=Cell(LONG, "ada-id")))
+    bob.does(raise_cell(id="c2", height=2), put_cell(id="c4", cell=Cell("bob saw", "bob-id", ["ada-id", "bob-id"])))
+    ada.does(edit_cell(id="c1", text="ada amends"), entitle(title="ada's title"), give(owner="ada-id"))
+    ada.does(remark(id="r1", remark={"by": "ada-id", "text": "ada remarks"}), drop_cell(id="c2"))
+    bob.does(remark(id="r2", remark={"by": "bob-id", "text": "bob remarks"}))
+
+
+def test_documents_stay_and_hold_nothing_of_theirs(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    fill(pages)
+    before = pages.head("p1")
+    receipt = erase(db, pages)
+    assert (receipt.deleted, receipt.cleared, receipt.kept) == ({"Person": 1}, {"Page": 1}, ())
+    left = everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert "ada" not in left
+    head = pages.head("p1")
+    assert head.version == before.version + 1
+    assert (head.title, head.owner, head.size) == ("", None, 0)
+    assert head.cells.all() == {
+        "c1": Cell("(erased)", "bob-id"),
+        "c3": Cell("(erased)"),
+        "c4": Cell("(erased)", "bob-id", ["bob-id"]),
+    }
+    assert head.remarks.all() == {
+        "r1": {"by": "(erased)", "text": "(erased)"},
+        "r2": {"by": "bob-id", "text": "bob remarks"},
+    }
+    assert pages.at("p1", version=1).cells["c1"] == Cell("bob began", "bob-id")
+    assert pages.at("p1", version=4).cells["c2"] == Cell("(erased)", height=2)
+    assert [m.principal for change in pages.item_history("p1", Page.cells, "c1") for m in change.mutations] == [
+        None,
+        "bob-id",
+    ]
+    assert db.check(app, pages) == []
+
+
+def test_what_waits_and_what_is_stored_apart(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    """The inbox, contents that nothing reaches, arguments that refer to a content, a restore."""
+    fill(pages)
+    bob = Writer(pages, "bob")
+    bob.last = 4
+    (ref, _) = pages.store("p1", Page.cells, [Cell("of ada", "ada-id"), Cell("never sent", "ada-id")])
+    bob.does(link_cell(id="c5", cell=ref))
+    pages.restore("p1", version=5, by="tab-restorer")
+    waiting = [put_cell(id="c9", cell=Cell("ada waits")).by("tab-ada-p1", 99, principal="ada-id")]
+    waiting += [give(owner="ada-id").by("tab-bob-p1", 98, principal="bob-id")]
+    pages.submit("p1", waiting)
+    receipt = erase(db, pages)
+    assert receipt.kept == ()
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert [row.id for row in db.all(Page.Inbox.by_id("p1"))] == [98]
+    assert {finding.code for finding in db.check(app, pages)} <= {"inbox.gap"}
+
+
+def test_branches_of_others_are_of_the_same_family(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    fill(pages)
+    pages.branch("p1", "p2", parent="t2")
+    pages.branch("p2", "p3", parent="t2")
+    Writer(pages, "bob", "p2").does(raise_cell(id="c3", height=3))
+    pages.delete("p1")
+    assert erase(db, pages).cleared == {"Page": 1}
+    left = everything(db, tmp_path)
+    assert left.count("ada") == left.count("ada amends") == 1, (
+        "in a cell of bob: with p1 went what said that it is hers"
+    )
+    assert pages.head("p2").cells["c3"] == Cell("(erased)", height=3)
+    assert pages.head("p3").cells["c3"] == Cell("(erased)")
+    assert db.check(app, pages) == []
+
+
+def test_only_a_mention_in_a_document_of_others(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    """No mutation of theirs leads there."""
+    pages.create("t1", "p1")
+    pages.create("t1", "p2")
+    Writer(pages, "bob").does(put_cell(id="c", cell=Cell("about ada", "ada-id")), give(owner="ada-id"))
+    Writer(pages, "bob", "p2").does(put_cell(id="c", cell=Cell("about bob", "bob-id")))
+    plan = Erasure(db, app, pages).plan(ADA)
+    assert (plan.cleared, [each.what for each in plan.belongings if each.does == "clear"]) == (
+        {"Page": 1},
+        ["2 mutations, 1 versions, 1 contents"],
+    )
+    erase(db, pages)
+    assert "ada" not in everything(db, tmp_path)
+    assert pages.head("p2").version == 1
+
+
+def test_killed_at_any_request_it_goes_on(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(pages)
+    kills = 0
+    for at in (3, 7, 12, 18, 25, 33, 42, 52):
+        left = at
+
+        def kill(operation: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise Killed
+
+        with monkeypatch.context() as patched:
+            Pace(db, patched)
+            before_each(db, patched, kill)
+            try:
+                erase(db, pages)
+            except Killed:
+                kills += 1
+            else:
+                break
+    assert kills > 4
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        receipt = erase(db, pages)
+    assert (receipt.deleted, receipt.cleared) == ({"Person": 1}, {"Page": 1})
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert db.check(app, pages) == []
+
+
+async def test_clients_are_sent_the_document_without_them(tmp_path: Path) -> None:
+    """One of an old version, one of the newest, and one that comes later see the same."""
+    async with fresh_async() as db:
+        await db.create_table(app)
+        await db.create(Person(email="ada@example.org", id="ada-id"))
+        world = World(db, LocalBlobs(tmp_path), kind=Page)
+        pages = AsyncDocuments(db, Page, blobs=LocalBlobs(tmp_path))
+        await pages.create("t1", "p1", title="Ours")
+        clients = [Client(f"g{n}", f"tab-{n}") for n in range(3)]
+        cells = [put_cell(id="c1", cell=Cell("ada wrote", "ada-id")), entitle(title="ada's"), entitle(title="ours")]
+        for n, mutation in enumerate(cells, 1):
+            await pages.apply("p1", [mutation.by("ada-tab", n, principal="ada-id")])
+            if n != 2:
+                assert (await world.pull(clients[n // 2])).status == 200
+        assert clients[0].base["cells/c1"]["text"] == clients[1].base["cells/c1"]["text"] == "ada wrote"
+        await AsyncErasure(db, app, pages).apply(ADA)
+        for client in clients:
+            assert (await world.pull(client)).status == 200
+            assert client.base["cells/c1"] == {"text": "(erased)", "author": None, "readers": [], "height": 1}
+            assert client.base["page"] == {"title": "", "owner": None, "size": 0}
