@@ -242,7 +242,9 @@ class DocumentBelongings(LayerBelongings):
         name = self.context.kind.__name__
         places: list[Remaining] = []
         if self.shared:
-            what = f"{len(self.shared)} erased documents have branches, which keep what they began with: delete those too."
+            what = (
+                f"{len(self.shared)} erased documents have branches, which keep what they began with: delete those too."
+            )
             places.append(Remaining(f"branches of {name}", what))
         if self.backed:
             what = "The blob store has it until the backups are deleted: singletable backup list, and delete."
