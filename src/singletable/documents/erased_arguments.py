@@ -45,7 +45,8 @@ def scalars_without(
     model = context.model
     if model.names.says_nothing:
         return stored
-    fields = {name: field for name, field in model.scalars.by_name.items() if field.stored in stored}
+    declared = {name: model.scalars.by_name[name] for name in (*model.names.mentions, *model.names.personal)}
+    fields = {name: field for name, field in declared.items() if field.stored in stored}
     values = {name: field.plan.load(stored[field.stored]) for name, field in fields.items()}
     after = erased.cleared(values, model.names, partial(_empty_scalar, model))
     different = {name: value for name, value in after.items() if value != values[name]}
