@@ -10,9 +10,12 @@ from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 
 from singletable import Entity, Key, Table, attr, field as attribute
-from singletable.flow import Traits, drive
+from singletable.flow import Traits, drive, instant
 from singletable.records import Finding, flows
+from singletable.records.send import send_alone
 from singletable.tasks import Call, Counts, TaskFunction, Tasks
+from singletable.tasks.due import wake_text
+from singletable.tasks.writes import TaskClaim
 from tests.faults.clock import Clock
 from tests.support.shells import Shell
 from tests.support.workers import task_worker
@@ -63,6 +66,14 @@ class Bench:
         own = await task_worker(self.shell, self.tasks).check()
         own = [each for each in own if each.code not in ("task.dead-letter", "task.overdue")]
         return own + await self.shell.run(flows.check(self.shell.port, self.table))
+
+    async def claim(self, key: str, lease_seconds: float = 30.0) -> Any:
+        """Claim a task as a worker does that sees its lease to be over, if it is under one."""
+        tasks, now = self.tasks.entities, instant(self.clock.now())
+        item = await self.shell.get(tasks.by_id(key).consistent())
+        over = wake_text(tasks, item.wake) if item is not None and item.lease else None
+        write = TaskClaim(tasks, tasks.by_id(key), now, now + seconds(lease_seconds), None, over)
+        return await self.shell.run(send_alone(self.shell.port, write))
 
     async def count(self, id: str) -> int:
         found = await self.shell.get(self.counter.by_id(id).consistent())

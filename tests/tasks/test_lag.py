@@ -82,28 +82,6 @@ async def test_a_claim_decides_on_the_item_not_on_what_was_seen(bench: Bench) ->
             await bench.shell.run(send_alone(port, claim(late, None)))
 
 
-async def test_clocks_that_differ_run_a_task_twice_at_worst_and_end_it_once(bench: Bench) -> None:
-    """A worker whose clock is ten minutes ahead takes a running task for one that was left."""
-
-    @bench.task
-    async def count() -> None:
-        bench.ran.append(bench.tasks.running().tries)
-        if bench.tasks.running().tries == 1:
-            bench.clock.advance(600)
-            await bench.drain()
-            bench.clock.set_back(600)
-        async with bench.shell.transaction() as tx:
-            tx.update(*bench.plus("a"))
-            tx.add(bench.tasks.done())
-
-    await bench.shell.create(bench.counter(id="a"))
-    await bench.add(bench.tasks.after(seconds(0), count()))
-    await bench.drain()
-    assert bench.ran == [1, 2]
-    assert await bench.count("a") == 1
-    assert await bench.findings() == []
-
-
 async def test_a_clock_that_is_put_back_leaves_tasks_late_not_lost(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(10), note("a")))
@@ -120,12 +98,7 @@ async def test_an_end_is_refused_while_another_worker_holds_the_task(bench: Benc
     @bench.task
     async def count() -> None:
         bench.clock.advance(61)
-        tasks = bench.tasks.entities
-        now = instant(bench.clock.at)
-        key = tasks.by_id(bench.tasks.running().key)
-        await bench.shell.run(
-            send_alone(bench.shell.port, TaskClaim(tasks, key, now, now + timedelta(seconds=60), None))
-        )
+        await bench.claim(bench.tasks.running().key, 60)
         try:
             async with bench.shell.transaction() as tx:
                 tx.update(*bench.plus("a"))

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from singletable.records.send import send_alone
-from singletable.tasks.items import task_entities
-from singletable.tasks.writes import ClaimLost, Finish, TaskClaim
+from singletable.tasks.writes import ClaimLost, Finish
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.faults.proxy import FaultProxy
@@ -33,16 +32,12 @@ async def bench(kind: str, stripping: FaultProxy, clock: Clock) -> AsyncIterator
 async def test_a_worker_that_lost_its_claim_has_not_ended_the_task(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("x"), key="one"))
-    tasks, port = task_entities(bench.table, "gsi1"), bench.shell.port
+    tasks, port = bench.tasks.entities, bench.shell.port
     key: Any = tasks.by_id("one")
 
-    async def claim() -> Any:
-        now = bench.at(0)
-        return await bench.shell.run(send_alone(port, TaskClaim(tasks, key, now, now + seconds(30), None)))
-
-    slow = await claim()
+    slow = await bench.claim("one")
     bench.clock.advance(31)
-    quick = await claim()
+    quick = await bench.claim("one")
     with pytest.raises(ClaimLost):
         await bench.shell.run(send_alone(port, Finish(slow)))
     assert await bench.shell.get(key.consistent()) == quick

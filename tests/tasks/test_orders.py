@@ -9,6 +9,7 @@ import pytest
 from singletable import AlreadyExists, TransactionCancelled
 from singletable.operations import TransactWriteItems
 from singletable.tasks import Backoff
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered_claim import claim_first
 from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
@@ -142,7 +143,7 @@ async def test_an_earlier_turn_that_another_worker_claims_meanwhile_keeps_the_la
             others.append(None)
             await bench.add(bench.tasks.at(bench.at(-9), note("early"), key="early", order="x"))
             key = entities.by_place("x", bench.at(-9), "early")
-            others[0] = await claim_first(bench.shell.port, entities, key, bench.at(60))
+            others[0] = await claim_first(bench.shell.port, entities, key, bench.at(60), LeaseWatch(60))
         return await send(operation)
 
     monkeypatch.setattr(bench.shell.port, "send", claim_earlier_first)
@@ -228,7 +229,7 @@ async def test_a_claim_returns_the_task_as_it_is_stored(bench: Bench) -> None:
     await bench.add(bench.tasks.at(bench.at(0), note("x"), key="a", order="x"))
     tasks, port = bench.tasks.entities, bench.shell.port
     key = tasks.by_place("x", bench.at(0), "a")
-    claimed = await bench.shell.run(claim_first(port, tasks, key, bench.at(30)))
+    claimed = await bench.shell.run(claim_first(port, tasks, key, bench.at(30), LeaseWatch(30)))
     assert claimed is not None
     assert (claimed.tries, claimed.sent) == (1, True)
     assert await bench.shell.get(key.consistent()) == claimed

@@ -12,8 +12,10 @@ from singletable import AsyncDatabase, Database, Table
 from singletable.flow.port import instant
 from singletable.foundation import send_alone
 from singletable.tasks import Backoff, Tasks
+from singletable.tasks.due import wake_text
 from singletable.tasks.execution import ClaimTime, Execution
 from singletable.tasks.items import OrderedTask
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered_claim import claim_first, read_lane
 from singletable.tasks.outcomes import apply, extend_writes
 from singletable.tasks.worker_options import Counts
@@ -30,7 +32,11 @@ def claim(db: Database, tasks: Tasks, until: float) -> OrderedTask:
     entities = tasks.entities
     item: Any = next(iter(db.scan(entities.ordered)))
     key = entities.by_place("o", item.due, item.id)
-    claimed = db.run(claim_first(db.port, entities, key, instant(until)))
+    lane = db.run(read_lane(db.port, entities, "o")).runs
+    watch = LeaseWatch(0.0)
+    if lane is not None:  # seen long ago, and not extended since
+        watch.left(key.partition, wake_text(entities, lane.until), None, -1000.0)
+    claimed = db.run(claim_first(db.port, entities, key, instant(until), watch))
     assert claimed is not None
     return claimed
 

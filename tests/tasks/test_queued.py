@@ -122,6 +122,22 @@ async def test_a_queue_gets_each_task_once(queued: Bench, aws_emulator: str) -> 
     assert await queued.findings() == []
 
 
+async def test_what_a_worker_left_is_sent_with_its_lease_and_held_back_for_it(queued: Bench, aws_emulator: str) -> None:
+    """So the queue's time, and no worker's clock, says that the lease was not extended."""
+    queue, note = await new_queue(queued, aws_emulator, fifo=False), noting(queued)
+    await queued.add(queued.tasks.after(seconds(0), note("a"), key="a"))
+    await queued.claim("a", 2)
+    queued.clock.shift = 123.0  # type: ignore[attr-defined]
+    send_due = task_worker(queued.shell, queued.tasks).send_due
+    assert (await send_due(queue), await send_due(queue)) == (1, 0)
+    attributes = await queued.shell.run(queued.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
+    assert attributes["ApproximateNumberOfMessagesDelayed"] == "1"
+    item = await queued.shell.get(queued.tasks.entities.by_id("a").consistent())
+    assert item is not None
+    counts = await work(queued, queue, 1)
+    assert (counts.done, queued.ran) == (1, ["a"])
+
+
 async def test_a_fifo_queue_gets_a_task_when_it_is_due(queued: Bench, aws_emulator: str) -> None:
     queue = await new_queue(queued, aws_emulator, fifo=True)
     note = noting(queued)

@@ -10,7 +10,6 @@ import pytest
 
 from singletable import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.transitions import NotAllowed
-from singletable.foundation import send_alone
 from singletable.tasks.items import TaskItem, TaskState, task_entities
 from singletable.tasks.outcomes import (
     apply,
@@ -21,7 +20,7 @@ from singletable.tasks.outcomes import (
     return_writes,
 )
 from singletable.tasks.states import STORED, TRANSITIONS, TaskEvent, TaskPhase, stored_after
-from singletable.tasks.writes import ClaimLost, TaskClaim
+from singletable.tasks.writes import ClaimLost
 from tests.tasks.bench import Bench, noting, seconds
 
 KEY = "one"
@@ -64,10 +63,7 @@ class Life:
             await bench.retry(KEY)
         elif event is TaskEvent.CLAIM:
             bench.clock.advance(31)  # past any lease
-            now = bench.at(0)
-            key: Any = self.entities.by_id(KEY)
-            claim = TaskClaim(self.entities, key, now, now + seconds(30), None)
-            self.claim = await bench.shell.run(send_alone(port, claim))
+            self.claim = await bench.claim(KEY)
         else:
             await bench.shell.run(apply(port, self.writes(event)))
 

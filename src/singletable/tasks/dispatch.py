@@ -14,6 +14,8 @@ from functools import partial
 from math import ceil
 from typing import Any
 
+from msgspec import Struct
+
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition
 from singletable.flow import Port, instant
@@ -22,7 +24,7 @@ from singletable.operations import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.execution import ClaimTime
-from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, TaskState
+from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, TaskState, lease_of
 from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker import WorkerSlots
@@ -35,12 +37,14 @@ _MARKS_AT_ONCE = 16
 _MOST_ORDERED = 25
 
 
-@dataclass(frozen=True)
-class TaskPointer:
+class TaskPointer(Struct, frozen=True, omit_defaults=True):
     """The content of a message."""
 
     key: str
     fence: int
+    wake: str = ""
+    """Of a claimed task: the index's text of the lease's end. The queue holds the message back for the length of the
+    lease, so where the end is still the same then, the worker that claimed it is dead."""
 
 
 async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
@@ -61,9 +65,11 @@ async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_se
         # After the message: a crash between the two sends it twice.
         await _mark(port, tasks, part, [AttributeChange("sent", {"BOOL": True})])
         sent += len(part)
-    for part in _parts([task for task in due if task.sent and task.wake <= overdue]):
-        # Before the message: of several senders one sends, and a message that is lost again is sent again later.
-        sent += await _resend(port, tasks, queue, part, now)
+    lost = [task for task in due if task.sent and task.wake <= overdue]
+    for claimed in (False, True):
+        for part in _parts([task for task in lost if bool(task.lease) is claimed]):
+            # Before the message: of several senders one sends, and a message that is lost again is sent again later.
+            sent += await _resend(port, tasks, queue, part, now)
     return sent
 
 
@@ -78,7 +84,8 @@ async def _send(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequen
 
 
 async def _resend(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
-    model, woken = model_of(tasks.task), instant(now)
+    wait = 0.0 if queue.is_fifo else min(MAX_DELAY_SECONDS, max(task.lease or 0.0 for task in part))
+    model, woken = model_of(tasks.task), instant(now + wait)
     unmoved = equal("state", {"S": TaskState.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
     ours = await _mark(port, tasks, part, list(waking(model, tasks.index, woken)), unmoved)
     lost = [replace(task, wake=wake_text(tasks, woken)) for task, is_ours in zip(part, ours, strict=True) if is_ours]
@@ -92,6 +99,7 @@ def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float
     if not queue.is_fifo:
         # As instants: a float of today's time is a quarter of a microsecond off, which would be rounded up to a second.
         wait = ceil((time_of(tasks, task.wake) - instant(now)).total_seconds())
+        pointer = TaskPointer(pointer.key, pointer.fence, task.wake if task.lease else "")
         return Outgoing(pointer, delay_seconds=min(MAX_DELAY_SECONDS, max(0, wait)))
     group = values.get("order", values["id"])
     return Outgoing(pointer, group=group, deduplication=f"{pointer.key}#{pointer.fence}#{task.wake}")
@@ -144,7 +152,14 @@ async def run_pointer(worker: WorkerSlots, pointer: TaskPointer, counts: Counts)
         return NotDue((item.wake - instant(now.wall)).total_seconds())
     if model_of(tasks.task).place_of(item) in worker.execution.running_keys():
         return NotDue(worker.options.lease_seconds)
-    claim = TaskClaim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
+    lease, end = lease_of(item.lease, sent=item.sent, tries=item.tries), wake_text(tasks, item.wake)
+    if lease and pointer.wake not in ("", end):
+        return None  # its worker lives
+    left = worker.watch.left(tasks.by_id(item.id).partition, end, lease, now.monotonic) if lease else 0.0
+    if left and not pointer.wake:
+        return NotDue(left)
+    over = None if lease == 0.0 else end
+    claim = TaskClaim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence, over)
     try:
         claimed: TaskItem = await send_alone(port, claim)
     except ClaimLost:
@@ -167,7 +182,7 @@ async def _run_ordered(
         if task.ready > instant(now.wall):
             return NotDue((task.ready - instant(now.wall)).total_seconds())
         until, running = _until(worker, now), worker.execution.running_keys()
-        claimed: OrderedTask | None = await claim_first(port, tasks, key, until, running)
+        claimed: OrderedTask | None = await claim_first(port, tasks, key, until, worker.watch, running)
         if claimed is None:
             return NotDue(worker.options.poll_seconds)
         await worker.execution.run(claimed, now, counts)

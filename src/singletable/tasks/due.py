@@ -10,7 +10,7 @@ from typing import Any
 from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
 from singletable.operations import RAW, Item, Key, Query, Selection
-from singletable.tasks.items import SHARDS, TaskEntities, TaskItem, TaskState
+from singletable.tasks.items import SHARDS, TaskEntities, TaskItem, TaskState, lease_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Candidate:
     fence: int | None
     is_ordered: bool
     sent: bool
+    lease: float | None
+    """The length of the lease that it is under, as `items.lease_of`; 0 where the index does not show it."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -31,13 +33,16 @@ class Candidate:
         return self.key.partition, self.key.low
 
 
-async def find(port: Port, tasks: TaskEntities, state: TaskState, limit: int) -> list[Candidate]:
-    """Up to `limit` tasks of each shard, those with the earliest times, all sorted by time.
+async def find(
+    port: Port, tasks: TaskEntities, state: TaskState, limit: int, until: datetime | None = None
+) -> list[Candidate]:
+    """Up to `limit` tasks of each shard, those with the earliest times, all sorted by time; with `until`, only tasks
+    that wake by then.
 
     One round trip of eight requests, half a read unit for each 4 KB.
     """
     await ready(port, tasks.table)
-    found = await port.send_all([rows_query(tasks, state, shard, limit) for shard in range(SHARDS)])
+    found = await port.send_all([rows_query(tasks, state, shard, limit, until=until) for shard in range(SHARDS)])
     candidates = [_candidate(tasks, shard, item) for shard, page in enumerate(found) for item in page.items]
     return sorted((c for c in candidates if c is not None), key=lambda c: c.wake)
 
@@ -100,4 +105,7 @@ def _candidate(tasks: TaskEntities, shard: int, item: Item) -> Candidate | None:
     key: KeyOf[Any] = model.key_at(place_in(tasks.table, item))
     wake = item[definition.index_keys(tasks.index)[1]]["S"]
     fence = int(item["fence"]["N"]) if "fence" in item else None
-    return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, item.get("sent") == {"BOOL": True})
+    sent, tries = item.get("sent") == {"BOOL": True}, int(item.get("tries", {}).get("N", "0"))
+    stored = float(item["lease"]["N"]) if "N" in item.get("lease", {}) else None
+    lease = lease_of(stored, sent=sent, tries=tries)
+    return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, sent, lease)

@@ -69,6 +69,9 @@ class TaskItem(Entity):
     error: str | None = field(default=None, personal=True)
     sent: bool = False
     """It was sent to a queue, or a worker has claimed it."""
+    lease: float | None = None
+    """The seconds for which the claim holds without a new `wake`; 0 after its end; missing before the first claim, and
+    where a program that doesn't store it has claimed the task."""
 
 
 class PlainTask(TaskItem):
@@ -94,6 +97,15 @@ class Lane(Entity):
     turn: str
     fence: int
     until: datetime
+    lease: float | None = None
+    """The running task's."""
+
+
+def lease_of(lease: float | None, *, sent: bool, tries: int) -> float | None:
+    """The length of the lease that a task is under: 0 for a task that nobody has claimed, None for an unknown one."""
+    if lease is not None:
+        return lease
+    return None if sent and tries else 0.0
 
 
 class ById(Protocol):

@@ -140,20 +140,22 @@ def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
 
 
 def claim_ordered(
-    tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime
+    tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime, dead: Lane | None
 ) -> tuple[OrderedTask, list[Write]]:
-    """The claimed task, and the writes of the claim: its item, its lane, and a check of its name."""
-    model = model_for(task)
-    claimed = changed(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True)
+    """The claimed task, and the writes of the claim: its item, its lane, and a check of its name. `dead` is the lane of
+    a task whose worker is seen to be dead."""
+    model, lease = model_for(task), (until - now).total_seconds()
+    claimed = changed(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True, lease=lease)
     changes = [
         AttributeChange("fence", {"N": str(claimed.fence)}),
         AttributeChange("tries", {"N": str(claimed.tries)}),
         AttributeChange("sent", {"BOOL": True}),
+        AttributeChange("lease", model.item(claimed)["lease"]),
         *waking(model, tasks.index, until),
     ]
     held = is_held(model, task) & at_most("ready", now)
     lane = LaneOf(tasks, claimed)
-    free = is_absent(lane.model) | at_most("until", now)
+    free = is_absent(lane.model) if dead is None else is_lane_as(lane.model, dead)
     return claimed, [move(model.key_of(task), held, changes), lane.put(until, free), check_name(tasks, task)]
 
 
@@ -170,6 +172,7 @@ def retry_ordered(tasks: TaskEntities, task: OrderedTask, ready: datetime, error
     changes = [
         AttributeChange("error", {"S": error}),
         AttributeChange("sent", {"BOOL": False}),
+        AttributeChange("lease", {"N": "0"}),
         *waking(model, tasks.index, ready),
     ]
     changes.append(AttributeChange("ready", next(change.value for change in changes if change.name == "wake")))
@@ -278,7 +281,8 @@ class LaneOf:
         self.is_ours = is_lane_of(self.model, self.place, task.fence)
 
     def put(self, until: datetime, held: Condition) -> GuardedWrite:
-        lane = self.tasks.lane(order=self.task.order, turn=self.place, fence=self.task.fence, until=until)
+        task = self.task
+        lane = self.tasks.lane(order=task.order, turn=self.place, fence=task.fence, until=until, lease=task.lease)
         return claiming(self.key, put_if(self.key, self.model.item(lane), held))
 
     def drop(self) -> GuardedWrite:
@@ -287,6 +291,11 @@ class LaneOf:
 
 def is_lane_of(model: Model[Any], place: str, fence: int) -> Condition:
     return is_type(model) & equal("turn", {"S": place}) & equal("fence", {"N": str(fence)})
+
+
+def is_lane_as(model: Model[Any], lane: Lane) -> Condition:
+    """The lane is as it was read: its worker has not extended its lease since."""
+    return is_lane_of(model, lane.turn, lane.fence) & equal("until", model.item(lane)["until"])
 
 
 def is_name_of(tasks: TaskEntities, task: OrderedTask) -> Condition:

@@ -1,5 +1,7 @@
 """Claiming an ordered task: the first of its lane, if it is ready and no other of the lane runs.
 
+A lane that another worker holds is taken over once its lease is seen to be over (`lease_watch`).
+
 The first is read from the table consistently, and the claim's transaction is conditional on it. The `wake` of a task
 that has to wait is set to that of the one before it, so that the index shows workers what they can claim. The end of a
 task wakes the next.
@@ -14,7 +16,9 @@ from datetime import datetime, timedelta
 from singletable.errors import TransactionCancelled
 from singletable.flow import Port, instant
 from singletable.foundation import KeyOf, commit, get, model_of, partition_query, send_alone
+from singletable.tasks.due import wake_text
 from singletable.tasks.items import Lane, OrderedTask, TaskEntities
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered import TaskGone, claim_ordered, delete_cancelled, postpone_ordered, wake_ordered
 from singletable.tasks.writes import ClaimLost
 
@@ -37,11 +41,13 @@ async def claim_first(
     tasks: TaskEntities,
     key: KeyOf[OrderedTask],
     until: datetime,
+    watch: LeaseWatch,
     runs_here: Collection[tuple[str, str]] = (),
 ) -> OrderedTask | None:
     """Claim the first of a task's lane, which may be another task; None if the lane has to wait.
 
-    `runs_here` are the primary keys of what this worker runs, which it never claims again, whatever its clock says.
+    `watch` has the leases that this worker has seen. `runs_here` are the primary keys of what it runs, which it never
+    claims again, whatever its clock says.
 
     A request, and a transaction of three items; of two where it is postponed.
     """
@@ -52,11 +58,12 @@ async def claim_first(
         head = lane.head
         if head is None or model_of(tasks.ordered).place_of(head) in runs_here:
             return None
-        if lane.runs is not None and lane.runs.until > now:
-            await _postpone(port, tasks, key, lane.runs.until, now, lane.runs)
+        if lane.runs is not None and (wake := _lease_end(port, tasks, lane.runs, watch, now)) > now:
+            if lane.runs.turn != key.low:
+                await _postpone(port, tasks, key, wake, now, lane.runs)
             return None
         if head.ready <= now:
-            claimed, writes = claim_ordered(tasks, head, now, until)
+            claimed, writes = claim_ordered(tasks, head, now, until, lane.runs)
             try:
                 await commit(port, writes)
             except TransactionCancelled as cancelled:
@@ -69,6 +76,12 @@ async def claim_first(
                 await _postpone(port, tasks, key, head.ready, now, head)
             return None
     return None
+
+
+def _lease_end(port: Port, tasks: TaskEntities, runs: Lane, watch: LeaseWatch, now: datetime) -> datetime:
+    """The time when the lease of a lane is over for this worker; not after now if it is."""
+    left = watch.left(tasks.by_order(runs.order).partition, wake_text(tasks, runs.until), runs.lease, port.monotonic())
+    return max(runs.until, now + timedelta(seconds=left))
 
 
 async def wake_next(port: Port, tasks: TaskEntities, order: str) -> None:

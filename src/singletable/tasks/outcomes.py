@@ -32,21 +32,21 @@ def retry_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: st
     """RETRY: it failed, and is tried again."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, item, ready, error)
-    return [_advance(item, TaskEvent.RETRY, wake=ready, error=error, sent=False)]
+    return [_advance(item, TaskEvent.RETRY, wake=ready, error=error, sent=False, lease=0.0)]
 
 
 def return_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETURN: this program can't run it. Another worker may; the try is not counted."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, changed(item, tries=item.tries - 1), ready, error)
-    return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
+    return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, sent=False, lease=0.0, tries=item.tries - 1)]
 
 
 def dead_letter_writes(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
     """DEAD_LETTER: it failed for the last time."""
     if isinstance(item, OrderedTask):
         return dead_letter_ordered(tasks, item, died, error)
-    return [_advance(item, TaskEvent.DEAD_LETTER, wake=died, error=error)]
+    return [_advance(item, TaskEvent.DEAD_LETTER, wake=died, error=error, lease=None)]
 
 
 def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
@@ -54,7 +54,7 @@ def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[W
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)
     state = stored_after(TaskPhase.DEAD, TaskEvent.REVIVE)
-    again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
+    again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False, lease=None)
     return [Advance(dead, again, TaskEvent.REVIVE.value)]
 
 

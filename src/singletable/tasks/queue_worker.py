@@ -15,6 +15,7 @@ from singletable.queues import Message, Queue, RetryLater, consume, partial_fail
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.dispatch import TaskPointer, run_pointer, send_due
 from singletable.tasks.items import TaskEntities
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 
@@ -108,10 +109,13 @@ Functions = Mapping[str, TaskFunction[...]]
 
 
 async def handle_event(
-    port: Port, tasks: TaskEntities, functions: Functions, lease_seconds: float, event: Mapping[str, Any], context: Any
+    port: Port, tasks: TaskEntities, functions: Functions, watch: LeaseWatch, event: Mapping[str, Any], context: Any
 ) -> dict[str, list[dict[str, str]]]:
-    """The messages of a Lambda event. What is early is given back, and comes again when its visibility ends."""
-    worker = WorkerSlots(port, tasks, functions, TaskWorkerOptions(lease_seconds=lease_seconds), lambda: False)
+    """The messages of a Lambda event. What is early is given back, and comes again when its visibility ends. `watch`
+    has the leases that earlier events have shown, and the length of this function's."""
+    options = TaskWorkerOptions(lease_seconds=watch.lease_seconds)
+    worker = WorkerSlots(port, tasks, functions, options, lambda: False)
+    worker.watch = watch
     fifo = any(record.get("eventSourceARN", "").endswith(".fifo") for record in event["Records"])
     queue = _FIFO_QUEUE if fifo else _LAMBDA_QUEUE
     return await partial_failures(

@@ -11,6 +11,7 @@ from singletable.foundation import Finding
 from singletable.queues import Queue
 from singletable.tasks import flows
 from singletable.tasks.items import DeadLetter
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.tasks import Tasks
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 
@@ -45,7 +46,8 @@ class TaskWorker:
     ) -> Counts:
         """Run due tasks, `at_once` concurrently, until SIGTERM, SIGINT or `stop()`; then finish the running ones.
 
-        If the process dies, other workers run its tasks once their leases are over. An idle worker polls every
+        If the process dies, other workers run its tasks once their leases are over: seen to be without a sign of life
+        for `lease_seconds` of the worker that claimed them, whatever the clocks say. An idle worker polls every
         `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,
         and over its whole life four more in the index.
 
@@ -60,6 +62,7 @@ class TaskWorker:
     def drain(self, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None) -> Counts:
         """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended.
 
+        A task whose worker has died is waited for: until its lease is over, and was seen unchanged for its length.
         Eight requests for each look at the index, and for each task a claim and an end, as `run`.
         """
         self._check_functions()
@@ -82,11 +85,12 @@ class TaskWorker:
         its next try is in the table, and `send_due` sends it. `lease_seconds` is at least the function's timeout.
         """
         self._check_functions()
+        watch = LeaseWatch(lease_seconds)
 
         def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
             self._check_functions()
             tasks = self.tasks
-            flow = flows.handle_event(self.db.port, tasks.entities, tasks.functions, lease_seconds, event, context)
+            flow = flows.handle_event(self.db.port, tasks.entities, tasks.functions, watch, event, context)
             return self.db.run(flow)
 
         return handler

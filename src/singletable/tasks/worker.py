@@ -3,6 +3,8 @@
 Its slots (`flow.worker`) take tasks from one list, which one of them fetches when it is empty. A slot that finds a task
 claimed leaves the rest of that shard to the worker that claimed it, until the next list: so workers share the shards
 without knowing each other.
+
+A claim of another worker is taken over once its lease is seen to be over (`lease_watch`): each look notes the leases.
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from math import inf
 
 from singletable.flow import Heartbeat, Kernel, Port, Stop, instant
-from singletable.foundation import model_for, send_alone
+from singletable.foundation import get, model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Claimed, ClaimTime, Execution
-from singletable.tasks.items import TaskEntities, TaskItem, TaskState
+from singletable.tasks.items import TaskEntities, TaskItem, TaskState, lease_of
+from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 from singletable.tasks.writes import ClaimLost, TaskClaim
@@ -45,6 +49,7 @@ class WorkerSlots:
     options: TaskWorkerOptions
     stop: Stop
     execution: Execution = field(init=False)
+    watch: LeaseWatch = field(init=False)
     _list: deque[Candidate] = field(default_factory=deque[Candidate])
     _left_to_others: set[int] = field(default_factory=set[int])
     """Shards in which another worker claimed first."""
@@ -58,9 +63,14 @@ class WorkerSlots:
     _claimed_order: deque[tuple[str, str]] = field(default_factory=deque[tuple[str, str]])
     _gained: bool = False
     """Whether the list has given a task."""
+    _only_leases: bool = False
+    """Whether the last look has shown leases of other workers and nothing to do: the next one shows all of them."""
+    _lease_left: float = inf
+    """Seconds until a lease is over whose end has come, and whose owner shows no life; infinite if there is none."""
 
     def __post_init__(self) -> None:
         self.execution = Execution(self.port, self.tasks, self.functions, self.options.lease_seconds)
+        self.watch = LeaseWatch(self.options.lease_seconds)
 
     # --- the two ways to work -----------------------------------------------------------------------------------------
     async def run(self) -> Counts:
@@ -70,18 +80,23 @@ class WorkerSlots:
         return sum(await kernel.run(slots, self.heartbeat()), Counts())
 
     async def drain(self) -> Counts:
-        """Work until nothing is due."""
-        total = Counts()
-        while True:
+        """Work until nothing is due, and no lease is left whose end has come and whose owner shows no life."""
+        total, is_done = Counts(), False
+        while not is_done:
             await self._look(_WINDOW)
-            if not self._list:
-                return total
             kernel = self.kernel(outlives_passing=False)
-            slots = [partial(self._drain_slot, kernel) for _ in range(self.options.at_once)]
+            slots = [partial(self._drain_slot, kernel) for _ in range(self.options.at_once if self._list else 0)]
             counts = sum(await kernel.run(slots), Counts())
             total = total + counts
-            if not counts.begun:
-                return total
+            is_done = not counts.begun and not await self._outlasts_lease()
+        return total
+
+    async def _outlasts_lease(self) -> bool:
+        """Wait for a lease that may be over soon; False if there is none."""
+        if self._lease_left == inf or self.stop():
+            return False
+        await self.port.sleep(min(self._lease_left, self.options.poll_seconds))
+        return True
 
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
         return Kernel(self.port, self.stop, f"tasks of {self.tasks.table.name}", log, outlives_passing)
@@ -142,16 +157,22 @@ class WorkerSlots:
     # --- finding and claiming -----------------------------------------------------------------------------------------
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
-        candidates = await find(self.port, self.tasks, TaskState.DUE, window)
+        until = instant(self.port.now() + self.options.lease_seconds) if self._only_leases else None
+        candidates = await find(self.port, self.tasks, TaskState.DUE, window, until)
         now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
-        due = [c for c in candidates if c.wake <= text and not (c.place in here or self._was_claimed(c))]
+        others = [c for c in candidates if not (c.place in here or self._was_claimed(c))]
+        left = {c.place: self._left(c, now.monotonic) for c in others if c.lease != 0.0}
+        due = [c for c in others if c.wake <= text and not left.get(c.place)]
         later = [c for c in candidates if c.wake > text]
+        ended = [c for c in others if c.wake <= text and left.get(c.place) and not self.watch.is_alive(c.key.partition)]
+        self._lease_left = min((left[c.place] for c in ended), default=inf)
+        self._only_leases = bool(left) and not due
         self._left_to_others.clear()
         self._gained = False
         self._list.extend(due)
-        self._window = _WINDOW if due else _IDLE_WINDOW
+        self._window = _WINDOW if due or left else _IDLE_WINDOW
         self._looked_at = now.monotonic
         pause = 0.0 if due else self.options.poll_seconds
         if later:
@@ -172,7 +193,7 @@ class WorkerSlots:
         """Claim a task and run it; or leave its shard to the worker that has it."""
         now = ClaimTime.now(self.port)
         until = instant(now.wall + self.options.lease_seconds)
-        item = await self._claim(candidate, now.wall, until)
+        item = await self._claim(candidate, now, until)
         if item is None:
             if not self._gained:  # a list without claimable tasks, as from a lagging index, isn't fetched again at once
                 self._look_at = self._looked_at + self.options.poll_seconds
@@ -192,13 +213,34 @@ class WorkerSlots:
         if len(self._claimed_order) > _MOST_REMEMBERED:
             self._claimed.pop(self._claimed_order.popleft(), None)
 
-    async def _claim(self, candidate: Candidate, now: float, until: datetime) -> TaskItem | None:
+    def _left(self, candidate: Candidate, now: float) -> float:
+        """Seconds until the lease of a claimed task is over for this worker; 0 if it is."""
+        return self.watch.left(candidate.key.partition, candidate.wake, candidate.lease, now)
+
+    async def _claim(self, candidate: Candidate, now: ClaimTime, until: datetime) -> TaskItem | None:
+        port, tasks = self.port, self.tasks
         if candidate.is_ordered:
-            return await claim_first(self.port, self.tasks, candidate.key, until, self.execution.running_keys())
-        claim = TaskClaim(self.tasks, candidate.key, instant(now), until, candidate.fence)
+            return await claim_first(port, tasks, candidate.key, until, self.watch, self.execution.running_keys())
+        over = None if candidate.lease == 0.0 else candidate.wake
+        claim = TaskClaim(tasks, candidate.key, instant(now.wall), until, candidate.fence, over)
         try:
-            item: TaskItem = await send_alone(self.port, claim)
+            item: TaskItem = await send_alone(port, claim)
         except ClaimLost:
+            ended = await self._with_lease(candidate, now) if candidate.fence is None else None
+            if ended is not None:
+                return await self._claim(ended, now, until)
             self._left_to_others.add(candidate.shard)
             return None
         return item
+
+    async def _with_lease(self, candidate: Candidate, now: ClaimTime) -> Candidate | None:
+        """A candidate of an index that shows no leases, with that of the item; None unless the lease is over."""
+        item: TaskItem | None = await get(self.port, candidate.key.consistent())
+        lease = 0.0 if item is None else lease_of(item.lease, sent=item.sent, tries=item.tries)
+        if item is None or lease == 0.0 or item.wake > instant(now.wall):
+            return None
+        claimed = replace(candidate, wake=wake_text(self.tasks, item.wake), fence=item.fence, lease=lease)
+        left = self._left(claimed, now.monotonic)
+        if left and not self.watch.is_alive(claimed.key.partition):
+            self._lease_left = min(self._lease_left, left)
+        return None if left else claimed

@@ -1,16 +1,16 @@
 """The writes of a task's item, each of one event of `states`.
 
     schedule   if no task has its key
-    claim      due by the claimer's clock, with the fence that was seen: raises the fence; `wake` is the lease's end
+    claim      due by the claimer's clock, with the fence that was seen: raises the fence; `wake` is the lease's end.
+               What another worker has claimed: also with the end that was seen, and has not changed for its length
     advance    under the claim's fence: a longer lease, a later try, its end as a dead letter
     finish     under the claim's fence: the item goes, or the next task of the same key takes its place
 
 All but a schedule and a cancel are conditional on the fence, so a worker that lost its claim can't change anything.
 
-A claim is a lease by deadline, not by beats (`flow.leases`): its end is the stored `wake`, the order of the index of
-due tasks. So one query of that index finds a new task, a later try and the task of a dead worker alike, and a worker
-need not watch each claim for the length of a lease. The price is a comparison of clocks: a worker whose clock is ahead
-may claim a task early, and then the fence, not the clock, decides whose writes count.
+A claim is a lease by beats (`flow.leases`), and each beat is a new end, the stored `wake`. The index of due tasks is
+in its order. So one query of that index finds a new task, a later try and the task of a dead worker alike. The time
+says where to look; who lives is seen by the beats (`lease_watch`), so a clock that is ahead takes over nothing.
 """
 
 from __future__ import annotations
@@ -173,6 +173,9 @@ class TaskClaim(Write):
     until: datetime
     seen: int | None
     """The fence that was read; None if the index does not project it."""
+    over: str | None = None
+    """The index's text of the lease's end, of a task whose owner is seen to be dead; None for one that nobody has
+    claimed."""
 
     def main(self, current: Any, moment: Moment) -> WritePart:
         changes = list(self._changes(moment))
@@ -187,12 +190,17 @@ class TaskClaim(Write):
         for name in ("fence", "tries"):
             yield AttributeChange(name, {"N": "0"}, plus={"N": "1"})
         yield AttributeChange("sent", {"BOOL": True})
+        yield AttributeChange("lease", {"N": str((self.until - self.now).total_seconds())})
         yield AttributeChange(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
         yield from waking(self.model, self.tasks.index, self.until)
 
     def _condition(self) -> Condition:
         condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": STORED[TaskPhase.WAITING].value})
         condition = condition & at_most("wake", self.now)
+        if self.over is None:
+            condition = condition & _unclaimed()
+        else:
+            condition = condition & equal(self.model.table.definition.index_keys(self.tasks.index)[1], {"S": self.over})
         return condition if self.seen is None else condition & equal("fence", {"N": str(self.seen)})
 
 
@@ -265,7 +273,14 @@ def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
     )
 
 
-def equal(name: str, value: dict[str, str]) -> Condition:
+def _unclaimed() -> Condition:
+    """No worker has claimed the task since its last try ended. A program that stores no lease is known by `sent` and
+    `tries`, which its claim sets: see `items.lease_of`."""
+    claimed = equal("sent", {"BOOL": True}) & Condition(">", (Stored("tries"), Given({"N": "0"})))
+    return equal("lease", {"N": "0"}) | (Condition("attribute_not_exists", (Stored("lease"),)) & ~claimed)
+
+
+def equal(name: str, value: dict[str, Any]) -> Condition:
     return Condition("=", (Stored(name), Given(value)))
 
 
