@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "patterns": "singletable.cli.patterns:patterns",
     "plan": "singletable.cli.plan:plan",
     "query": "singletable.cli.pattern_commands:query",
+    "restore": "singletable.cli.restore:restore",
     "sql": "singletable.cli.sql:sql",
     "stats": "singletable.cli.stats:stats",
     "stream": "singletable.cli.stream:stream",
@@ -36,6 +37,7 @@ ITEMS: Mapping[str, str] = {
     "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
     "_rate": "singletable.migrations.items:SharedBudget",
+    "_restore": "singletable.exchange.items:RestoreRecord",
     "_transfer": "singletable.exchange.items:Transfer",
 }
 """Items that tools keep in a table that they work on, by their stored type: subclasses of `ToolItem`."""

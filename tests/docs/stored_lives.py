@@ -43,6 +43,7 @@ LIVES: Mapping[str, str] = {
     "_model": "Written by an apply, read by plans, checks and applies. It stays.",
     "_rate": "Written every two seconds by each process that shares the rate: with an attribute `m_` and a random "
     "text, a number that it raises. It stays.",
+    "_restore": "Written by a restore, read by the one that goes on. It stays: it says where the table is from.",
     "_transfer": "Written by a copy or an import, read by the one that goes on. It goes at its end.",
     "GOAL": "What the graph keeps in a node: the members of its edges, a count `n_` and the edge's type for each "
     "type of edge, `deleting` and `buried` on one that is being deleted. Written by the graph's verbs, "

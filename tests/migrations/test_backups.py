@@ -12,6 +12,7 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table, attr, connect
 from singletable.errors import AlreadyExists, NotConfigured, NotSupported, Unavailable
+from singletable.exchange import Restore
 from singletable.migrations import Backups, Migrations
 from singletable.tables import TableSettings
 from singletable_local import copy_data
@@ -83,7 +84,7 @@ def test_a_backup_is_made_listed_restored_and_deleted(db: Database) -> None:
     assert made.made_at is not None
     assert [each.arn for each in backups.list()] == [made.arn]
     db.put(Account(id=1, balance=0))
-    backups.restore("ledger-restored", backup=made.arn, progress=states.append)
+    Restore(db, ledger, to="ledger-restored").run(backup=made.arn, progress=states.append)
     assert db.get(RestoredAccount.by_id(1)) == RestoredAccount(id=1, balance=7)
     backups.delete(made.arn)
     assert backups.list() == []
@@ -92,18 +93,18 @@ def test_a_backup_is_made_listed_restored_and_deleted(db: Database) -> None:
 
 
 def test_recovery_to_a_time(db: Database) -> None:
-    backups = Backups(db, ledger)
+    backups, restore = Backups(db, ledger), Restore(db, ledger, to="ledger-restored")
     assert not backups.recovery().is_on
     with pytest.raises(NotConfigured, match="recovery is off"):
-        backups.restore("ledger-restored", at=datetime.now(timezone.utc))
+        restore.run(at=datetime.now(timezone.utc))
     found = backups.switch_recovery(True)
     assert found.is_on
     assert found.latest is not None
     with pytest.raises(InvalidRequest, match="has a zone"):
-        backups.restore("ledger-restored", at=datetime.now())
+        restore.run(at=datetime.now())
     with pytest.raises(InvalidRequest, match="can't be restored"):
-        backups.restore("ledger-restored", at=found.latest + timedelta(days=1))
-    backups.restore("ledger-restored")
+        restore.run(at=found.latest + timedelta(days=1))
+    restore.run(at="latest")
     assert db.get(RestoredAccount.by_id(1)) == RestoredAccount(id=1, balance=7)
     assert not backups.switch_recovery(False).is_on
 
@@ -111,7 +112,7 @@ def test_recovery_to_a_time(db: Database) -> None:
 def test_a_restored_table_is_brought_to_its_declaration(db: Database) -> None:
     Migrations(db, ledger).apply()
     made = Backups(db, ledger).create("all")
-    Backups(db, ledger).restore("ledger-restored", backup=made.arn)
+    Restore(db, ledger, to="ledger-restored").run(backup=made.arn)
     plan = Migrations(db, restored).plan()
     assert [step.name for step in plan.steps] == ["set point-in-time recovery", "record ledger-restored"]
     assert plan.left == ()  # the class `Line` is gone, and no item of it is there

@@ -36,7 +36,7 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
     """
     with session_of(ctx).connect() as db:
         tables = tables_of(module)
-        asks = _asks(db, yes, [table.name for table in tables])
+        is_asked = asks(db, yes, [table.name for table in tables])
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as planning:
             plans = [plan_of(db, table, {**options, "yes": yes}, prices) for table in tables]
@@ -44,7 +44,7 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
             planning.print()
         for each in () if as_json else plans:
             show(each, prices)
-        if asks and not all(each.is_empty for each in plans):
+        if is_asked and not all(each.is_empty for each in plans):
             click.confirm(f"Do this at {db.target.endpoint.url}?", abort=True)
         with output.MeteredBlock(db) as cost:
             done = [_applied(db, t, p, by, options) for t, p in zip(tables, plans, strict=True)]
@@ -58,7 +58,7 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
         ctx.exit(1)
 
 
-def _asks(db: Database, yes: bool, names: list[str]) -> bool:
+def asks(db: Database, yes: bool, names: list[str]) -> bool:
     """Whether to ask: on a terminal. Elsewhere --yes is needed, except for this machine's own engine."""
     if yes or sys.stdin.isatty():
         return not yes

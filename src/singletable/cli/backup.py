@@ -12,8 +12,7 @@ from rich.progress import Progress
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.export import time_of
-from singletable.cli.lookup import tables_of
+from singletable.cli.lookup import one_table, tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import Table
@@ -24,10 +23,10 @@ _module = click.argument("module", metavar="MODULE[:NAME]")
 
 @click.group()
 def backup() -> None:
-    """Back up tables, and restore them.
+    """Back up tables.
 
     On AWS a table can be restored to any second of the last 35 days, once that is switched on, and has backups on
-    demand. Of an embedded engine `copy` makes a copy of its file.
+    demand. `copy` makes a copy of an embedded engine's file. `singletable restore` brings a table back.
     """
 
 
@@ -52,7 +51,7 @@ def copy(ctx: click.Context, to: Path, module: str | None, contents: bool, blobs
     with session.connect_to_read() as db, Progress(console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(f"copying to {to}", total=None)
         tables = tables_of(module) if module is not None else []
-        stores = [each for table in tables for each in _backups(db, table, blobs).contents]
+        stores = [store for table in tables for store in _backups(db, table, blobs).contents]
 
         def tell(done: int, of: int) -> None:
             bars.update(task, completed=done, total=of)
@@ -109,7 +108,7 @@ def create(ctx: click.Context, module: str, name: str, as_json: bool, blobs: str
 def list_(ctx: click.Context, module: str, as_json: bool, blobs: str | None) -> None:
     """List the backups of the tables, oldest first, and the copies of a data file whose contents stores know."""
     with session_of(ctx).connect_to_read() as db:
-        found = [each for table in tables_of(module) for each in _backups(db, table, blobs).list()]
+        found = [made for table in tables_of(module) for made in _backups(db, table, blobs).list()]
     _print(found, as_json)
 
 
@@ -127,27 +126,7 @@ def delete(ctx: click.Context, module: str, arn: str, yes: bool, as_json: bool, 
     if not yes:
         click.confirm(f"Delete {arn}?", abort=True)
     with session_of(ctx).connect_to_read() as db:
-        _print([_backups(db, _one_table(module), blobs).delete(arn)], as_json)
-
-
-@backup.command()
-@_module
-@click.option("--to", required=True, metavar="TABLE", help="The new table's name.")
-@click.option("--at", metavar="TIME", help="As 2026-11-20T09:30:00Z. [default: as late as it can be]")
-@click.option("--backup", "arn", metavar="ARN", help="From a backup instead.")
-@options_anywhere("db")
-@click.pass_context
-def restore(ctx: click.Context, module: str, to: str, at: str | None, arn: str | None) -> None:
-    """Restore a table into a new one, and wait until it can be used.
-
-    The new table has the keys, indexes and items, but no stream, TTL, tags, recovery or deletion protection. Declare it
-    under its name, and `singletable apply` sets them.
-    """
-    when = time_of(at)
-    table = _one_table(module)
-    with session_of(ctx).connect_to_read() as db:
-        _watched(to, lambda tell: Backups(db, table).restore(to, at=when, backup=arn, progress=tell))
-    click.echo(f"{to}: restored from {arn or table.name}")
+        _print([_backups(db, one_table(module), blobs).delete(arn)], as_json)
 
 
 def _backups(db: Database, table: Table, blobs: str | None) -> Backups:
@@ -169,14 +148,6 @@ def _watched(what: str, work: Callable[[Callable[[str], object]], Any]) -> Any:
     """Do something while its state is shown."""
     with Status(what, console=output.console(stderr=True)) as status:
         return work(lambda state: status.update(f"{what}: {state.lower()}"))
-
-
-def _one_table(module: str) -> Table:
-    tables = tables_of(module)
-    if len(tables) > 1:
-        names = ", ".join(table.name for table in tables)
-        raise click.UsageError(f"{module} has several tables: {names}. Name one, as in {module}:{tables[0].name}.")
-    return tables[0]
 
 
 def _print(backups: list[Backup], as_json: bool) -> None:

@@ -42,6 +42,15 @@ def tables_of(spec: str) -> list[Table]:
     return sorted(chosen, key=lambda table: bool(table.leaving))
 
 
+def one_table(module: str) -> Table:
+    """The one table of MODULE[:NAME]; a usage error for several."""
+    tables = tables_of(module)
+    if len(tables) > 1:
+        names = ", ".join(table.name for table in tables)
+        raise click.UsageError(f"{module} has several tables: {names}. Name one, as in {module}:{tables[0].name}.")
+    return tables[0]
+
+
 def module_of(spec: str) -> ModuleType:
     """The module of MODULE[:NAME]."""
     return load(_split(spec)[0])

@@ -87,11 +87,11 @@ class Manifests:
 
     def families(self) -> Iterator[StoredFamily]:
         """The families in the store, one after the other: a listing of all of it."""
-        for prefix, paths in groupby(self.store.list(""), key=lambda path: path.rsplit("/", 2)[0] + "/"):
+        for prefix, paths in groupby(self.store.list(""), key=lambda path: "/".join(path.split("/", 3)[:3]) + "/"):
             parts = prefix.split("/")
             if len(parts) == 4 and parts[1] == self.plural and not prefix.startswith(_ROOT):
                 contents = Contents(self.store, prefix)
-                yield StoredFamily(prefix, [each for path in paths if (each := contents.named(path)) is not None])
+                yield StoredFamily(prefix, [name for path in paths if (name := contents.named(path)) is not None])
 
     def hold(self, note: BackupNote, family: StoredFamily) -> None:
         """Write what the backup needs of a family."""

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
         Manifest as Manifest,
         read_manifest as read_manifest,
     )
+    from singletable.exchange.restore_run import (
+        Restored as Restored,
+        RestorePlan as RestorePlan,
+        RestoreStep as RestoreStep,
+    )
+    from singletable.exchange.restores import Restore as Restore
+    from singletable.exchange.restores_async import AsyncRestore as AsyncRestore
     from singletable.exchange.row_import import Imported as Imported
     from singletable.exchange.stores import (
         DirectoryStore as DirectoryStore,
@@ -58,6 +65,9 @@ __getattr__ = late_names(
     exports_async="AsyncExports",
     formats="Format",
     bad_rows="BadRow",
+    restore_run="Restored RestorePlan RestoreStep",
+    restores="Restore",
+    restores_async="AsyncRestore",
     row_import="Imported",
     imports="Imports",
     imports_async="AsyncImports",

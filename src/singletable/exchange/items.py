@@ -1,6 +1,8 @@
-"""The items of copies and imports in the table that they write to."""
+"""The items of copies, imports and restores in the table that they write to."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from singletable.foundation import ANY, ToolItem, ToolKey, field
 
@@ -20,3 +22,22 @@ class Transfer(ToolItem, word="transfer"):
     def by_id(transfer: str = ANY) -> tuple[str, ...]:
         """A transfer into a table."""
         return (f"{transfer}",)
+
+
+class RestoreRecord(ToolItem, word="restore"):
+    """The restore that made the table, and its progress."""
+
+    source: str
+    """The backup, time, copy or export, in words."""
+    identity: str
+    """The table that has this record, as the service tells it from others of its name."""
+    began_at: datetime
+    ended_at: datetime | None = None
+    done: list[str] = field(default_factory=list[str])
+    """The parts that are done."""
+
+    @ToolKey
+    @staticmethod
+    def only() -> tuple[str, ...]:
+        """The restore that made the table."""
+        return ("table",)

@@ -210,8 +210,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         """The items to copy, unchanged."""
         for item in items:
             type_name = type_in(self.table, item)
-            if (tool := tool_class(type_name)) is not None:
-                if tool.goes_along and self.options.sample is None:
+            if tool_class(type_name) is not None:
+                if self.options.sample is None and goes_along(self.table, item):
                     yield item
                 continue
             why = None if self.is_as_read else self._why_not(type_name)
@@ -291,6 +291,12 @@ async def _prepare(port: Port, table: Table) -> None:
         )
     if table.definition.ttl_attribute is not None and description.ttl is None and description.knows_expiry:
         await set_ttl(port, table.definition)
+
+
+def goes_along(table: Table, item: Item) -> bool:
+    """Whether a whole copy takes an item along: all but what belongs to a tool's work on this table."""
+    tool = tool_class(type_in(table, item))
+    return tool is None or tool.goes_along
 
 
 async def has_items(port: Port, table: Table) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ class Backups:
         """`blobs` is the store of contents for documents whose class has none."""
         check_blocking(db, "Backups")
         self.db, self.table = db, table
-        self.contents = [each for each in contents_of(table, db.target.seal, blobs) if each.has_store]
+        self.contents = [part for part in contents_of(table, db.target.seal, blobs) if part.has_store]
 
     def recovery(self) -> Recovery:
         """Whether the table can be restored to a time, and to which. One request. NotSupported."""
@@ -55,27 +54,6 @@ class Backups:
         InvalidRequest if there is none. NotSupported.
         """
         return self.db.run(backups_flow.delete(self.db.port, self.table, self.contents, arn))
-
-    def restore(
-        self,
-        to: str,
-        *,
-        at: datetime | None = None,
-        backup: str | None = None,
-        progress: StateProgress | None = None,
-    ) -> None:
-        """Restore into a new table `to`: as the table was at a time, as late as it can be, or as a `backup` has it.
-
-        Waits until the new table can be used, without a limit, a request for each look; AWS bills the restored GB. It
-        has the keys, indexes and items, but no stream, TTL, tags, recovery or deletion protection: `Migrations.apply`
-        with the table declared under that name sets them. InvalidRequest for a time that can't be restored;
-        NotConfigured if recovery is off; NotSupported.
-        """
-        if backup is not None:
-            flow = backups.restore_backup(self.db.port, backup, to, progress)
-        else:
-            flow = backups.restore_to_time(self.db.port, self.table.name, to, at, progress)
-        self.db.run(flow)
 
     def copy(
         self, to: Path, *, with_contents: bool = False, progress: Callable[[int, int], object] | None = None

@@ -33,8 +33,8 @@ async def create(
     Where the stores fail after the backup was made, they delete nothing until it is called again.
     """
     making = f"{table.name} {name}"
-    for each in contents:
-        await each.begin(port, making)
+    for store in contents:
+        await store.begin(port, making)
     try:
         backup = await backups.create_backup(port, table.name, name, progress)
     except SingletableError:
@@ -43,8 +43,8 @@ async def create(
     for beside in tables_beside(table):
         if await describe_indexes(port, beside.definition) is not None:
             await backups.create_backup(port, beside.name, name, progress)
-    for each in contents:
-        await each.hold(port, backup.arn)
+    for store in contents:
+        await store.hold(port, backup.arn)
     await _end(port, contents, making)
     return backup
 
@@ -80,8 +80,8 @@ async def delete(port: Port, table: Table, contents: Sequence[BackedContents], a
                 raise
     elif backup is None:
         raise InvalidRequest(f"no backup {arn} is known", table=table.name, hint="`singletable backup list` has them.")
-    for each in contents:
-        await each.forget(port, arn)
+    for store in contents:
+        await store.forget(port, arn)
     return backup
 
 
@@ -109,11 +109,11 @@ async def copy_file(
             "only the embedded engine has a file to copy", capability="copy", hint="Make a backup instead."
         )
     data, backup = to / DATA_FILE if with_contents else to, str(to.absolute())
-    is_begun = any([await each.is_open(port, backup) for each in contents])
+    is_begun = any([await store.is_open(port, backup) for store in contents])
     if data.exists() and not is_begun:
         raise AlreadyExists(f"{data} is there already", hint="Name another file, or move that one away.")
-    for each in contents:
-        await each.begin(port, backup)
+    for store in contents:
+        await store.begin(port, backup)
     if not data.exists():
         try:
             await port.call_all([partial(copy_data, data, progress)])
@@ -121,10 +121,10 @@ async def copy_file(
             await _end(port, contents, backup)
             raise
     damaged: list[str] = []
-    for each in contents:
+    for store in contents:
         if with_contents:
-            damaged += (await each.copy(port, to=to / BLOBS)).damaged
-        await each.hold(port, backup, backup if with_contents else "")
+            damaged += (await store.copy(port, to=to / BLOBS)).damaged
+        await store.hold(port, backup, backup if with_contents else "")
     await _end(port, contents, backup)
     if damaged:
         raise Corrupt(
@@ -136,12 +136,12 @@ async def copy_file(
 
 
 async def _end(port: Port, contents: Sequence[BackedContents], backup: str) -> None:
-    for each in contents:
-        await each.end(port, backup)
+    for store in contents:
+        await store.end(port, backup)
 
 
 async def _notes(port: Port, contents: Sequence[BackedContents]) -> list[BackupNote]:
-    return [note for each in contents for note in await each.notes(port)]
+    return [note for store in contents for note in await store.notes(port)]
 
 
 def _copy_of(note: BackupNote) -> Backup:

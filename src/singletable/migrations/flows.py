@@ -8,3 +8,7 @@ from singletable.migrations.backups_flow import (
     copy_file as copy_file,
 )
 from singletable.migrations.leased_port import LeasedPort as LeasedPort
+from singletable.migrations.step_kinds.setting_steps import (
+    set_declared as set_declared,
+    wanted_settings as wanted_settings,
+)

@@ -143,6 +143,11 @@ def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
 
 async def _restore(port: Port, to: str, operation: str, body: dict[str, Any], progress: Progress | None) -> None:
     await _send(port, to, operation, body)
+    await wait_restored(port, to, progress)
+
+
+async def wait_restored(port: Port, to: str, progress: Progress | None = None) -> None:
+    """Wait until a table that is being restored can be used, without a limit."""
 
     async def is_restored() -> bool:
         answer = await port.send(TableCall("DescribeTable", {"TableName": to}, or_none="ResourceNotFoundException"))

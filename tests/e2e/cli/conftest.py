@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 DEFAULT_FILE = "data/singletable.db"
 SHOP = Path(__file__).parent / "shop"
 _SECONDS = 60.0
-_OF_FILES = ("copy", "export", "import", "sql")
+_OF_FILES = ("copy", "export", "import", "restore", "sql")
 """The commands that import the libraries of file formats, for more than a second."""
 _WARM = tuple(sorted({"singletable.cli.app", *(entry.module for entry in COMMANDS.entries().values())}))
 # Not duckdb: frozen, it says at the end of each process that it was not collected.

@@ -51,10 +51,5 @@ def test_backups_and_recovery(shop: Folder, moto: str) -> None:
     (made,) = json.loads(run("create", "shop.model", "monday", "--json"))
     (listed,) = json.loads(run("list", "shop.model", "--json"))
     assert (listed["name"], listed["arn"]) == ("monday", made["arn"])
-    assert run("restore", "shop.model", "--to", "shop-monday", "--backup", made["arn"]).startswith(
-        "shop-monday: restored"
-    )
-    assert run("restore", "shop.model", "--to", "shop-late") == "shop-late: restored from shop\n"
-    run("restore", "shop.model", "--to", "shop-then", "--at", "yesterday", code=2)
     run("delete", "shop.model", made["arn"], "--yes")
     assert json.loads(run("list", "shop.model", "--json")) == []

@@ -1,0 +1,191 @@
+"""A restore brings a table back with leases, dead letters and contents, from each source; killed, it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, InvalidRequest, connect
+from singletable.documents import Documents, LocalBlobs
+from singletable.exchange import Restore
+from singletable.migrations import Backups
+from singletable.tables import describe, live_settings
+from tests.exchange.restored import Order, Page, fill, items_in, shop
+from tests.exchange.table_export_layout import write_full
+from tests.migrations.watching import Killed, before_each
+from tests.support.emulators import MOTO
+
+pytestmark = pytest.mark.embedded("its engines are its own: moto has backups, the embedded one has a file")
+
+
+@dataclass
+class Backed:
+    """A database that was filled and backed up, what was in it, and what it is restored from."""
+
+    db: Database
+    blobs: LocalBlobs
+    items: Any
+    leases: Any
+    contents: dict[str, bytes]
+    source: dict[str, Any]
+
+    def is_back(self, db: Database, to: str, blobs: LocalBlobs) -> None:
+        """Everything is in `to` as it was; only what belongs to no other table than the source stays behind."""
+        assert items_in(db, to) == self.items
+        assert contents_in(blobs) == self.contents
+        settings = db.run(settings_of(db, to))
+        assert (settings.stream, settings.ttl) == ("new_and_old", "_ttl")
+
+
+def contents_in(blobs: LocalBlobs) -> dict[str, bytes]:
+    """The files of contents, as bytes."""
+    paths = [path for path in blobs.list("") if path.endswith(".json.gz") and not path.startswith("=backups/")]
+    return {path: (blobs.directory / path).read_bytes() for path in paths}
+
+
+async def settings_of(db: Database, table: str) -> Any:
+    definition = replace(shop.definition, name=table)
+    description = await describe(db.port, definition)
+    assert description is not None
+    return await live_settings(db.port, definition, description, recovery=True, tags=True)
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backed]:
+    """A folder with a copy of a data file and its contents; the live ones are gone."""
+    folder = tmp_path_factory.mktemp("copied")
+    blobs = LocalBlobs(folder / "blobs")
+    with connect(f"local:{folder / 'live.db'}") as db:
+        fill(db, blobs)
+        items, leases = items_in(db, "shop"), items_in(db, "shop-leases")
+        Backups(db, shop, blobs=blobs).copy(folder / "monday", with_contents=True)
+        contents = contents_in(blobs)
+        Documents(db, Page, blobs=blobs).delete("p1")
+    with connect(f"local:{folder / 'monday' / 'data.db'}") as copy:
+        source = {"copy": copy, "contents": folder / "monday" / "blobs"}
+        yield Backed(copy, blobs, items, leases, contents, source)
+
+
+@pytest.fixture(scope="module")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backed]:
+    """A backup on demand; the document is deleted since."""
+    blobs = LocalBlobs(tmp_path_factory.mktemp("moto") / "blobs")
+    with MOTO.running() as url, connect(url) as db:
+        fill(db, blobs)
+        items, leases, contents = items_in(db, "shop"), items_in(db, "shop-leases"), contents_in(blobs)
+        backup = Backups(db, shop, blobs=blobs).create("monday")
+        Documents(db, Page, blobs=blobs).delete("p1")
+        yield Backed(db, blobs, items, leases, contents, {"backup": backup.arn})
+
+
+@pytest.mark.parametrize("to", ["shop", "shop-monday"])
+def test_from_a_copy_of_a_data_file(copied: Backed, to: str, tmp_path: Path) -> None:
+    blobs = LocalBlobs(tmp_path / "blobs")
+    with connect(f"local:{tmp_path / 'new.db'}") as db:
+        restore = Restore(db, shop, to=to, blobs=blobs)
+        plan = restore.plan(**copied.source)
+        assert [step.name for step in plan.steps] == ["make", "items", "beside", "contents", "settings"]
+        assert db.describe_table(shop) is None
+        restored = restore.run(**copied.source)
+        assert (restored.items, restored.beside) == (len(copied.items), (f"{to}-leases",))
+        assert (restored.contents.copied, restored.contents.damaged) == (len(copied.contents), ())
+        copied.is_back(db, to, blobs)
+        assert items_in(db, f"{to}-leases") == copied.leases
+        assert restore.plan(**copied.source).steps == ()
+        (note,) = restore.run(**copied.source).notes
+        assert "nothing was done now" in note
+
+
+def test_a_name_that_is_taken_is_refused(copied: Backed) -> None:
+    with connect("local") as db:
+        db.create(Order(number=70))
+        for attempt in (Restore(db, shop).plan, Restore(db, shop).run):
+            with pytest.raises(InvalidRequest, match="a table of this name is there"):
+                attempt(**copied.source)
+        assert len(list(db.scan(Order))) == 1
+        with pytest.raises(InvalidRequest, match="has one source"):
+            Restore(db, shop).run()
+
+
+def killed_at(db: Database, monkeypatch: pytest.MonkeyPatch, step: int, restore: Restore, source: Any) -> bool:
+    """Whether the process ended before a step: a request, or calls of functions."""
+    steps, call_all = 0, db.port.call_all
+
+    def happens(_: object) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == step:
+            raise Killed
+
+    async def watched(calls: Any) -> Any:
+        happens(calls)
+        return await call_all(calls)
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, happens)
+        patched.setattr(db.port, "call_all", watched)
+        try:
+            restore.run(**source)
+        except Killed:
+            return True
+    return False
+
+
+def test_a_copy_that_is_killed_goes_on(copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 24, 28, 33, 38, 44)
+    kills = 0
+    with connect("local") as db:
+        for step in steps:
+            blobs, to = LocalBlobs(tmp_path / f"blobs{step}"), f"shop-{step}"
+            restore = Restore(db, shop, to=to, blobs=blobs)
+            kills += killed_at(db, monkeypatch, step, restore, copied.source)
+            restore.run(**copied.source)
+            copied.is_back(db, to, blobs)
+            assert items_in(db, f"{to}-leases") == copied.leases
+    assert kills >= 10
+
+
+def test_from_a_backup(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before each of its first requests, under names of its own. The contents stayed in the store."""
+    db, kills = moto.db, 0
+    for step in range(1, 60, 3):
+        restore = Restore(db, shop, to=f"shop-{step}", blobs=moto.blobs)
+        was_killed = killed_at(db, monkeypatch, step, restore, moto.source)
+        kills += was_killed
+        restored = restore.run(**moto.source) if was_killed else None
+        moto.is_back(db, f"shop-{step}", moto.blobs)
+        assert items_in(db, f"shop-{step}-leases") == moto.leases
+        settings = db.run(settings_of(db, f"shop-{step}"))
+        assert (settings.point_in_time_recovery, settings.tags) == (True, {"team": "shop"})
+        if restored is None:
+            break
+    assert kills >= 10
+    restored = restore.run(**moto.source)
+    assert "nothing was done now" in restored.notes[0]
+
+
+def test_to_a_time(moto: Backed) -> None:
+    db = moto.db
+    restored = Restore(db, shop, to="shop-latest", blobs=moto.blobs).run(at="latest")
+    assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery here
+    assert db.get(Order.by_number(1)) == Order(number=1)
+    with pytest.raises(InvalidRequest, match="has a zone"):
+        Restore(db, shop, to="shop-then", blobs=moto.blobs).run(at=datetime(2026, 11, 20))
+
+
+def test_from_an_export(copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = datetime(2026, 11, 20, tzinfo=timezone.utc)
+    export = write_full(tmp_path, "shop", copied.items.values(), at=at)
+    source = {"export": [str(export)], "contents": copied.source["contents"]}
+    with connect("local") as db:
+        for step in (5, 8, 11, 14):
+            blobs, to = LocalBlobs(tmp_path / f"blobs{step}"), f"shop-{step}"
+            restore = Restore(db, shop, to=to, blobs=blobs)
+            assert killed_at(db, monkeypatch, step, restore, source)
+            restore.run(**source)
+            copied.is_back(db, to, blobs)
