@@ -12,18 +12,19 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from singletable import tables
 from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, Traits, at_rate, drive
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
-from singletable.tables import Description, Difference
 from singletable.target import Options, Target, port_options
 from singletable.wire import BlockingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
+    from singletable.tables import Description, Difference
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -285,8 +286,8 @@ class Database:
         declared.
         """
         definition = None if table is None else table.definition
-        self.port.traits = drive(flows.find_capabilities(self.port, capabilities, definition))
-        drive(flows.check_capabilities(self.port, capabilities, definition))
+        self.port.traits = drive(tables.find_capabilities(self.port, capabilities, definition))
+        drive(tables.check_capabilities(self.port, capabilities, definition))
         return self.port.traits
 
     def meter(self) -> Meter:

@@ -11,18 +11,19 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from singletable import tables
 from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, Traits, at_rate
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
-from singletable.tables import Description, Difference
 from singletable.target import Options, Target, port_options
 from singletable.wire import AwaitingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
+    from singletable.tables import Description, Difference
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -292,8 +293,8 @@ class AsyncDatabase:
         declared.
         """
         definition = None if table is None else table.definition
-        self.port.traits = await flows.find_capabilities(self.port, capabilities, definition)
-        await flows.check_capabilities(self.port, capabilities, definition)
+        self.port.traits = await tables.find_capabilities(self.port, capabilities, definition)
+        await tables.check_capabilities(self.port, capabilities, definition)
         return self.port.traits
 
     def meter(self) -> Meter:

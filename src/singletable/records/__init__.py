@@ -12,12 +12,9 @@ from singletable.late_names import late_names
 from singletable.records import flows as flows
 from singletable.records.commit import Failure as Failure
 from singletable.records.cursors import CursorSeal as CursorSeal
-from singletable.records.old_keys import moving
 from singletable.records.page import Page as Page
-from singletable.records.placement import KINDS
 from singletable.records.read import DEFAULT_MAX_PAGES as DEFAULT_MAX_PAGES
 from singletable.records.transactions import Transaction as Transaction
-from singletable.records.two_forms import in_two_forms
 from singletable.records.unreadable import OnUnreadable as OnUnreadable, Unreadable as Unreadable
 
 if TYPE_CHECKING:
@@ -35,9 +32,6 @@ if TYPE_CHECKING:
     )
     from singletable.records.findings import Finding as Finding
     from singletable.records.segments import MOST_SEGMENTS as MOST_SEGMENTS, usual_segments as usual_segments
-
-
-KINDS.extend((in_two_forms, moving))
 
 # For tools and tests only.
 __getattr__ = late_names(

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from functools import partial
 
+from singletable import tables
 from singletable.errors import NotConfigured
 from singletable.flow import Port, unmetered, unrated
 from singletable.schema import Table
-from singletable.tables import (
-    TableDefinition,
-    add_index,
-    check_indexes,
-    create,
-    describe,
-    differences,
-    is_empty,
-    set_stream,
-    set_ttl,
-)
+from singletable.tables import TableDefinition
 
 
 async def ready(port: Port, table: Table) -> None:
@@ -40,31 +31,31 @@ async def _set_up(port: Port, table: Table) -> None:
 
 async def _make(port: Port, table: Table) -> None:
     definition = table.definition
-    description = await describe(port, definition)
+    description = await tables.describe(port, definition)
     if description is None:
-        await create(port, definition)
+        await tables.create(port, definition)
     else:
         await _add_indexes(port, definition, definition.indexes.keys() - description.indexes.keys())
         if definition.ttl_attribute is not None and description.ttl is None:
-            await set_ttl(port, definition)
+            await tables.set_ttl(port, definition)
         if definition.stream is not None and not description.has_stream:
-            await set_stream(port, definition)
-        keys = [d for d in differences(definition, description) if d.is_of_a_key]
+            await tables.set_stream(port, definition)
+        keys = [d for d in tables.differences(definition, description) if d.is_of_a_key]
         if keys:
             raise NotConfigured(
                 "the table in this data file has different keys: " + "; ".join(map(str, keys)),
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )
-        check_indexes(definition, description)
+        tables.check_indexes(definition, description)
     await maintain_stream(port, table)
 
 
 async def _add_indexes(port: Port, definition: TableDefinition, missing: AbstractSet[str]) -> None:
     """Add indexes. Existing items lack the keys of a new index: a query of it would silently miss them."""
     for name in missing:
-        await add_index(port, definition, name)
-    if missing and not await is_empty(port, definition):
+        await tables.add_index(port, definition, name)
+    if missing and not await tables.is_empty(port, definition):
         from logging import getLogger  # noqa: PLC0415 most programs never log
 
         getLogger("singletable.records").warning(

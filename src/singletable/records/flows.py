@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from singletable import tables
 from singletable.errors import NotFound
 from singletable.flow import Port
 from singletable.records.batches import get_many as get_many, write_many as write_many
@@ -24,17 +25,6 @@ from singletable.records.read import (
 from singletable.records.send import create as create, delete as delete, put as put, update as update, upsert as upsert
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import KeyOf, Table, Whole, check_table
-from singletable.tables import (
-    Description,
-    Difference,
-    check_capabilities as check_capabilities,
-    create as _create,
-    delete as _delete,
-    describe as _describe,
-    differences,
-    find_capabilities as find_capabilities,
-    sweep as _sweep,
-)
 
 if TYPE_CHECKING:
     from singletable.expressions import Update
@@ -44,6 +34,7 @@ if TYPE_CHECKING:
     from singletable.records.explain import Explainable, Explanation
     from singletable.records.findings import Finding, Repaired
     from singletable.records.gaps import GapsFilled
+    from singletable.tables import Description, Difference
 
 
 async def get_any(
@@ -147,7 +138,7 @@ def explain(read: Explainable, *updates: Update) -> Explanation:
 
 async def create_table(port: Port, table: Table) -> Description:
     check_table(table)
-    created = await _create(port, table.definition)
+    created = await tables.create(port, table.definition)
     await maintain_stream(port, table)
     port.ready.add(table.name)
     return created
@@ -155,25 +146,25 @@ async def create_table(port: Port, table: Table) -> Description:
 
 async def describe_table(port: Port, table: Table) -> Description | None:
     check_table(table)
-    return await _describe(port, table.definition)
+    return await tables.describe(port, table.definition)
 
 
 async def diff_table(port: Port, table: Table) -> list[Difference]:
     check_table(table)
-    description = await _describe(port, table.definition)
+    description = await tables.describe(port, table.definition)
     if description is None:
         raise NotFound("the table is missing", table=table.name, hint="Create it: db.create_table(table).")
-    return list(differences(table.definition, description))
+    return list(tables.differences(table.definition, description))
 
 
 async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:
     """Delete expired items, and finish what the table's layer left unfinished. Returns the number of deleted items."""
     check_table(table)
     await ready(port, table)
-    return await _sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
+    return await tables.sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
 
 
 async def delete_table(port: Port, table: Table) -> bool:
     check_table(table)
     port.ready.discard(table.name)
-    return await _delete(port, table.definition)
+    return await tables.delete(port, table.definition)

@@ -41,10 +41,9 @@ from singletable.schema import KeyOf, Model, Table
 T = TypeVar("T")
 
 
-def moving(model: Model[Any], placement: Placement) -> Placement:
+def placed(model: Model[Any], placement: Placement) -> Placement:
     """The placement of a class with `was=`, from the placement of items that lie under their key."""
-    if model.key.was is None:
-        return placement
+    assert model.key.was is not None, "the kind applies"
     return replace(
         placement,
         find=find,

@@ -25,7 +25,8 @@ Each hook's promise, for whoever adds a placement:
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, reduce
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
@@ -80,14 +81,28 @@ class Placement(Struct, frozen=True, kw_only=True):
 PLAIN = Placement()
 
 
-Kind = Callable[[Model[Any], Placement], Placement]
-"""A kind of placement: turns the placement of a class without it into the class's own, or returns it unchanged."""
-KINDS: list[Kind] = []
+class PlacementKind(Struct, frozen=True):
+    """A kind of placement."""
+
+    applies: Callable[[Model[Any]], bool]
+    """Whether the items of a class have it."""
+    module: str
+    """The module of this package whose `placed(model, placement)` makes the class's placement of the one without it."""
+
+
+KINDS = (
+    PlacementKind(lambda model: model.is_in_two_forms, "two_forms"),
+    PlacementKind(lambda model: model.key.was is not None, "old_keys"),
+)
 """The kinds of placement, the inner one first. They send by flows that ask for a placement, so they can't be imported
-here: the package puts them in when it is imported."""
+here; and few classes need them."""
 
 
 @cache
 def placement_of(model: Model[Any]) -> Placement:
     """The placement of a class."""
-    return reduce(lambda placement, kind: kind(model, placement), KINDS, PLAIN)
+    placement = PLAIN
+    for kind in KINDS:
+        if kind.applies(model):
+            placement = import_module(f"{__package__}.{kind.module}").placed(model, placement)
+    return placement

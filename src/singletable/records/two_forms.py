@@ -38,10 +38,8 @@ from singletable.schema import Model
 from singletable.values import changed as entity_with
 
 
-def in_two_forms(model: Model[Any], placement: Placement) -> Placement:
+def placed(model: Model[Any], placement: Placement) -> Placement:
     """The placement of a class with `stored_as=`."""
-    if not model.is_in_two_forms:
-        return placement
     return replace(
         placement, send=_send, check_in_transaction=_check_in_transaction, whole_only=f"stored_as={model.stored_as}"
     )

@@ -6,26 +6,6 @@ TableDefinition("app", indexes={"gsi1": Index("gsi1pk", "gsi1sk")}).creation()  
 from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
-from singletable.tables.admin import (
-    Description as Description,
-    Difference as Difference,
-    add_index as add_index,
-    check_indexes as check_indexes,
-    create as create,
-    delete as delete,
-    describe as describe,
-    describe_indexes as describe_indexes,
-    differences as differences,
-    is_empty as is_empty,
-    set_stream as set_stream,
-    set_ttl as set_ttl,
-    smaller_indexes as smaller_indexes,
-    wait_until_active as wait_until_active,
-)
-from singletable.tables.capabilities import (
-    check_capabilities as check_capabilities,
-    find_capabilities as find_capabilities,
-)
 from singletable.tables.definition import (
     MAX_INDEXES as MAX_INDEXES,
     STREAM_VIEWS as STREAM_VIEWS,
@@ -34,7 +14,6 @@ from singletable.tables.definition import (
     TableDefinition as TableDefinition,
     named_indexes as named_indexes,
 )
-from singletable.tables.expiry_sweep import sweep as sweep
 from singletable.tables.settings import (
     Billing as Billing,
     Provisioned as Provisioned,
@@ -44,12 +23,32 @@ from singletable.tables.settings import (
 
 if TYPE_CHECKING:
     from singletable.tables import backups as backups, exports as exports
+    from singletable.tables.admin import (
+        Description as Description,
+        Difference as Difference,
+        add_index as add_index,
+        check_indexes as check_indexes,
+        create as create,
+        delete as delete,
+        describe as describe,
+        describe_indexes as describe_indexes,
+        differences as differences,
+        is_empty as is_empty,
+        set_stream as set_stream,
+        set_ttl as set_ttl,
+        smaller_indexes as smaller_indexes,
+        wait_until_active as wait_until_active,
+    )
     from singletable.tables.backups import (
         Backup as Backup,
         Progress as Progress,
         Recovery as Recovery,
         list_backups as list_backups,
         recovery as recovery,
+    )
+    from singletable.tables.capabilities import (
+        check_capabilities as check_capabilities,
+        find_capabilities as find_capabilities,
     )
     from singletable.tables.changes import (
         IndexProgress as IndexProgress,
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
         wait_for_index as wait_for_index,
         wait_for_table as wait_for_table,
     )
+    from singletable.tables.expiry_sweep import sweep as sweep
     from singletable.tables.exports import TableExport as TableExport
     from singletable.tables.live import LiveSettings as LiveSettings, live_settings as live_settings
     from singletable.tables.units import (
@@ -74,9 +74,13 @@ if TYPE_CHECKING:
         write_units as write_units,
     )
 
-# For tools that change a table, save it or predict its cost.
+# For whoever makes or changes a table, saves it or predicts its cost.
 __getattr__ = late_names(
     __name__,
+    admin="Description Difference add_index check_indexes create delete describe "
+    "describe_indexes differences is_empty set_stream set_ttl smaller_indexes wait_until_active",
+    capabilities="check_capabilities find_capabilities",
+    expiry_sweep="sweep",
     backups="Backup Progress Recovery list_backups recovery",
     changes="IndexProgress Setting apply_setting create_index drop_index remove_setting wait_for_index wait_for_table",
     exports="TableExport",

@@ -8,6 +8,9 @@ what lies above asks for, `untyped` holds values without a declared type, `sizes
     Codec(User, fields).dump(user)             # -> {"email": {"S": "ada@example.org"}, "age": {"N": "36"}}
 """
 
+from typing import TYPE_CHECKING
+
+from singletable.late_names import late_names
 from singletable.values.checks import name_owner as name_owner
 from singletable.values.codecs import (
     Codec as Codec,
@@ -31,14 +34,6 @@ from singletable.values.key_types import (
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
 from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
-from singletable.values.plain_json import (
-    exact_json as exact_json,
-    json_of as json_of,
-    keeps_digits as keeps_digits,
-    plain_of as plain_of,
-    value_of_json as value_of_json,
-    value_of_plain as value_of_plain,
-)
 from singletable.values.plans import (
     Form as Form,
     FreePlan as FreePlan,
@@ -105,3 +100,19 @@ from singletable.values.value_types import (
     value_type_of as value_type_of,
 )
 from singletable.values.verbatim import Verbatim as Verbatim
+
+if TYPE_CHECKING:
+    from singletable.values.plain_json import (
+        exact_json as exact_json,
+        json_of as json_of,
+        keeps_digits as keeps_digits,
+        plain_of as plain_of,
+        value_of_json as value_of_json,
+        value_of_plain as value_of_plain,
+    )
+
+# For what people and agents read and write.
+__getattr__ = late_names(
+    __name__,
+    plain_json="exact_json json_of keeps_digits plain_of value_of_json value_of_plain",
+)
