@@ -155,8 +155,8 @@ def _judge_board(docs: Documents[Project], board: str, tabs: list[Client]) -> It
     for client, id, name, rejected in applied:
         if rejected != (name == "explode") and not _found_no_memory(docs, board, client, id):
             yield f"{board}: {name} {id} of {client} was {'rejected' if rejected else 'applied'}"
-    last = max(tabs, key=lambda tab: int(tab.cookie))
-    if int(last.cookie) == head.version and last.base != _view(docs, board):
+    last = max(tabs, key=lambda tab: tab.version)
+    if last.version == head.version and last.base != _view(docs, board):
         yield f"{board}: {last.client} does not see the newest version"
 
 

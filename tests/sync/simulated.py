@@ -86,6 +86,13 @@ class Client:
     """The server knows nothing of it: a real client begins anew."""
 
     @property
+    def version(self) -> int:
+        """The version that its cookie names."""
+        number: Any = self.cookie["version"]
+        assert type(number) is int
+        return number
+
+    @property
     def view(self) -> View:
         """What its user sees: the server's view with its own mutations on top."""
         found = copy.deepcopy(self.base)

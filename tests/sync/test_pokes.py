@@ -10,7 +10,9 @@ import pytest
 
 from singletable.documents import BlobStore, Mutation
 from singletable.sync import Limits
+from tests.sync.board import table
 from tests.sync.calling import Stream
+from tests.sync.histories import kept, put_back
 from tests.sync.simulated import Client
 from tests.sync.world import World
 
@@ -46,6 +48,21 @@ async def test_commits_of_other_processes_are_found(blobs: BlobStore, world: Wor
     assert await stream.poke() == 0
     await world.documents.apply("p1", [Mutation.of("rename", {"name": "x"}).by("api", 1)])
     assert await stream.poke() == 1
+    await stream.leave()
+
+
+async def test_a_table_that_is_put_back_is_found(blobs: BlobStore, world: World) -> None:
+    """Its head is lower than what the listener was sent."""
+    near = World(world.db, blobs, poll_seconds=0.02, monotonic=time.monotonic)
+    await world.documents.create("o1", "p1")
+    before = await kept(world.db, table.name)
+    for number in (1, 2):
+        await world.documents.apply("p1", [Mutation.of("rename", {"name": "x"}).by("api", number)])
+    stream = near.listen()
+    await stream.start()
+    assert await stream.poke() == 2
+    await put_back(world.db, table.name, before)
+    assert await stream.poke() == 0
     await stream.leave()
 
 

@@ -152,7 +152,7 @@ async def test_changes_wake_a_processor_and_poke(world: World) -> None:
     await stream.leave()
     await away.pull(ada)
     assert (ada.pending, ada.base) == ([], {"watched": {"name": "name 2"}})
-    assert ada.cookie == 1, "the first change has applied all three, and those after it found nothing to do"
+    assert ada.version == 1, "the first change has applied all three, and those after it found nothing to do"
 
 
 async def test_a_change_of_a_project_that_is_gone_leads_nowhere(world: World) -> None:

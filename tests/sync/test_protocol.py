@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from singletable.errors import InvalidRequest
+from singletable.sync.cookies import Cookie
 from singletable.sync.limits import Limits
 from singletable.sync.protocol import (
     CLIENT_STATE_NOT_FOUND,
@@ -144,9 +145,11 @@ def test_no_more_mutations_than_one_push_may_have() -> None:
 
 
 def test_answers_as_the_client_reads_them() -> None:
-    answer = Pulled(3, {"c1": 7}, [Clear(), Put("shapes/a", msgspec.Raw(b'{"x":1}')), Delete("comments/b")])
+    answer = Pulled(
+        Cookie(3, 3, "i", "g"), {"c1": 7}, [Clear(), Put("shapes/a", msgspec.Raw(b'{"x":1}')), Delete("comments/b")]
+    )
     assert json.loads(msgspec.json.encode(answer)) == {
-        "cookie": 3,
+        "cookie": {"order": 3, "version": 3, "id": "i", "group": "g"},
         "lastMutationIDChanges": {"c1": 7},
         "patch": [
             {"op": "clear"},

@@ -103,7 +103,7 @@ async def test_pointers_that_come_again_change_nothing(db: AsyncDatabase, queues
     assert await queues.count(queue) == 7, "a queue leaves out what has the same name within five minutes"
     await drained(queues, queue, world)
     await world.pull(ada)
-    assert (ada.cookie, ada.pending) == (1, [])
+    assert (ada.version, ada.pending) == (1, [])
 
 
 async def test_a_worker_that_dies_with_a_pointer_is_followed_by_another(
@@ -168,7 +168,7 @@ async def test_what_is_dead_lettered_is_not_lost(db: AsyncDatabase, queues: Queu
     assert ada.pending == []
     await drained(queues, dead, world)
     await world.pull(ada)
-    assert ada.cookie == 1, "the pointer that was set aside finds nothing left to do"
+    assert ada.version == 1, "the pointer that was set aside finds nothing left to do"
 
 
 async def test_many_pulls_that_see_the_same_send_one_pointer(
@@ -233,7 +233,7 @@ async def test_forged_pointers_lead_nowhere(db: AsyncDatabase, queues: Queues, b
     await send(db.port, queue, [Outgoing(Pointer(project), f"g{n}", str(n)) for n, project in enumerate(forged)])
     await drained(queues, queue, world)
     await world.pull(ada)
-    assert (ada.cookie, ada.pending, await queues.count(dead)) == (1, [], 0)
+    assert (ada.version, ada.pending, await queues.count(dead)) == (1, [], 0)
 
 
 def record(number: int, body: str, group: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from tests.sync.interrupted import Interrupted
 from tests.sync.simulated import Client
 from tests.sync.world import World
 
+LOST = {"error": "ClientStateNotFound"}
 SHAPE = {"kind": "rect", "x": 1, "y": 2, "text": "é"}
 
 
@@ -74,8 +75,8 @@ async def test_a_patch_is_the_difference(world: World) -> None:
 async def test_a_pull_with_nothing_new_says_so(world: World) -> None:
     ada = Client("ga", "ca")
     answer = (await world.pull(ada)).json
-    assert (answer["cookie"], [each["op"] for each in answer["patch"]]) == (0, ["clear", "put"])
-    assert (await world.pull(ada)).json == {"cookie": 0, "lastMutationIDChanges": {}, "patch": []}
+    assert (ada.version, [each["op"] for each in answer["patch"]]) == (0, ["clear", "put"])
+    assert (await world.pull(ada)).json == {"cookie": ada.cookie, "lastMutationIDChanges": {}, "patch": []}
 
 
 async def test_what_has_no_effect_raises_the_cookie(world: World) -> None:
@@ -86,41 +87,46 @@ async def test_what_has_no_effect_raises_the_cookie(world: World) -> None:
     ada.mutate("explode")
     await world.push(ada)
     answer = (await world.pull(ada)).json
-    assert (answer["cookie"], answer["patch"], answer["lastMutationIDChanges"]) == (1, [], {"ca": 2})
+    assert (ada.version, answer["patch"], answer["lastMutationIDChanges"]) == (1, [], {"ca": 2})
     assert ada.pending == []
 
 
-@pytest.mark.parametrize("cookie", [999, 3, -1, "2", "", 1.5, True, [], {"order": 1}, 10**30])
+NEVER_OURS: list[Any] = [999, 3, -1, "2", "", 1.5, True, [], {"order": "1"}, {"order": 1, "version": 2}, 10**30]
+
+
+@pytest.mark.parametrize("cookie", NEVER_OURS, ids=str)
 async def test_a_cookie_that_is_none_of_ours_begins_anew(world: World, cookie: Any) -> None:
+    """A group with clients is told to. A new one is sent everything, in an order above that of its cookie."""
     ada = Client("ga", "ca")
     ada.mutate("put_shape", id="s1", shape=SHAPE)
     await world.push(ada)
     ada.mutate("rename", name="Plan")
     await world.push(ada)
-    answer = (await world.send("/pull", {**ada.pull(), "cookie": cookie})).json
-    assert answer["cookie"] == 2
+    assert (await world.send("/pull", {**ada.pull(), "cookie": cookie})).json == LOST
+    answer = (await world.send("/pull", {**Client("new", "c").pull(), "cookie": cookie})).json
+    assert answer["cookie"]["version"] == 2
+    assert answer["cookie"]["order"] == (2 + cookie + 1 if cookie in (999, 3) else 2)
     assert answer["patch"][0] == {"op": "clear"}
     assert {each["key"]: each["value"] for each in answer["patch"][1:]} == await world.view()
-    assert answer["lastMutationIDChanges"] == {"ca": 2}
+    assert answer["lastMutationIDChanges"] == {}
 
 
 async def test_a_cookie_of_a_version_that_is_kept_no_more_begins_anew(world: World) -> None:
-    ada, tab = Client("ga", "ca"), Client("ga", "tab")
+    """What history it is of can't be said any more."""
+    ada, ben = Client("ga", "ca"), Client("gb", "cb")
+    await world.pull(ada)
     for number in range(4):
         ada.mutate("put_shape", id=f"s{number}", shape=SHAPE)
         await world.push(ada)
-    tab.mutate("rename", name="the tab's")
-    await world.push(tab)
+        await world.pull(ben, user="ben")
     rows = world.documents.context.model.rows.version
-    keys = [model_of(rows).key_item(rows.by_number("p1", number)) for number in range(3)]
+    keys = [model_of(rows).key_item(rows.by_number("p1", number)) for number in range(4)]
     await world.db.port.send(BatchWriteItem(model_of(rows).table.name, deletes=keys))
-    for cookie in range(3):
-        answer = (await world.send("/pull", {**ada.pull(), "cookie": cookie})).json
-        assert answer["patch"][0] == {"op": "clear"}
-        assert {each["key"]: each["value"] for each in answer["patch"][1:]} == await world.view()
-        assert (answer["cookie"], answer["lastMutationIDChanges"]) == (5, {"ca": 4, "tab": 1})
-    answer = (await world.send("/pull", {**ada.pull(), "cookie": 3})).json
-    assert [each["op"] for each in answer["patch"]] == ["put", "put"]
+    assert (await world.pull(ada)).json == LOST
+    assert (await world.pull(ben, user="ben")).json["cookie"] == ben.cookie, "its version is there"
+    forked = Client("g2", "c2", cookie=ada.cookie, base=ada.base)
+    await world.pull(forked)
+    assert forked.base == await world.view()
 
 
 async def test_from_every_cookie_to_the_head(world: World) -> None:
@@ -162,9 +168,9 @@ async def test_pushes_that_come_again_or_out_of_order_have_one_effect(world: Wor
     for number in range(6):
         ada.mutate("put_shape", id="s", shape={**SHAPE, "x": number})
     whole = ada.push()
-    for begin, end, status in ((0, 1, 200), (3, 6, 409), (1, 4, 200), (0, 6, 200), (5, 6, 200)):
+    for begin, end, answer in ((0, 1, {}), (3, 6, LOST), (1, 4, {}), (0, 6, {}), (5, 6, {})):
         body = {**whole, "mutations": whole["mutations"][begin:end]}
-        assert (await (await world.send("/push", body)).done()).status == status
+        assert (await (await world.send("/push", body)).done()).json == answer
     await world.pull(ada)
     assert (ada.pending, ada.last_ids) == ([], {"ca": 6})
     assert ada.base["shapes/s"]["x"] == 5
@@ -203,7 +209,7 @@ async def test_pushes_at_once_share_versions(world: World) -> None:
     view = await world.view()
     assert len(view) == 61
     assert all(client.base == view and not client.pending for client in clients)
-    assert clients[0].cookie < 12, "arrivals during a commit gather for the next"
+    assert clients[0].version < 12, "arrivals during a commit gather for the next"
 
 
 async def test_a_pull_shows_what_its_own_group_pushed_before(world: World) -> None:
@@ -292,7 +298,7 @@ async def test_a_head_that_is_outdated_meanwhile_is_read_again(blobs: BlobStore,
         asked = late.pull()
         answer = await puller.pull(port, Pull("ga", "1", cookie), outdated)
         assert late.pulled(asked, json.loads(msgspec.json.encode(answer)))
-        assert late.last_ids["ca"] == late.cookie == sum(key.startswith("shapes/") for key in late.base)
+        assert late.last_ids["ca"] == late.version == sum(key.startswith("shapes/") for key in late.base)
 
 
 async def test_a_cookie_never_goes_back_whatever_a_slow_replica_lacks(world: World, faults: Faults) -> None:
@@ -304,12 +310,12 @@ async def test_a_cookie_never_goes_back_whatever_a_slow_replica_lacks(world: Wor
         for client, user in ((ada, "ada"), (ben, "ben")):
             client.mutate("put_shape", id=f"{user}{number}", shape=SHAPE)
             assert (await world.push(client, user=user)).status == 200
-        seen = ben.cookie
+        seen = ben.cookie and ben.version
         for client, user in ((ada, "ada"), (ben, "ben")):
             answer = await world.pull(client, user=user)
             assert (answer.json["patch"][0] == {"op": "clear"}) == (number == 0), "only at first is it the whole"
-        assert ada.cookie == ben.cookie == 2 * (number + 1)
-        assert seen is None or ben.cookie > seen
+        assert ada.version == ben.version == 2 * (number + 1)
+        assert seen is None or ben.version > seen
         assert (ada.last_ids, ben.last_ids) == ({"ca": number + 1}, {"cb": number + 1})
     await world.pull(late, user="cyd")
     assert late.base == ada.base == await world.view()
@@ -348,7 +354,7 @@ async def test_whatever_is_committed_during_a_pull(
         if not port.has_happened:
             assert at > 4
             return
-        version = seen.cookie
+        version = seen.version
         assert seen.last_ids == dict.fromkeys(seen.last_ids, 0) | last_ids_at(
             await small.documents.history(project, limit=100), version, {ada.client, tab.client}
         )
@@ -377,7 +383,7 @@ async def test_the_same_push_during_a_push(world: World) -> None:
         assert await pusher.push(cast("Port", port), "ada", project, read_push(body, Limits())) == PushResult()
         await fresh.sync.process(project)
         await world.pull(ada, project=project)
-        assert (ada.pending, ada.cookie) == ([], 1)
+        assert (ada.pending, ada.version) == ([], 1)
         if not port.has_happened:
             assert at > 4
             return

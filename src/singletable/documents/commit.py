@@ -29,7 +29,7 @@ from singletable.documents.drafts import WorkingVersion
 from singletable.documents.inbox import HeadState, newer_need, read_head_state
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
-from singletable.documents.rows import InboxRow
+from singletable.documents.rows import InboxRow, version_id
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import submit, submit_next
 from singletable.documents.version_transaction import actions_of
@@ -122,13 +122,14 @@ async def next_version(
             if broken is not None:
                 raise broken
             return []
-        actions = actions_of(context, state, working, attempted, port.now())
+        token = port.token()
+        actions = actions_of(context, state, working, attempted, port.now(), version_id(token))
         try:
             await ensure_contents(port, context, state.epoch, working.contents, working.needed())
         except NotFound as missing:  # of a content: read_head_state has found the document
             raise Corrupt(missing.what, operation="process", hint=_LOST_HINT) from None
         try:
-            await port.send(TransactWriteItems(actions, port.token()))
+            await port.send(TransactWriteItems(actions, token))
         except ReasonedCancellation as lost:
             _check_refusal(context, lost)
             await race.lost()

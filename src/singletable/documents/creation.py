@@ -22,7 +22,7 @@ from singletable.documents.read import (
     not_found,
     version_or_newest,
 )
-from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_millisecond
+from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_millisecond, version_id
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow import Port
@@ -40,9 +40,10 @@ async def create(port: Port, context: Context[D], parent: str, document_id: str,
     """
     context.contents(parent, document_id)  # raises InvalidValue for ids that can't be part of a path
     await ready(port, context.model.table)
-    puts = _first_rows(context, document_id, parent, port.now(), _stored_scalars(context, scalars))
+    token, stored = port.token(), _stored_scalars(context, scalars)
+    puts = _first_rows(context, document_id, parent, port.now(), stored, id=version_id(token))
     try:
-        await port.send(TransactWriteItems([*map(put_if_absent, puts)], port.token()))
+        await port.send(TransactWriteItems([*map(put_if_absent, puts)], token))
     except ReasonedCancellation:
         raise _taken(context, document_id, "create") from None
     return snapshot_of(context, puts[0], {name: {} for name in context.model.collections})
@@ -130,7 +131,7 @@ def _puts(port: Port, context: Context[Any], source: Version, root: GcEpoch, new
     named = dict.fromkeys((*source.collections, *(source.sources or ())))  # also what this program does not know
     keys = {name: collection_key(source, name) for name in named}
     sources = {name: Place(key.document_id, key.number) for name, key in keys.items() if key is not None}
-    begun: dict[str, Any] = {"origin": origin, "sources": sources or None}
+    begun: dict[str, Any] = {"origin": origin, "sources": sources or None, "id": version_id(port.token())}
     # A collection of garbage that is open in the family is open for the branch too.
     puts = _first_rows(context, new, parent, port.now(), source.scalars, pool=pool, open=root.open, **begun)
     member = context.model.rows.branch(

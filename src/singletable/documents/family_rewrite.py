@@ -45,7 +45,7 @@ from singletable.documents.read import (
     hashes_of,
     newest,
 )
-from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version
+from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version, version_id
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import MAX_INLINE_BYTES
 from singletable.documents.version_transaction import actions_of
@@ -211,9 +211,10 @@ class FamilyRewrite:
                 return
             version, draft = working
             await ensure_contents(self.port, self.context, epoch, self.contents, self._needed(draft))
-            actions = actions_of(self.context, HeadState(version, epoch, {}, [], [], []), draft, (), self.port.now())
+            state, token = HeadState(version, epoch, {}, [], [], []), self.port.token()
+            actions = actions_of(self.context, state, draft, (), self.port.now(), version_id(token))
             try:
-                await self.port.send(TransactWriteItems(actions, self.port.token()))
+                await self.port.send(TransactWriteItems(actions, token))
             except ReasonedCancellation:
                 await race.lost()
             else:

@@ -182,10 +182,15 @@ def last_of(known: Known, client: str) -> int:
     return known[client].last_id if client in known else 0
 
 
+def is_ahead(context: Context[Any], each: Submission, known: Known) -> bool:
+    """Whether an id is too far ahead of its client's last one."""
+    return each.id - last_of(known, each.client) > context.model.bounds.ahead
+
+
 def check_ahead(context: Context[Any], new: Sequence[Submission], known: Known) -> None:
     """Raises InvalidRequest for an id that is too far ahead of its client's last one."""
     for each in new:
-        if each.id - last_of(known, each.client) > context.model.bounds.ahead:
+        if is_ahead(context, each, known):
             raise InvalidRequest(
                 f"the mutation {each.id} is more than {context.model.bounds.ahead} ahead of its client's last one",
                 table=context.model.table.name,

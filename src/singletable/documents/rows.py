@@ -38,6 +38,8 @@ from singletable.foundation import (
 )
 
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
+_ID_CHARACTERS = 12
+"""72 random bits."""
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
 
 
@@ -126,6 +128,9 @@ class Version(DocumentRow):
     """The document is deleted: this version hides those before it."""
     rewritten: bool | None = None
     """An erasure has changed its scalars or contents since: who has it doesn't know what it holds now."""
+    id: str | None = None
+    """A random text of its commit, which tells it from the version of this number in another history: a restored table,
+    a copy. None in rows of an older library."""
 
     by_number: ClassVar[BoundKey[..., Any]]
 
@@ -373,6 +378,11 @@ def _made(
     names = {"__module__": owner.__module__, "__qualname__": f"{owner.__qualname__}.{name}", "__doc__": base.__doc__}
     metaclass: Any = type(base)
     return metaclass(name, (base,), {**names, **body}, table=table, type=type_name, version=base.format_version)  # type: ignore[no-any-return]
+
+
+def version_id(token: str) -> str:
+    """The id of a version, from the random token of the transaction that makes it."""
+    return token[:_ID_CHARACTERS]
 
 
 def to_the_millisecond(now: float) -> datetime:

@@ -7,7 +7,7 @@ as a condition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar
 
@@ -17,7 +17,7 @@ from singletable.documents.conditions import ensure_contents, epoch_check, put_i
 from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
-from singletable.documents.inbox import check_ahead, check_room, first_missing, last_of
+from singletable.documents.inbox import check_ahead, check_room, first_missing, is_ahead, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
 from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
@@ -50,55 +50,46 @@ async def submit(
     They are durable when it returns: the status is `waiting` for those in the inbox, or the stored outcome. Two round
     trips, and one of blobs for large arguments. One unit for each KB of a row; rows with blobs take a transaction.
     """
-    done, _ = await _submit(port, context, document_id, submissions, own=own, takes_gaps=True)
-    return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
-
-
-async def submit_in_order(
-    port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission]
-) -> list[Submission]:
-    """Like `submit`, but mutations after a missing id, or too far ahead, are left out. Returns those."""
-    _, left = await _submit(port, context, document_id, submissions, own=False, takes_gaps=False)
-    return left
-
-
-async def _submit(
-    port: Port,
-    context: Context[Any],
-    document_id: str,
-    submissions: Sequence[Submission],
-    *,
-    own: bool,
-    takes_gaps: bool,
-) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
-    """Returns the outcomes of those processed before, and those left out."""
     _check_submissions(submissions)
-    await ready(port, context.model.table)
     given = {(each.client, each.id): each for each in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
     epoch, known = await _epoch_and_clients(port, context, document_id, [each.client for each in submissions])
-    new = [s for s in submissions if s.id > last_of(known, s.client)]
-    left: list[Submission] = []
+    new = [each for each in submissions if each.id > last_of(known, each.client)]
     if not own:
         missing = await first_missing(port, context, document_id, new, known)
-        if not takes_gaps:
-            left = [s for s in new if _is_left_out(context, s, known, missing)]
-            new = [s for s in new if not _is_left_out(context, s, known, missing)]
         check_ahead(context, new, known)
-        await check_room(port, context, document_id, new, has_gap=takes_gaps and bool(missing))
+        await check_room(port, context, document_id, new, has_gap=bool(missing))
     await _put_inbox_rows(port, context, epoch, new, own)
-    taken = {(each.client, each.id) for each in [*new, *left]}
+    taken = {(each.client, each.id) for each in new}
     old = [place for place in given if place not in taken]
-    found = await outcomes(port, context, document_id, old)
-    return {place: outcome for place, outcome in zip(old, found, strict=True) if outcome is not None}, left
+    done = dict(zip(old, await outcomes(port, context, document_id, old), strict=True))
+    return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
 
 
-def _is_left_out(
-    context: Context[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]
-) -> bool:
-    is_ahead = each.id - last_of(known, each.client) > context.model.bounds.ahead
-    return is_ahead or (each.client in missing and each.id > missing[each.client])
+async def submit_in_order(
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    submissions: Sequence[Submission],
+    admit: Callable[[Mapping[str, ClientRecord]], Awaitable[bool]],
+) -> int | None:
+    """Like `submit`, but mutations that are too far ahead are left out; returns their number.
+
+    None if a mutation comes after an id that is neither applied, nor waiting, nor given: then nothing is submitted. The
+    same if `admit`, which is called with the records of the clients that have one, returns False.
+    """
+    _check_submissions(submissions)
+    epoch, known = await _epoch_and_clients(port, context, document_id, [each.client for each in submissions])
+    if not await admit(known):
+        return None
+    new = [each for each in submissions if each.id > last_of(known, each.client)]
+    if await first_missing(port, context, document_id, new, known):
+        return None
+    near = [each for each in new if not is_ahead(context, each, known)]
+    await check_room(port, context, document_id, near, has_gap=False)
+    await _put_inbox_rows(port, context, epoch, near, own=False)
+    return len(new) - len(near)
 
 
 def _check_submissions(given: object) -> None:
@@ -122,6 +113,7 @@ async def _epoch_and_clients(
     port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
 ) -> tuple[GcEpoch, dict[str, ClientRecord]]:
     """The document's epoch and its clients' records. One request for up to 99 clients. Raises NotFound."""
+    await ready(port, context.model.table)
     rows = context.model.rows
     keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
     rows_now: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)

@@ -22,9 +22,15 @@ from singletable.values import from_attribute_value, text_size
 
 
 def actions_of(
-    context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[EndedMutation], now: float
+    context: Context[Any],
+    state: HeadState,
+    working: WorkingVersion,
+    ended: Sequence[EndedMutation],
+    now: float,
+    id: str,
 ) -> list[TransactAction]:
-    """The actions of the transaction. The batch ensures that they are at most 100 actions and 4 MB."""
+    """The actions of the transaction that makes the version `id`. The batch ensures that they are at most 100 actions
+    and 4 MB."""
     before = state.version
     number = before.number + 1
     numbers = {**before.collections, **{name: before.collections.get(name, 0) + 1 for name in working.changed}}
@@ -41,6 +47,7 @@ def actions_of(
         ],
         pool=before.pool,
         sources={n: place for n, place in (before.sources or {}).items() if n not in working.changed} or None,
+        id=id,
     )
     actions: list[TransactAction] = [put_if_absent(version)]
     for name in working.changed:

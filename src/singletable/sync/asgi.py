@@ -60,13 +60,6 @@ class Missing(Exception):
     """The document is missing, or the user may not read it."""
 
 
-class MutationGap(Exception):
-    """Mutations of a push were not accepted, as an id before them is missing."""
-
-    def __init__(self, skipped: int) -> None:
-        super().__init__(f"{skipped} mutations come after a missing one")
-
-
 class Endpoints(Protocol):
     """The calls of the ASGI application; `Sync` implements them."""
 
@@ -268,8 +261,6 @@ def _errors_as_statuses() -> Generator[None, None, None]:
         yield
     except (Missing, NotFound):
         raise RefusedRequest(404, "not-found", "no such project") from None
-    except MutationGap as gap:
-        raise RefusedRequest(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
     except (Unavailable, Conflict, OutcomeUnknown, Newer):  # another server may know what a newer program wrote
         raise _unavailable() from None
 

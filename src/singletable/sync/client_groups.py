@@ -4,7 +4,8 @@
     SyncGroup#<group> / SyncClient#<client>   a client of the group; a guard item keeps it out of other groups
 
 A group is a browser profile, a client is one of its tabs. Clients choose both ids, so the first user of an id owns it:
-it is put only if the item is absent. A binding never changes, so a process may cache it.
+it is put only if the item is absent. A binding never changes, so a process may cache it. Where the table is restored
+to a time before it, it is made again by the next push that needs it.
 
 An erasure deletes the groups of a user, with their clients and the clients' guards:
 
@@ -14,7 +15,7 @@ Sync(documents, ..., belongs_to=User.id)     # what `authenticate` returns is th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -41,8 +42,6 @@ from singletable.foundation import (
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
-Recorded = Callable[[Sequence[str]], Awaitable[set[str]]]
-"""Returns which of the given clients have a client record in the document."""
 REMEMBERED = 20_000
 """The number of bindings of groups, and of clients, that a process caches."""
 
@@ -198,24 +197,42 @@ async def _create_group(port: Port, keys: GroupKeys, group: Group) -> Group:
 
 
 async def bind_clients(
-    port: Port, keys: GroupKeys, seen: Bindings, group: str, first_ids: Mapping[str, int], recorded: Recorded
+    port: Port,
+    keys: GroupKeys,
+    seen: Bindings,
+    group: str,
+    owner: ClientGroupOwner,
+    first_ids: Mapping[str, int],
+    recorded: Collection[str],
 ) -> bool:
     """Whether all these clients are in the group. A new client is bound to it if its mutations begin at 1.
 
-    An unknown client whose mutations begin later has pushed to another server, or to a state that was lost. A client
-    that the document knows and that no group has, even when read again, is one of the application's own.
-    Costs no request for cached clients, one or two for others, and one more for each new client.
+    `recorded` are those with mutations that were applied in the document. They were bound before that, so a cached
+    binding holds, and one that no group has is one of the application's own. The bindings of the others are always
+    read: a table that was restored under this process may lack them, and their group.
+    An unknown client whose mutations begin later has pushed to another server, or to a state that was lost.
+    Costs no request for cached clients, one for those without a record, and one more for each new client.
     """
     if any(seen.group_of(client) not in (None, group) for client in first_ids):
         return False
-    known = await known_clients(port, keys, seen, group, first_ids)
-    missing = [client for client in first_ids if client not in known]
-    if any(first_ids[client] != 1 for client in missing):
+    others = [client for client in first_ids if client not in recorded]
+    known = await known_clients(port, keys, seen, group, [client for client in first_ids if client in recorded])
+    if len(known) + len(others) < len(first_ids):
         return False
-    active = await recorded(missing) if missing else set[str]()
-    if active - await known_clients(port, keys, seen, group, active):
+    if not others:
+        return True
+    rows: Sequence[Any] = await flows.get_many(
+        port, [keys.by_group(group), *(keys.by_client(group, client) for client in others)], True
+    )
+    bound = {row.client for row in rows if isinstance(row, Client)}
+    for client in bound:
+        seen.remember_client(client, group)
+    new = [client for client in others if client not in bound]
+    if any(first_ids[client] != 1 for client in new):
         return False
-    return all([await _bind_client(port, keys, seen, group, client) for client in missing if client not in active])
+    if len(bound) == len(rows):
+        await _create_group(port, keys, keys.group(group=group, **owner._asdict()))
+    return all([await _bind_client(port, keys, seen, group, client) for client in new])
 
 
 async def _bind_client(port: Port, keys: GroupKeys, seen: Bindings, group: str, client: str) -> bool:

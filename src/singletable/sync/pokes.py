@@ -48,9 +48,12 @@ class Channel:
 
     def notify(self, version: int) -> None:
         if version > self.version:
-            self.version = version
-            for listener in self.listeners:
-                listener.signal.set()
+            self.set(version)
+
+    def set(self, version: int) -> None:
+        self.version = version
+        for listener in self.listeners:
+            listener.signal.set()
 
 
 class Pokes:
@@ -127,7 +130,7 @@ class Pokes:
                 document_id, channel, head
             ):
                 return None
-            if channel.version > listener.notified:
+            if channel.version != listener.notified:
                 listener.notified = channel.version
                 return channel.version
             change = self._presence.take(document_id, listener.watch) if listener.watch is not None else None
@@ -141,10 +144,12 @@ class Pokes:
 
     async def _read_head(self, document_id: str, channel: Channel, head: Head) -> bool:
         """Whether the document is still there. Where the head can't be read, it is read again after `poll_seconds`."""
-        channel.read_at = self._now()
+        channel.read_at, before = self._now(), channel.version
         try:
             with suppress(Unavailable):
-                channel.notify(await head(document_id))
+                version = await head(document_id)
+                if version > channel.version or version < before == channel.version:  # lower: the table was restored
+                    channel.set(version)
         except NotFound:  # it was deleted
             channel.end()
             return False

@@ -5,7 +5,7 @@
              args is an object; null, or missing, for a mutator that is called without any
     pull  {pullVersion: 1, clientGroupID, profileID, schemaVersion, cookie}
           -> {cookie, lastMutationIDChanges: {clientID: id}, patch: [{op: put | del | clear, key, value}]}
-             the cookie is a version's number; of a client that sees a view {order: number, view: name}
+             the cookie is {order, version, id, group, view}: see `cookies`
 
 or {error: "ClientStateNotFound"}: the client starts again with a new group; or {error: "VersionNotSupported",
 versionType}: its code is too old or too new. Other fields are ignored. Ids that the client chooses become parts of
@@ -22,9 +22,9 @@ import msgspec
 
 from singletable.documents.inspect import MAX_ID
 from singletable.errors import InvalidRequest
+from singletable.sync.cookies import Cookie
 from singletable.sync.limits import Limits
 from singletable.sync.strict_json import Flaw, elements, flaw_in, is_list, is_object, members, read_json, values_in
-from singletable.sync.views import ViewCookie
 
 VERSION = 1
 MOST_ID_CHARACTERS = 128
@@ -99,7 +99,7 @@ Operation = Put | Delete | Clear
 class Pulled(msgspec.Struct, frozen=True, rename={"last_ids": "lastMutationIDChanges"}):
     """The answer to a pull."""
 
-    cookie: int | ViewCookie
+    cookie: Cookie
     last_ids: Mapping[str, int]
     patch: Sequence[Operation]
 

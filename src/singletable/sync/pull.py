@@ -1,10 +1,13 @@
 """Pull: the patch from the version that the client's cookie names to the newest version.
 
-The cookie is the version's number. A patch is the difference of the two versions' maps, so an item that was changed and
-changed back costs nothing. New values are read concurrently, and sent as the JSON that the blobs hold. The last
-mutation ids come from the mutation lists of the versions in between, which never change. For an unknown cookie, or one
-of a pruned version, the patch is `clear` and the whole document, and the ids come from the group's client records.
-Where a client record is newer than the head that was read, the head is read again, as the patch would lack its effects.
+A patch is the difference of the two versions' maps, so an item that was changed and changed back costs nothing. New
+values are read concurrently, and sent as the JSON that the blobs hold. The last mutation ids come from the mutation
+lists of the versions in between, which never change. Without a cookie the patch is `clear` and the whole document, and
+the ids come from the group's client records. Where a client record is newer than the head that was read, the head is
+read again, as the patch would lack its effects.
+
+A cookie names the version by its id, too: where the table has another one of that number, or none, the client has
+followed another history. What it is answered is in `cookies`.
 
 In a view an item is deleted on the client where it was shown and is not any more. To know that, the content that it had
 is read, of the items that are hidden now or were deleted, and of no others: an id that was never shown is never sent.
@@ -15,8 +18,9 @@ where an item was changed or deleted that is not shown.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -45,10 +49,17 @@ from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, flows, prepare_query, ready
 from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
-from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
+from singletable.sync.cookies import Cookie, read_cookie
+from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Clear, Delete, Operation, Pull, Pulled, Put, Refusal
 from singletable.sync.views import Sight, View
 
 _INBOX_ROWS = 20
+_OTHER_HISTORY = (
+    "a client group has followed another history of its document, and is told to begin anew: the table was restored, "
+    "or is a copy"
+)
+
+log = logging.getLogger("singletable.sync")
 
 Hashes = Mapping[str, Mapping[str, bytes]]
 """The sha256 of each item's content, by collection and item id."""
@@ -62,6 +73,21 @@ class PullStart:
 
     head: Version
     waiting: set[str]
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who pulls."""
+
+    group: str
+    sight: Sight
+    lead: int = 0
+    """The difference between the order of its cookies and the numbers of versions."""
+
+    def pulled(self, version: Version, last_ids: Mapping[str, int], patch: Sequence[Operation]) -> Pulled:
+        """The answer after which the client has a version."""
+        number, view = version.number, self.sight.name
+        return Pulled(Cookie(number + self.lead, number, version.id or "", self.group, view), last_ids, patch)
 
 
 @dataclass(frozen=True)
@@ -84,38 +110,66 @@ class Puller:
         versions, waiting = await port.send_all(operations)
         return PullStart(newest_of(self.context, document_id, versions.items), {row.client for row in waiting.items})
 
-    async def pull(self, port: Port, asked: Pull, head: Version, view: View | None = None) -> Pulled:
-        """The answer to a pull of the caller's own group, up to `head` or a newer version."""
-        sight = Sight.of(self.context.model, view)
-        cookie = sight.version_in(asked.cookie)
-        if cookie == head.number:
-            return Pulled(sight.cookie(head.number), {}, ())
-        between_them = await self._versions(port, cookie, head)
-        if between_them is None:
-            return await self._everything(port, asked.group, head, sight)
-        base, *since = between_them
+    async def pull(self, port: Port, asked: Pull, head: Version, view: View | None = None) -> Pulled | Refusal:
+        """The answer to a pull of the caller's own group, up to `head` or a newer version.
+
+        A refusal for a group that has followed another history of the document.
+        """
+        asker = Asker(asked.group, Sight.of(self.context.model, view))
+        if asked.cookie is None:
+            return await self._everything(port, head, asker)
+        cookie = read_cookie(asked.cookie)
+        versions = [] if cookie is None else await self._versions(port, cookie, head)
+        if cookie is None or not versions:
+            if await self._has_followed(port, asked.group, cookie):
+                log.warning("%s", _OTHER_HISTORY)
+                return CLIENT_STATE_NOT_FOUND
+            return await self._everything(port, head, replace(asker, lead=0 if cookie is None else cookie.order + 1))
+        asker = replace(asker, lead=cookie.lead)
+        if cookie.view != asker.sight.name:
+            return await self._everything(port, head, asker)
+        if cookie.version == head.number:
+            return asker.pulled(head, {}, ())
+        if versions[0].rewritten:
+            return await self._everything(port, head, asker)
+        return await self._difference(port, versions, head, asker)
+
+    async def _versions(self, port: Port, cookie: Cookie, head: Version) -> list[Version]:
+        """The cookie's version and those after it, unless these are too many. [] for a cookie of another history."""
+        if cookie.version >= head.number:
+            return [head] if cookie.names(head) else []
+        last = head.number if head.number - cookie.version <= self.most_versions else cookie.version
+        rows: Query[Version] = self.context.model.rows.version.by_number(
+            head.document_id, between(cookie.version, last)
+        )
+        versions = await flows.read_all(port, rows.consistent())
+        return list(versions) if versions and cookie.names(versions[0]) else []
+
+    async def _has_followed(self, port: Port, group: str, cookie: Cookie | None) -> bool:
+        """Whether a group with a cookie of another history has last mutation ids of that history.
+
+        It has none where the cookie was made for another group: its browser has begun it with that group's view. An
+        older server's cookie does not name the group; then a group with clients may have some.
+        """
+        if cookie is not None and cookie.group is not None:
+            return cookie.group == group
+        return bool(await clients_of(port, self.keys, group))
+
+    async def _difference(self, port: Port, versions: Sequence[Version], head: Version, asker: Asker) -> Pulled:
+        base, *since = versions
         if since and since[0].number == base.number + 1:
             last_known = {applied.client: applied.id for version in since for applied in version.mutations}
-            last_ids = await self._own(port, asked.group, last_known)
+            last_ids = await self._own(port, asker.group, last_known)
         else:
-            head, last_ids = await self._from_records(port, asked.group, head)
-        return Pulled(sight.cookie(head.number), last_ids, await self._patch(port, base, head, sight))
+            head, last_ids = await self._from_records(port, asker.group, head)
+        return asker.pulled(head, last_ids, await self._patch(port, base, head, asker.sight))
 
-    async def _versions(self, port: Port, cookie: int | None, head: Version) -> list[Version] | None:
-        """The cookie's version and those after it, unless these are too many. None for an unknown cookie."""
-        if cookie is None or not 0 <= cookie < head.number:
-            return None
-        last = head.number if head.number - cookie <= self.most_versions else cookie
-        rows: Query[Version] = self.context.model.rows.version.by_number(head.document_id, between(cookie, last))
-        found = await flows.read_all(port, rows.consistent())
-        return found if found and found[0].number == cookie and not found[0].rewritten else None
-
-    async def _everything(self, port: Port, group: str, head: Version, sight: Sight) -> Pulled:
-        head, last_ids = await self._from_records(port, group, head)
-        hashes = await hashes_of(port, self.context, head, tuple(sight.where))
+    async def _everything(self, port: Port, head: Version, asker: Asker) -> Pulled:
+        head, last_ids = await self._from_records(port, asker.group, head)
+        hashes = await hashes_of(port, self.context, head, tuple(asker.sight.where))
         nothing: Hashes = {name: {} for name in hashes}
-        patch = [Clear(), self._scalars(head), *await self._differences(port, head, nothing, hashes, sight)]
-        return Pulled(sight.cookie(head.number), last_ids, patch)
+        patch = [Clear(), self._scalars(head), *await self._differences(port, head, nothing, hashes, asker.sight)]
+        return asker.pulled(head, last_ids, patch)
 
     async def _from_records(self, port: Port, group: str, head: Version) -> tuple[Version, dict[str, int]]:
         """A version, and the last ids of the group's clients as of that version.

@@ -2,26 +2,36 @@
 
 The owners of the group and its clients are checked first. Each mutation is stored with the user who pushed it, and is
 authorised for that user when it is applied. A mutation with a flaw is stored so that it will be rejected: that consumes
-its id, and the mutations after it go on. A mutation after a missing id is not stored, as it could never be applied. A
-client sends all unconfirmed mutations in order, so a client that follows the protocol leaves no gap.
+its id, and the mutations after it go on.
+
+A client sends all unconfirmed mutations in order. So a mutation that comes after an id that is neither applied nor in
+the inbox has lost what was before it: the table was restored. It could never be applied. Nothing of its push is stored,
+and its client group is told that it is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from singletable.documents import Context, Mutation, Submission
-from singletable.documents.flows import client_rows, refs_in, submit_in_order
+from singletable.documents.flows import refs_in, submit_in_order
 from singletable.flow import Port
 from singletable.sync.client_groups import Bindings, ClientGroupOwner, GroupKeys, bind_clients, bind_group
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal
+
+log = logging.getLogger("singletable.sync")
 
 FLAW = "$flaw"
 """The only argument of a flawed mutation; no mutator has a parameter of this name."""
 NAMELESS = "$nameless"
 """The name of a flawed mutation without a known name; no mutator has it."""
+_LOST = (
+    "a push was refused, and its client group is told to begin anew: a client is in another group, or its mutations do "
+    "not follow those that are stored, as after the table was restored"
+)
 
 
 @dataclass(frozen=True)
@@ -29,9 +39,10 @@ class PushResult:
     """The result of a push."""
 
     refusal: Refusal | None = None
-    """The group or a client is unknown, or belongs to another user. Nothing was stored."""
+    """The group or a client is unknown, or belongs to another user, or a mutation comes after a missing one. Nothing
+    was stored."""
     skipped: int = 0
-    """The number of mutations not stored: they come after a missing id, or are too far ahead."""
+    """The number of mutations not stored: they are too far ahead of the last one that was applied."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +56,28 @@ class Pusher:
     async def push(self, port: Port, user: str, document_id: str, asked: Push) -> PushResult:
         """Store a push; it is durable afterwards. Raises NotFound if the document is missing.
 
-        Four round trips for a known group and known clients; one more where the inbox holds mutations of the same
-        clients.
+        Two round trips for a known group and known clients. One more where a client has none of its mutations applied
+        yet, and two where the inbox holds some of its mutations. Two for each new client.
         """
         owner = ClientGroupOwner(user, self.context.model.words.document, document_id)
         if not await bind_group(port, self.keys, self.seen, asked.group, owner):
             return PushResult(CLIENT_STATE_NOT_FOUND)
         once = {(mutation.client, mutation.id): mutation for mutation in reversed(asked.mutations)}
         first_ids = {client: min(id for c, id in once if c == client) for client, _ in once}
-
-        async def recorded(clients: Sequence[str]) -> set[str]:
-            return set(await client_rows(port, self.context, document_id, clients))
-
-        if not await bind_clients(port, self.keys, self.seen, asked.group, first_ids, recorded):
-            return PushResult(CLIENT_STATE_NOT_FOUND)
         if not once:
             return PushResult()
         submissions = [
             self._submission(mutation, user) for mutation in sorted(once.values(), key=lambda mutation: mutation.id)
         ]
-        return PushResult(skipped=len(await submit_in_order(port, self.context, document_id, submissions)))
+
+        async def admit(recorded: Collection[str]) -> bool:
+            return await bind_clients(port, self.keys, self.seen, asked.group, owner, first_ids, recorded)
+
+        skipped = await submit_in_order(port, self.context, document_id, submissions, admit)
+        if skipped is None:
+            log.warning("%s", _LOST)
+            return PushResult(CLIENT_STATE_NOT_FOUND)
+        return PushResult(skipped=skipped)
 
     def _submission(self, pushed: Pushed, user: str) -> Submission:
         if pushed.flaw:

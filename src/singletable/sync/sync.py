@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -36,7 +36,7 @@ from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
 from singletable.sync.apply import Applier, OnUnknown
-from singletable.sync.asgi import Afterwards, Missing, MutationGap, SyncApp
+from singletable.sync.asgi import Afterwards, Missing, SyncApp
 from singletable.sync.check import check, sync_checks
 from singletable.sync.client_groups import (
     Bindings,
@@ -207,16 +207,21 @@ class Sync:
     async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]:
         """The refusal, if any. Otherwise the mutations are durable, and the processor is notified.
 
-        Raises MutationGap if some mutations were not accepted.
+        Raises Unavailable if some mutations were not accepted, as they are too far ahead of the last one applied.
         """
-        port = self._db.port
-        pushed = await self._pusher.push(port, user, document_id, await self._permitted(user, document_id, push))
+        port, permitted = self._db.port, await self._permitted(user, document_id, push)
+        pushed = await self._found(user, document_id, lambda: self._pusher.push(port, user, document_id, permitted))
         if pushed.refusal is not None or not push.mutations:
             return pushed.refusal, None
         if isinstance(self._processor, Queue) and pushed.skipped < len(push.mutations):
             await wake(port, self._processor, document_id, port.token())
         if pushed.skipped:
-            raise MutationGap(pushed.skipped)
+            raise Unavailable(
+                f"{pushed.skipped} mutations are too far ahead of the last one that was applied",
+                table=self._context.model.table.name,
+                operation="push",
+                hint="Push them again when those before them have been applied.",
+            )
         return None, partial(self._apply_inbox, document_id) if self._processor == "inline" else None
 
     async def _permitted(self, user: str, document_id: str, push: Push) -> Push:
@@ -256,7 +261,7 @@ class Sync:
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
         with self._locks.watch(document_id) as is_applied:
-            start = await self._puller.read_start(port, document_id)
+            start = await self._found(user, document_id, lambda: self._puller.read_start(port, document_id))
             is_late = is_applied()
         if self._processor == "inline" and (is_late or await self._waits_for(pull.group, start)):
             await self._locks.run(document_id, lambda: self._apply_next(document_id))
@@ -272,7 +277,7 @@ class Sync:
         if not start.waiting or self._processor == "elsewhere":
             return None
         if isinstance(self._processor, Queue):
-            return partial(wake, self._db.port, self._processor, document_id, f"at {start.head.number}")
+            return partial(wake, self._db.port, self._processor, document_id, f"at {start.head.number} {start.head.id}")
         return partial(self._apply_inbox, document_id)
 
     async def _apply_inbox(self, document_id: str) -> None:
@@ -316,6 +321,16 @@ class Sync:
         if done:
             self.notify(document_id, max(outcome.version or 0 for outcome in done))
         return done
+
+    async def _found(self, user: str, document_id: str, call: Callable[[], Awaitable[T]]) -> T:
+        """The result of a call that needs the document. Where one is missing that was there, as the table was restored
+        under this process, it is looked for anew, and may be created."""
+        try:
+            return await call()
+        except NotFound:
+            self._existing.pop(document_id, None)
+            await self.admit(user, document_id)
+        return await call()
 
     async def _find(self, user: str, document_id: str) -> None:
         port, context = self._db.port, self._context

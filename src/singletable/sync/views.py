@@ -15,9 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
-
-import msgspec
+from typing import Any, Generic, TypeVar
 
 from singletable.documents import Document, Items, Ref
 from singletable.documents.inspect import DocumentModel, document_model
@@ -58,13 +56,6 @@ class View:
             raise DeclarationError(f"the name of a view has 1 to {MOST_NAME_CHARACTERS} characters")
 
 
-class ViewCookie(msgspec.Struct, frozen=True):
-    """The cookie of a client that sees a view: the number of a version, and the view's name."""
-
-    order: int
-    view: str
-
-
 @dataclass(frozen=True)
 class Sight:
     """A view of the collections of one document class. Without a view everything is shown."""
@@ -80,19 +71,10 @@ class Sight:
             return cls(None, dict.fromkeys(model.collections))
         return cls(view, {_name_of(model, each.collection): each.where for each in view.shown})
 
-    def cookie(self, version: int) -> int | ViewCookie:
-        """The cookie of a client that has a version in this view."""
-        return version if self.view is None else ViewCookie(version, self.view.name)
-
-    def version_in(self, cookie: Any) -> int | None:
-        """The version that a client has in this view; None if its cookie is missing or of another view."""
-        if self.view is None:
-            return cookie if cookie.__class__ is int else None
-        fields = cast("dict[str, Any]", cookie) if isinstance(cookie, dict) else {}
-        if fields.keys() != {"order", "view"} or fields["view"] != self.view.name:
-            return None
-        order: Any = fields["order"]
-        return order if order.__class__ is int else None
+    @property
+    def name(self) -> str:
+        """The name of the view in cookies; empty where everything is shown."""
+        return "" if self.view is None else self.view.name
 
     def shows(self, collection: str, item: Any) -> bool:
         where = self.where.get(collection, _nothing)

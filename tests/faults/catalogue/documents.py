@@ -38,7 +38,7 @@ _DOCUMENTS = (
         "It waits or is refused. It is never applied before the other.",
         (
             "documents/test_mutations.py::test_a_gap_waits_and_duplicates_in_the_inbox_are_one",
-            "sync/test_flood.py::test_a_push_is_taken_up_to_the_missing_id",
+            "sync/test_flood.py::test_nothing_is_taken_of_a_push_with_a_missing_id",
         ),
     ),
     Entry(
@@ -103,8 +103,8 @@ _DOCUMENTS = (
     ),
     Entry(
         "F-F12",
-        "A cookie is forged, of another database or of a version that is not kept.",
-        "The answer clears and sends the whole document.",
+        "A cookie is forged, or of a version that is not kept.",
+        "Its group is told to begin anew; a new one is sent the whole document.",
         (
             "sync/test_sync.py::test_a_cookie_that_is_none_of_ours_begins_anew",
             "sync/test_sync.py::test_a_cookie_of_a_version_that_is_kept_no_more_begins_anew",
@@ -159,6 +159,16 @@ _DOCUMENTS = (
     ),
 )
 _BLOBS = (
+    Entry(
+        "F-F18",
+        "A table is restored, copied or forked while clients are away, with pending edits.",
+        "All end with the server's view. An edit is applied once, or its client is told.",
+        (
+            "sync/test_histories.py::test_all_end_with_the_server_s_view_or_are_told",
+            "sync/test_histories.py::test_a_planted_fault_is_found",
+            "sync/replicache/test_restored.py::test_clients_of_a_table_that_is_restored_and_forked",
+        ),
+    ),
     Entry(
         "F-J1",
         "A processor is killed after a blob and before the commit.",

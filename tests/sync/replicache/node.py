@@ -8,11 +8,13 @@ with NodeClient(url, "p1", name="ada") as client:
 
 from __future__ import annotations
 
+import copy
 import json
 import select
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,18 +31,19 @@ needs_node = pytest.mark.skipif(
 )
 
 
+def _said(url: str, project: str, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    places = {verb: f"{url}/{verb}?project={project}" for verb in ("push", "pull")}
+    return {"name": name, **places, **options}
+
+
 class NodeClient:
     """One client of a project at the endpoints below a URL: `<url>/push?project=...`."""
 
     def __init__(self, url: str, project: str, *, name: str = "test", **options: Any) -> None:
-        said = {
-            "name": name,
-            "push": f"{url}/push?project={project}",
-            "pull": f"{url}/pull?project={project}",
-            **options,
-        }
+        said = _said(url, project, name, options)
         node = shutil.which("node")
         assert node is not None
+        self._client: dict[str, str] = {}
         self._process = subprocess.Popen(
             [node, str(SCRIPT), json.dumps(said)],
             stdin=subprocess.PIPE,
@@ -49,6 +52,13 @@ class NodeClient:
             text=True,
             cwd=ROOT,
         )
+
+    def beside(self, url: str, project: str, *, name: str, **options: Any) -> NodeClient:
+        """One more client in this one's process, which ends with it."""
+        other = copy.copy(self)
+        other._client = {"client": name}
+        other.ask("open", **_said(url, project, name, options))
+        return other
 
     def __enter__(self) -> NodeClient:
         return self
@@ -70,7 +80,7 @@ class NodeClient:
     def ask(self, verb: str, **given: Any) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"verb": verb, **given}) + "\n")
+        self._process.stdin.write(json.dumps({"verb": verb, **self._client, **given}) + "\n")
         self._process.stdin.flush()
         ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE_SECONDS)
         assert ready, f"the client said nothing to {verb} for {PATIENCE_SECONDS} s"

@@ -2,7 +2,7 @@
 // when the server is there; it pokes when there is something to pull.
 
 import './environment.js';
-import { Replicache, dropDatabase, getDefaultPuller } from 'replicache';
+import { Replicache, getDefaultPuller } from 'replicache';
 import { mutators } from './mutators.js';
 import { makeUndo } from './undo.js';
 
@@ -32,10 +32,7 @@ export function openProject({ project, user, client, presence, changed, told, un
     async puller(request, id) {
       const answer = await pull(request, id);
       if (answer.httpRequestInfo.httpStatusCode === GONE) end();
-      const version = versionOf(answer.response?.cookie);
-      // A lower one is from a database that was put back, or is another: Replicache would refuse it for ever.
-      if (version !== null && version < (versionOf(request.cookie) ?? version)) beginAnew();
-      else newest = version ?? newest;
+      newest = answer.response?.cookie?.version ?? newest; // the history has that many
       return answer;
     },
     async pusher(request, id) {
@@ -50,15 +47,6 @@ export function openProject({ project, user, client, presence, changed, told, un
     logSinks: [{ log: () => undefined }], // a server that is away is not an error: the page says so itself
   });
   let isEnding = false;
-  /** Without what this browser keeps: a new group would begin with the same cookie, and the page reload for ever. */
-  async function beginAnew() {
-    if (isEnding) return;
-    isEnding = true;
-    await replicache.close();
-    await dropDatabase(replicache.idbName).catch(() => undefined);
-    location.reload();
-  }
-
   /** What this browser keeps of the board stays. */
   async function end() {
     if (isEnding) return;
@@ -123,9 +111,6 @@ export function openProject({ project, user, client, presence, changed, told, un
   }
   return { mutate, undo: () => edit(history.undo), redo: () => edit(history.redo) };
 }
-
-/** The version's number, which a cookie of a view has beside the view's name: the history has that many. */
-const versionOf = (cookie) => cookie?.order ?? cookie ?? null;
 
 /** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. Gives what ends it. */
 function listen(url, { heard, poked, back, lost }) {
