@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "patterns": "singletable.cli.patterns:patterns",
     "plan": "singletable.cli.plan:plan",
     "query": "singletable.cli.pattern_commands:query",
+    "release": "singletable.cli.release:release_command",
     "restore": "singletable.cli.restore:restore",
     "sql": "singletable.cli.sql:sql",
     "stats": "singletable.cli.stats:stats",
@@ -34,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
 ITEMS: Mapping[str, str] = {
     "_apply": "singletable.migrations.items:ApplyLease",
     "_erasure": "singletable.erasure.items:ErasureRecord",
+    "_hold": "singletable.holds.item:HoldItem",
     "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
     "_rate": "singletable.migrations.items:SharedBudget",

@@ -16,6 +16,7 @@ from singletable import entry_points
 from singletable.extensions import ExtensionGroup
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, HasBelongings, LayerChecks, Table
+from singletable.holds import HasPendingWork
 
 
 class ToolSettings(Struct, frozen=True):
@@ -100,6 +101,10 @@ def _nothing(table: Table, settings: ToolSettings) -> Iterable[Any]:
     return ()
 
 
+def _no_work(table: Table) -> Iterable[HasPendingWork]:
+    return ()
+
+
 class TableLayer(Struct, frozen=True):
     """A layer's part in the tools of a table: functions of the table. Each adds nothing by default."""
 
@@ -111,6 +116,8 @@ class TableLayer(Struct, frozen=True):
     """The tables that it keeps beside the table: a backup and a restore take them along."""
     contents: Callable[[Table, ToolSettings], Iterable[BackedContents]] = _nothing
     """The parts of the table that it keeps in stores."""
+    work: Callable[[Table], Iterable[HasPendingWork]] = _no_work
+    """The work that the layer's workers do, and that a hold stops: a table without any is not held."""
     form: Callable[[Table], Mapping[str, Any]] = _no_form
     """The facts that decide which bytes it stores, other than its items' classes, as JSON: a table's record has it."""
 
@@ -140,6 +147,11 @@ def contents_of(table: Table, seal: CursorSeal, blobs: Any = None) -> list[Backe
     """The parts of a table that its layers keep in stores."""
     settings = ToolSettings(seal, blobs)
     return [contents for layer in LAYERS.all() for contents in layer.contents(table, settings)]
+
+
+def work_of(table: Table) -> list[HasPendingWork]:
+    """The work of a table's layers that a hold stops."""
+    return [work for layer in LAYERS.all() for work in layer.work(table)]
 
 
 def forms_of(table: Table) -> dict[str, Mapping[str, Any]]:

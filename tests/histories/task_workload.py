@@ -15,6 +15,7 @@ from typing import Any
 
 from singletable import ANY, AsyncDatabase, Entity, Key, OutcomeUnknown, Table, TransactionCancelled, attr
 from singletable.errors import Conflict, Unavailable
+from singletable.flow import UNGATED
 from singletable.tasks import Backoff, Tasks
 from singletable.tasks.execution import claimed_now
 from singletable.tasks.flows import dead_letters, retry
@@ -207,7 +208,9 @@ async def _run(process: Process) -> None:
     _process.set(process)
     world = process.world
     options = TaskWorkerOptions(at_once=world.chance.randint(1, 3), poll_seconds=2.0, lease_seconds=LEASE)
-    await WorkerSlots(process.port, tasks.entities, tasks.functions, options, lambda: not world.schedulers).run()
+    await WorkerSlots(
+        process.port, UNGATED, tasks.entities, tasks.functions, options, lambda: not world.schedulers
+    ).run()
 
 
 async def clocks(world: World) -> None:
@@ -323,7 +326,7 @@ async def settle(process: Process) -> None:
     world.faults.clear()
     options = TaskWorkerOptions(at_once=4, lease_seconds=LEASE)
     for _ in range(200):
-        await WorkerSlots(process.port, tasks.entities, tasks.functions, options, lambda: False).drain()
+        await WorkerSlots(process.port, UNGATED, tasks.entities, tasks.functions, options, lambda: False).drain()
         if not await due_keys(process.db):
             return
         world.scheduler.clock.advance(LEASE)

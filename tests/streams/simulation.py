@@ -19,7 +19,9 @@ from typing import Any, cast
 
 from singletable import Database
 from singletable.flow import DYNAMODB_STREAMS, Port, ReadyTables, Request, Service, Traits, drive
+from singletable.records.first_use import ready
 from singletable.streams import Changes, ChangeWorker
+from tests.streams.models import noted
 from tests.streams.script import Script
 
 _LATENCY = 0.004
@@ -237,4 +239,7 @@ def simulated_worker(db: SimulatedDatabase, changes: Changes) -> Any:
 
 
 def simulated(world: World, db: Database, script: Script, worker: str) -> SimulatedDatabase:
+    """The table is there too: its hold is read from it."""
+    assert script.table == noted.name
+    db.run(ready(db.port, noted))
     return SimulatedDatabase(SimulatedPort(world, db.port, script, worker))

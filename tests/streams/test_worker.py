@@ -302,7 +302,7 @@ async def test_a_drain_of_nothing_costs_two_writes(shell: Shell, budget: Callabl
     changes.on(Note).inserted(Seen())
     await shell.create(Note(id="n1"))
     await drain(changes, shell)
-    with budget(write_units=2, read_units=3, requests=9):
+    with budget(write_units=2, read_units=4, requests=10):
         await drain(changes, shell)
 
 

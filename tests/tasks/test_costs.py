@@ -26,7 +26,8 @@ async def test_a_task_costs_four_index_units_in_its_life(bench: Bench) -> None:
     assert run.by_operation["UpdateItem"].requests == 1
     assert run.by_operation["UpdateItem"].write_units == 1 + 2
     assert run.by_operation["DeleteItem"].write_units == 1 + 1
-    assert set(run.by_operation) == {"Query", "UpdateItem", "DeleteItem"}
+    assert set(run.by_operation) == {"Query", "UpdateItem", "DeleteItem", "GetItem"}
+    assert (run.by_operation["GetItem"].requests, run.by_operation["GetItem"].read_units) == (1, 1.0)  # its hold
 
 
 async def test_an_end_within_a_transaction_is_no_request_of_its_own(bench: Bench) -> None:

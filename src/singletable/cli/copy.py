@@ -11,6 +11,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
+from singletable.cli.release import show_work
 from singletable.cli.session import Session, mask_key, must_say_yes, options_anywhere
 from singletable.database import Database, connect
 from singletable.flow import Rate
@@ -30,6 +31,7 @@ _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 @click.option("--follow-edges", is_flag=True, help="With --sample: take along what the part refers to.")
 @click.option("--keep-personal", is_flag=True, help="Copy personal values unmasked.")
 @click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
+@click.option("--hold/--no-hold", default=None, help="Hold the copy until its release. [default: if it has workers]")
 @click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
 @options_anywhere("sample", "seed", "rate", "read-rate", "write", "json")
 def copy_command(module: str, source: str, target: str, as_json: bool, **options: Any) -> None:
@@ -42,6 +44,9 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     Values of attributes with personal=True get masks of the same type and shape, the same for the same value, in keys
     and guards too; --keep-personal copies them unmasked. Two copies mask alike if SINGLETABLE_MASK_KEY, of 16
     characters or more, is the same. A copy that was ended goes on with the same command.
+
+    A copy of a table with a stream or tasks is held: its workers begin nothing until `singletable release`. With
+    --dry-run it lists what that would begin.
 
     The exit code is 1 where items stayed behind, each kind with its reason.
     """
@@ -83,6 +88,7 @@ def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:
             mask_key=None if options["keep_personal"] else mask_key(),
             add=options["add"],
             dry_run=options["dry_run"],
+            hold=options["hold"],
             source_rate=Rate(read_units=options["read_rate"]) if options["read_rate"] else None,
             target_rate=Rate(write_units=options["rate"]) if options["rate"] else None,
             progress=show,
@@ -104,6 +110,9 @@ def _tell(table: Table, copied: Any, *, is_dry: bool) -> None:
     done = "to write" if is_dry else "written"
     read, written = (output.counted(count, "item") for count in (copied.read, copied.written))
     click.echo(f"{table.name}: {read} read, {written} {done}")
+    if copied.is_held:
+        click.echo(f"  {'it would be' if is_dry else 'it is'} held: nothing of it runs until `singletable release`")
+        show_work(copied.work)
     if copied.mended:
         click.echo(f"  {output.counted(copied.mended, 'item')} brought in step with what else was copied")
     for what, count in sorted(copied.left_out.items()):

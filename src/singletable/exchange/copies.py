@@ -37,6 +37,7 @@ class TableCopy:
         mask_key: bytes | None = None,
         add: bool = False,
         dry_run: bool = False,
+        hold: bool | None = None,
         source_rate: Rate | None = None,
         target_rate: Rate | None = None,
         progress: Progress | None = None,
@@ -53,12 +54,17 @@ class TableCopy:
         documents whole, with their parents. Edges with a missing node are left out, and edge sets name the copied
         edges.
 
+        The target of a table with a stream or tasks is held: its workers begin nothing until `singletable release`, in
+        Python `Hold(db, table).release()`, and what the copy writes is no change to them. `hold` decides it for any
+        table. A target that was there before is held for five seconds before its first item comes. With `dry_run`,
+        `work` of the answer has what the release would begin.
+
         It reads the source once, consistently: a read unit for each 4 KB; `follow_edges` reads the rest again. It
         writes each item once, 25 in a request, and its record after each page. InvalidRequest for a target that is the
         source, or that has items, unless `add` replaces those of equal keys. `dry_run` counts, and writes nothing.
         Throttled if a table refuses for minutes on end; called again, it goes on.
         """
-        options = CopyOptions(sample, seed, follow_edges, keep_personal, mask_key, add, dry_run)
+        options = CopyOptions(sample, seed, follow_edges, keep_personal, mask_key, add, dry_run, hold)
         target = at_rate(self.target.port, target_rate)
         if self.to_table != self.table.name:
             target = RenamedPort(target, self.table.name, self.to_table)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -48,6 +48,8 @@ from singletable.foundation import (
     type_in,
     usual_segments,
 )
+from singletable.holds import PendingWork, hold
+from singletable.layers import work_of
 from singletable.operations import RAW, Item, Scan, Selection
 from singletable.records import CheckOptions
 from singletable.tables import describe, differences, set_ttl
@@ -74,6 +76,10 @@ class Copied(Struct, frozen=True):
     """Items of a slice that were brought in step with the rest of it: edge sets, edges without a node."""
     left_out: dict[str, int] = {}
     """The number of items left behind, by type and reason."""
+    is_held: bool = False
+    """Whether the target is held, or would be: its workers begin nothing until it is released."""
+    work: tuple[PendingWork, ...] = ()
+    """With `dry_run`: what the release of the copy would begin."""
 
 
 class CopyOptions(Struct, frozen=True):
@@ -89,6 +95,8 @@ class CopyOptions(Struct, frozen=True):
     add: bool = False
     """Into a table that has items: those of equal keys are replaced."""
     dry_run: bool = False
+    hold: bool | None = None
+    """Whether the target is held; None where the table has workers: a stream, or tasks."""
 
     def __post_init__(self) -> None:
         check_sample(self.sample)
@@ -130,13 +138,16 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         self.slices = Slices(source, table) if options.follow_edges else None
         self.mask: ItemMask | None = None
         self.recent: dict[tuple[str, str], None] = {}
+        has_work = table.definition.stream is not None or bool(work_of(table))
+        self.is_held = has_work if options.hold is None else options.hold
+        self.work: tuple[PendingWork, ...] = ()
 
     @property
     def is_over(self) -> bool:
         return not self.state.segments
 
     def told(self) -> Copied:
-        return self.state.copied
+        return replace(self.state.copied, is_held=self.is_held, work=self.work)
 
     @property
     def is_as_read(self) -> bool:
@@ -147,8 +158,9 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         """Find what an earlier run did, or begin. InvalidRequest for a target that is the source, or that has items."""
         if self.options.dry_run:
             self._set_mask(self.options.mask_key or secrets.token_bytes(_MASK_BYTES))
+            self.work = tuple([each async for each in self._work()])
             return
-        await _prepare(self.target, self.table)
+        in_use = await _prepare(self.target, self.table)
         o = self.options
         is_masked = not o.keep_personal and has_personal(self.table)
         what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
@@ -168,6 +180,15 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         await self._refuse_same(record)
         self.state = record.state
         self._set_mask(o.mask_key or record.secret)
+        if self.is_held:
+            await hold(self.target, self.table, f"copied from {self.place}", in_use=in_use)
+
+    async def _work(self) -> AsyncIterator[PendingWork]:
+        """What waits in the source, as far as the copy takes it along."""
+        for layer in work_of(self.table) if self.is_held else ():
+            for each in await layer.pending(self.source):
+                if self.is_as_read or each.kind != "task":
+                    yield each
 
     async def round(self) -> None:
         """The next page of each segment: read, and put."""
@@ -273,13 +294,13 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             )
 
 
-async def _prepare(port: Port, table: Table) -> None:
-    """Create the target, or bring what a run that was killed had created into use. NotConfigured if keys or indexes
-    differ; other settings of a target may."""
+async def _prepare(port: Port, table: Table) -> bool:
+    """Create the target, or bring what a run that was killed had created into use. Returns whether it was there, and
+    may have workers. NotConfigured if keys or indexes differ; other settings of a target may."""
     description = await describe(port, table.definition)
     if description is None:
         await flows.create_table(port, table)
-        return
+        return False
     wrong = [
         each for each in differences(table.definition, description) if each.is_of_a_key or each.what.startswith("index")
     ]
@@ -291,6 +312,7 @@ async def _prepare(port: Port, table: Table) -> None:
         )
     if table.definition.ttl_attribute is not None and description.ttl is None and description.knows_expiry:
         await set_ttl(port, table.definition)
+    return True
 
 
 def goes_along(table: Table, item: Item) -> bool:

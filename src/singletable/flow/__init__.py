@@ -105,7 +105,14 @@ if TYPE_CHECKING:
         refuse_async as refuse_async,
     )
     from singletable.flow.transitions import Transitions as Transitions
-    from singletable.flow.worker import Heartbeat as Heartbeat, Kernel as Kernel, Stop as Stop, stopping as stopping
+    from singletable.flow.worker import (
+        UNGATED as UNGATED,
+        Gate as Gate,
+        Heartbeat as Heartbeat,
+        Kernel as Kernel,
+        Stop as Stop,
+        stopping as stopping,
+    )
 
 # For layers and workers; a program that only reads and writes doesn't need these.
 __getattr__ = late_names(
@@ -121,5 +128,5 @@ __getattr__ = late_names(
         " check_awaiting check_blocking is_of_shell refuse_async"
     ),
     transitions="Transitions",
-    worker="Heartbeat Kernel Stop stopping",
+    worker="UNGATED Gate Heartbeat Kernel Stop stopping",
 )

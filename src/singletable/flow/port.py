@@ -70,6 +70,18 @@ class CopyData(Protocol):
     def __call__(self, to: Path, progress: CopyProgress | None = None) -> int: ...
 
 
+class HeldCopy(Protocol):
+    """What a copied data file says of its tables, until a program has written it down in them."""
+
+    def why(self, table: str) -> str | None:
+        """Why a table is held; None for one that is not marked."""
+        ...
+
+    def settle(self, table: str) -> None:
+        """Remove the mark of a table."""
+        ...
+
+
 class Traits(Struct, frozen=True):
     """The differences between the engine behind a port and DynamoDB that flows must know."""
 
@@ -99,7 +111,9 @@ class Traits(Struct, frozen=True):
     wipe_deleted: Callable[[], None] | None = None
     """Takes the bytes of deleted items out of the engine's file. Called at the end of an erasure."""
     copy_data: CopyData | None = None
-    """Copies the engine's file to a new one, and returns its bytes."""
+    """Copies the engine's file to a new one, and returns its bytes. The tables of the copy are held."""
+    held_copy: HeldCopy | None = None
+    """The marks of the engine's file, which may be a copy of another."""
 
     def check(self, capability: Capability, needed_by: str = "") -> None:
         """Raises NotSupported if a capability is known to be missing; `needed_by` says what would have used it."""

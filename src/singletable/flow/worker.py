@@ -4,6 +4,9 @@ A worker of tasks, of a queue or of a stream is a set of slots. A slot is a flow
 handle, write the result. The heartbeat renews the leases of what the slots hold, each when a third of its length is
 over. Clocks, sleep and concurrency come from the port, so the same kernel runs in threads and in an event loop.
 
+Before each step it asks its gate: while the table of the worker is held nothing is begun, a worker waits, and a drain
+ends. There is no kernel without a gate: what serves no table, or may go on, says `UNGATED`.
+
 It stops at a signal, or when its caller's function returns true, and finishes what it has begun. `TRANSITIONS` has its
 states. The heartbeat goes on in every state until the last slot is out, because a stopping slot still holds its leases.
 
@@ -80,6 +83,8 @@ def _cannot_stop() -> InvalidRequest:
 
 PAUSE_SECONDS = 0.2
 """Before a step that raised a passing error is repeated."""
+_HELD_SECONDS = 0.2
+"""Between two looks at a gate that is shut, which reads the table more rarely; a worker stops within this time."""
 _FIRST_SLICE_SECONDS = 0.001
 
 
@@ -113,6 +118,31 @@ TRANSITIONS: Final = Transitions(
     ENDED      FAIL            FAILED     the heartbeat's last renewal raised
     """,
 )
+
+
+class Gate(Protocol):
+    """Decides whether a worker may begin anything: `singletable.holds` has that of a table."""
+
+    @property
+    def opened_at(self) -> float:
+        """The last release: what changed before it is handled by nobody. Seconds since 1970; 0 for none."""
+        ...
+
+    async def is_held(self, *, for_certain: bool = False) -> bool:
+        """Whether nothing may begin. `for_certain`: what is remembered does not suffice to say that it is held."""
+        ...
+
+
+class _Ungated:
+    """The gate of work that no hold stops."""
+
+    opened_at = 0.0
+
+    async def is_held(self, *, for_certain: bool = False) -> bool:
+        return False
+
+
+UNGATED: Final[Gate] = _Ungated()
 
 
 class HeldLease(Protocol):
@@ -150,6 +180,7 @@ class Kernel:
     """One worker's state, shared by its slots."""
 
     port: Port
+    gate: Gate
     stop: Stop
     name: str
     """The worker's name in log lines."""
@@ -167,17 +198,22 @@ class Kernel:
 
         Raises the first error, once all have returned.
         """
+        if len(slots) > 1:
+            await self._ask_once()
         self._slots = set(range(len(slots)))
         calls: list[Callable[[], Any]] = [partial(self._run_slot, number, slot) for number, slot in enumerate(slots)]
         beats: list[Callable[[], Any]] = [] if heartbeat is None else [partial(self._beat, heartbeat)]
         results: list[Any] = await self.port.call_all(beats + calls)
         return results[len(beats) :]
 
-    async def repeat(self, step: Step) -> bool:
-        """Repeat a step until it returns False, or until the worker is to stop; True if the step ended it."""
+    async def repeat(self, step: Step, at_hold: Step | None = None) -> bool:
+        """Repeat a step until it returns False, or until the worker is to stop; True if the step ended it.
+
+        While the gate is shut no step is begun, and `at_hold` is called instead: a worker waits, a drain ends.
+        """
         while self.goes_on():
             try:
-                if not await step():
+                if not await (self._wait(at_hold) if await self.gate.is_held() else step()):
                     return True
             except PASSING as error:
                 if not self.outlives_passing:
@@ -185,6 +221,22 @@ class Kernel:
                 self.note(f"going on in {self.pause_seconds:g} s", error)
                 await self.port.sleep(self.pause_seconds)
         return False
+
+    async def _ask_once(self) -> None:
+        """Have the gate read for all slots, before each of them asks."""
+        try:
+            await self.gate.is_held()
+        except PASSING as error:
+            if not self.outlives_passing:
+                raise
+            self.note("each slot asks again", error)
+
+    async def _wait(self, at_hold: Step | None) -> bool:
+        if at_hold is not None:
+            await at_hold()
+        if self.outlives_passing:
+            await self.port.sleep(_HELD_SECONDS)
+        return self.outlives_passing
 
     def goes_on(self) -> bool:
         """Whether a slot may begin another step. Asks `stop()`."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from singletable.errors import InvalidRequest
 from singletable.failure_text import Caught
-from singletable.flow import SQS, Heartbeat, Kernel, Port, Stop
+from singletable.flow import SQS, UNGATED, Gate, Heartbeat, Kernel, Port, Stop
 from singletable.operations import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
@@ -97,7 +97,7 @@ class _Consumer(Generic[T]):
         try:
             for message in received:
                 group = message.attributes.get("MessageGroupId", "") if self.queue.is_fifo else message.message_id
-                if group in stopped or not self.kernel.goes_on():
+                if group in stopped or not self.kernel.goes_on() or await self.kernel.gate.is_held():
                     await self._give_back(message.receipt_handle, 0)
                 elif await self._handle_one(message):
                     done.append(message.receipt_handle)
@@ -140,12 +140,16 @@ async def consume(
     at_once: int = 4,
     visibility_seconds: int = 30,
     wait_seconds: int = 5,
+    gate: Gate = UNGATED,
 ) -> int:
     """Handle the messages of a queue until `stop`; returns the number handled and deleted.
 
     `at_once` slots receive up to ten messages each and handle them one after the other. If a handler raises, or a
     message is not JSON of the queue's type, the message is received again when its visibility ends, until the queue's
     own dead-letter policy removes it. `wait_seconds` of a long poll must be below the read timeout.
+
+    With the `gate` of a table, `Hold(db, table).gate()`, nothing is received while that table is held, and what was
+    received goes back.
     """
     if not 1 <= at_once <= MAX_AT_ONCE or not 0 <= wait_seconds <= MAX_WAIT_SECONDS or visibility_seconds < 1:
         raise InvalidRequest(
@@ -159,7 +163,7 @@ async def consume(
             operation="consume",
             hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
         )
-    kernel = Kernel(port, stop, f"the consumer of {queue.name}", log)
+    kernel = Kernel(port, gate, stop, f"the consumer of {queue.name}", log)
     return await _Consumer(port, there, queue, handle, kernel, visibility_seconds, wait_seconds).run(at_once)
 
 
@@ -169,11 +173,13 @@ async def partial_failures(
     handle: Handle[T],
     event: Mapping[str, Any],
     has_time: Callable[[], bool] = lambda: True,
+    gate: Gate = UNGATED,
 ) -> dict[str, list[dict[str, str]]]:
     """Handle the messages of a Lambda event. Returns the failed ones in the form of ReportBatchItemFailures.
 
     Messages of different groups are handled concurrently, those of one group in order. After a failure, the failed
-    message and the rest of its group are returned to the queue. No message is begun once `has_time` returns False.
+    message and the rest of its group are returned to the queue. No message is begun once `has_time` returns False, nor
+    while the table of the `gate` is held: then all are returned.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for record in event["Records"]:
@@ -184,7 +190,7 @@ async def partial_failures(
     async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
         for number, record in enumerate(records):
             make = partial(message_of_record, queue, record)
-            if not has_time() or await handled(port, queue, handle, make) is not None:
+            if not has_time() or await gate.is_held() or await handled(port, queue, handle, make) is not None:
                 return [left["messageId"] for left in records[number:]]
         return []
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from singletable.flow import AsyncLambdaHandler, Awaiting, LambdaAnswer, Stop, check_awaiting, refuse_async
 from singletable.foundation import Finding
+from singletable.holds import TableGate
 from singletable.streams import flows
 from singletable.streams.changes import Changes
 from singletable.streams.consumer import BUFFER_BYTES, ConsumerOptions, Start
@@ -56,8 +57,10 @@ class AsyncChangeWorker:
         Errors that pass (`Unavailable`, `OutcomeUnknown`, `TransactionConflict`) are logged, and the worker goes on.
         Any other error of the library's own requests is raised.
 
+        While the table is held no handler is called, and what changes until its release is passed over.
+
         An idle shard costs a GetRecords every `poll_seconds`; a lease three writes in its length, a checkpoint a second
-        one more, and no request otherwise.
+        one more; the hold a read unit every three seconds; and no request otherwise.
         """
         self._check_functions()
         options = ConsumerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
@@ -85,13 +88,15 @@ class AsyncChangeWorker:
         """Returns a function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures.
 
         Records are handled in their order. The first that fails is reported, and Lambda sends it again with all that
-        follow. Lambda's own settings limit the tries, and name the destination of a record that never succeeds.
+        follow. Lambda's own settings limit the tries, and name the destination of a record that never succeeds. Records
+        that come while the table is held are passed over. A read unit, at most every three seconds.
         """
         self._check_functions()
+        gate = TableGate(self.db.port, self.changes.table)
 
         async def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
             self._check_functions()
-            return await self.db.run(flows.handle_event(self.db.port, self.changes.consumer, event))
+            return await self.db.run(flows.handle_event(self.db.port, gate, self.changes.consumer, event))
 
         return handler
 

@@ -164,6 +164,11 @@ class Changes:
         """The number of gaps found in this process."""
         return self._router.gaps
 
+    @property
+    def passed_over(self) -> int:
+        """The number of changes that no handler got in this process, as they were made while the table was held."""
+        return self._router.passed_over
+
     def checks(self) -> LayerChecks:
         """The checks of `db.check(table, changes)`, beyond those of records: the state of this consumer."""
         whole = WholePass(self.table, f"changes of {self.name}", partial(check, consumer=self.consumer))

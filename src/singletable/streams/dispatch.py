@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from singletable.failure_text import Caught
@@ -17,13 +17,13 @@ _LONGEST_SECONDS = 1.0
 
 
 async def handle_queue(
-    port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[PendingRecord], bool]
+    port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[PendingRecord], Awaitable[bool]]
 ) -> None:
     """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed."""
     until = port.monotonic() + _LONGEST_SECONDS
     for number, entry in enumerate(queue):
         # At least one: otherwise a slow machine would make no progress.
-        if not may_go_on(entry) or (number and port.monotonic() > until):
+        if not await may_go_on(entry) or (number and port.monotonic() > until):
             return
         entry.error = await handle_record(port, router, entry.record)
         if entry.error is not None:

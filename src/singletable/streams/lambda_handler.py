@@ -7,13 +7,14 @@ again at the lowest failed sequence number, so later records are not begun.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from singletable.errors import InvalidRequest
-from singletable.flow import LambdaAnswer, Port
+from singletable.flow import Gate, LambdaAnswer, Port
 from singletable.operations import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
 from singletable.streams.dispatch import handle_record
@@ -21,14 +22,19 @@ from singletable.streams.dispatch import handle_record
 _log = logging.getLogger("singletable.streams")
 
 
-async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> LambdaAnswer:
-    """Handle a batch in its order, up to the first record that fails."""
-    router = consumer.router
-    for record in records_in(event):
-        error = await handle_record(port, router, record) if router.is_wanted(record) else None
-        if error is not None:
-            _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
-            return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}
+async def handle_event(port: Port, gate: Gate, consumer: Consumer, event: Mapping[str, Any]) -> LambdaAnswer:
+    """Handle a batch in its order, up to the first record that fails. What is older than the release of the table, or
+    comes while that is held, is passed over."""
+    router, records = consumer.router, records_in(event)
+    is_held = await gate.is_held(for_certain=True)
+    with router.passing_over(math.inf if is_held else gate.opened_at) as is_old:
+        for record in records:
+            if not router.is_wanted(record) or is_old(record):
+                continue
+            error = await handle_record(port, router, record)
+            if error is not None:
+                _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
+                return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}
     return {"batchItemFailures": []}
 
 

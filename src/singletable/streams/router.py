@@ -7,8 +7,10 @@ changed (one removed, another inserted), where it had expired (expired, then ins
 from __future__ import annotations
 
 import inspect
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +26,7 @@ from singletable.values import json_decoder
 
 What = Literal["inserted", "modified", "removed", "expired"]
 _SETS = frozenset({"SS", "NS", "BS"})
+_log = logging.getLogger("singletable.streams")
 _SWITCH = (
     'Declare Table(..., stream="new_and_old"). A view can\'t be changed: `singletable plan` and `apply` end the stream '
     "and begin another, whose ARN an event source mapping then needs."
@@ -77,6 +80,8 @@ class Router:
         self.unknown: Counter[str] = Counter()
         """The number of records without a handler, by `type#EVENT`."""
         self.gaps = 0
+        self.passed_over = 0
+        """The number of records with a handler that were made while the table was held."""
         self._handlers: dict[tuple[str, What], list[Handler]] = {}
         self._neediest: Handler | None = None
 
@@ -107,6 +112,25 @@ class Router:
         if steps and not wanted and not self.is_system(record):
             self.unknown[self.name_of(record)] += 1
         return wanted
+
+    @contextmanager
+    def passing_over(self, before: float) -> Generator[Callable[[StreamRecord], bool]]:
+        """A function that says whether a record that has a handler is passed over, as it was made before a time. They
+        are counted, and told at the end of the block."""
+        count = 0
+
+        def is_old(record: StreamRecord) -> bool:
+            nonlocal count
+            old = record.dynamodb.approximate_creation_date_time < before
+            count += old
+            return old
+
+        yield is_old
+        if count:
+            self.passed_over += count
+            _log.warning(
+                "%d changes of %s were made while it was held: they are handled by nobody", count, self.table.name
+            )
 
     def name_of(self, record: StreamRecord) -> str:
         """`type#EVENT`, by the type that the item has or had."""

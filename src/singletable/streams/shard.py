@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from singletable.errors import Throttled
-from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Port, Tenure
+from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Gate, Port, Tenure
 from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord, encode
 from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
 from singletable.streams.embedded import leaves_hole
@@ -197,6 +197,7 @@ class ShardReader:
     port: Port
     consumer: Consumer
     options: ConsumerOptions
+    gate: Gate
     ends: bool
     """True for a drain: it reads without pauses, and gives up after many refusals."""
     source: Port = field(init=False)
@@ -286,15 +287,16 @@ class ShardReader:
         shard.iterator = answer.next_shard_iterator
         shard.is_read_out = shard.iterator is None
         shard.empty_reads = 0 if answer.records else shard.empty_reads + 1
-        for record in answer.records:
-            if record.sequence > shard.read_to:  # not again what an answer repeats
-                self._take_one(shard, record)
+        with self.consumer.router.passing_over(self.gate.opened_at) as is_old:
+            for record in answer.records:
+                if record.sequence > shard.read_to:  # not again what an answer repeats
+                    self._take_one(shard, record, is_old)
 
-    def _take_one(self, shard: HeldShard, record: StreamRecord) -> None:
+    def _take_one(self, shard: HeldShard, record: StreamRecord, is_old: Callable[[StreamRecord], bool]) -> None:
         router = self.consumer.router
         place = RecordPlace(record.sequence, router.is_system(record))
         old = not shard.is_behind and record.dynamodb.approximate_creation_date_time < shard.skip_before
-        if old or not router.is_wanted(record):
+        if old or not router.is_wanted(record) or is_old(record):
             shard.skip(place)
         else:
             shard.add(record, place)

@@ -17,6 +17,7 @@ from typing import Any
 from singletable.errors import PASSING, Unavailable
 from singletable.flow import Heartbeat, Kernel, Port, Stop
 from singletable.foundation import flows
+from singletable.holds import TableGate
 from singletable.streams import leases
 from singletable.streams.acquisition import ShardSearch
 from singletable.streams.consumer import Consumer, ConsumerOptions
@@ -34,13 +35,15 @@ _TIMEOUT_SECONDS = 1.0
 
 async def run(port: Port, consumer: Consumer, options: ConsumerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
-    kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_TIMEOUT_SECONDS)
+    gate = TableGate(port, consumer.table)
+    kernel = Kernel(port, gate, stop, consumer.name, _log, pause_seconds=_TIMEOUT_SECONDS)
     await ConsumerWorker(port, consumer, options, kernel).live()
 
 
 async def drain(port: Port, consumer: Consumer, options: ConsumerOptions) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
-    kernel = Kernel(port, lambda: False, consumer.name, _log, outlives_passing=False)
+    gate = TableGate(port, consumer.table)
+    kernel = Kernel(port, gate, lambda: False, consumer.name, _log, outlives_passing=False)
     await ConsumerWorker(port, consumer, options, kernel, until_caught_up=True).live()
 
 
@@ -55,23 +58,23 @@ class ConsumerWorker:
     until_caught_up: bool = False
     held: dict[str, HeldShard] = field(default_factory=dict[str, HeldShard])
     busy_at: float = 0.0
+    is_begun: bool = False
+    """Whether it knows its stream, and may look for shards."""
 
     async def live(self) -> None:
-        if await self.kernel.repeat(self._begin):
-            heartbeat = Heartbeat(
-                self.options.lease_seconds, lambda: list(self.held.values()), self._renew, _LONGEST_SLICE_SECONDS
-            )
-            await self.kernel.run([self._work], heartbeat)
+        heartbeat = Heartbeat(
+            self.options.lease_seconds, lambda: list(self.held.values()), self._renew, _LONGEST_SLICE_SECONDS
+        )
+        await self.kernel.run([self._work], heartbeat)
 
-    async def _begin(self) -> bool:
+    async def _begin(self) -> None:
         stream = await find_stream(self.port, self.consumer.table, self.consumer.router.check_view)
         await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
         self.search = await ShardSearch.begin(
             self.port, self.consumer, self.options, stream, greedy=self.until_caught_up
         )
-        self.reader = ShardReader(self.port, self.consumer, self.options, ends=self.until_caught_up)
+        self.reader = ShardReader(self.port, self.consumer, self.options, self.kernel.gate, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
-        return False
 
     async def _maintain(self, stream: str) -> None:
         self.maintained_at = self.port.monotonic()
@@ -79,11 +82,20 @@ class ConsumerWorker:
 
     # --- the slot and the heartbeat -----------------------------------------------------------------------------------
     async def _work(self) -> None:
-        await self.kernel.repeat(self._round_then_sleep)
+        await self.kernel.repeat(self._round_then_sleep, self._leave)
         await self._release_all()
+
+    async def _leave(self) -> bool:
+        """The table is held: leave the shards. After the release it begins anew, by then with another stream maybe."""
+        await self._release_all()
+        self.is_begun = False
+        return True
 
     async def _round_then_sleep(self) -> bool:
         """Whether there is more to do, now or later."""
+        if not self.is_begun:
+            await self._begin()
+            self.is_begun = True
         if await self._round():
             self.busy_at = self.port.monotonic()
         elif self.until_caught_up and self._is_caught_up():
@@ -151,8 +163,10 @@ class ConsumerWorker:
                 shard.empty_reads = 0  # a handler may have written to any of them
         return bool(calls)
 
-    def _may_go_on(self, shard: HeldShard, entry: PendingRecord) -> bool:
+    async def _may_go_on(self, shard: HeldShard, entry: PendingRecord) -> bool:
         """Whether a record may be handled. At a stop, those before one that was allowed are."""
+        if await self.kernel.gate.is_held():
+            return False
         late = shard.is_due(self.port.monotonic(), self.options.lease_seconds)
         return not late and not shard.is_lost and shard.allows(entry.sequence, self.kernel.goes_on)
 

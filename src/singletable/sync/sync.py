@@ -31,7 +31,7 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.failure_text import error_text
-from singletable.flow import Awaiting, Stop, is_of_shell, stopping
+from singletable.flow import UNGATED, Awaiting, Stop, is_of_shell, stopping
 from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
@@ -186,6 +186,7 @@ class Sync:
                 at_once=at_once,
                 visibility_seconds=visibility_seconds,
                 wait_seconds=wait_seconds,
+                gate=UNGATED,  # an inbox that becomes versions has no effect outside of the table
             )
 
     # --- what the ASGI application calls

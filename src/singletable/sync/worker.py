@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from singletable.documents import Context, InboxRow, Outcome
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue, NotFound
-from singletable.flow import Blocking, LambdaAnswer, LambdaHandler, Port, Stop, is_of_shell, stopping
+from singletable.flow import UNGATED, Blocking, LambdaAnswer, LambdaHandler, Port, Stop, is_of_shell, stopping
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, partial_failures, send
 from singletable.sync.access import Authoriser, Viewer
 from singletable.sync.apply import Applier, OnUnknown
@@ -97,7 +97,7 @@ def handle_event(
     def has_time() -> bool:
         return left is None or left() > LAMBDA_MARGIN_SECONDS * 1000
 
-    return partial_failures(port, queue, handle, event, has_time)
+    return partial_failures(port, queue, handle, event, has_time, UNGATED)
 
 
 class BlockingDocuments(Protocol):
@@ -158,6 +158,7 @@ class Worker:
                     at_once=at_once,
                     visibility_seconds=visibility_seconds,
                     wait_seconds=wait_seconds,
+                    gate=UNGATED,  # an inbox that becomes versions has no effect outside of the table
                 )
             )
 

@@ -75,7 +75,7 @@ class TaskBelongings(LayerBelongings):
         return Belonging(
             "task",
             model.place_of(item),
-            partial(_delete, self.tasks, item),
+            partial(delete_task, self.tasks, item),
             write_units=units + (2.0 if isinstance(item, OrderedTask) else 0.0),
             what=f"{item.function}, {'dead' if item.state is TaskState.DEAD else 'due'}",
         )
@@ -85,7 +85,7 @@ def _is_of(item: TaskItem, wanted: Mapping[str, Sequence[tuple[str, Any]]]) -> b
     return any(item.arguments.get(name) == value for name, value in wanted.get(item.function, ()))
 
 
-async def _delete(tasks: TaskEntities, item: TaskItem, port: Port) -> bool:
+async def delete_task(tasks: TaskEntities, item: TaskItem, port: Port) -> bool:
     """Delete a task; False if a worker has claimed it since, or it has ended."""
     writes: list[Write] = [Finish(item)]
     if isinstance(item, OrderedTask):

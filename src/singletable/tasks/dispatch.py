@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition
-from singletable.flow import Port, instant
+from singletable.flow import Gate, Port, instant
 from singletable.foundation import get, is_type, model_of, send_alone
 from singletable.operations import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
@@ -47,14 +47,16 @@ class TaskPointer(Struct, frozen=True, omit_defaults=True):
     lease, so where the end is still the same then, the worker that claimed it is dead."""
 
 
-async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
+async def send_due(port: Port, gate: Gate, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
     """Send the tasks that are due soon and were not sent yet; returns their number.
 
     To a standard queue they are sent up to 15 minutes before, with a delay; to a fifo queue when they are due, with
-    their order as the group. Eight queries over what is due in that time; for each task a tenth of a request, and an
-    update of two units.
+    their order as the group. None while the table is held. A read of the hold, and eight queries over what is due in
+    that time; for each task a tenth of a request, and an update of two units.
     """
     _check_projection(tasks)
+    if await gate.is_held():
+        return 0
     now = port.now()
     ahead = 0.0 if queue.is_fifo else min(within_seconds, MAX_DELAY_SECONDS)
     due = await keys_of(port, tasks, TaskState.DUE, instant(now + ahead))
@@ -175,6 +177,8 @@ async def _run_ordered(
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
     for _ in range(_MOST_ORDERED):
+        if await worker.gate.is_held():
+            return NotDue(worker.options.poll_seconds)
         task = await get(port, key.consistent())
         now = ClaimTime.now(port)
         if task is None or task.fence != pointer.fence:

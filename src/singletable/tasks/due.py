@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -43,8 +44,8 @@ async def find(
     """
     await ready(port, tasks.table)
     found = await port.send_all([rows_query(tasks, state, shard, limit, until=until) for shard in range(SHARDS)])
-    candidates = [_candidate(tasks, shard, item) for shard, page in enumerate(found) for item in page.items]
-    return sorted((c for c in candidates if c is not None), key=lambda c: c.wake)
+    candidates = [each for shard, page in enumerate(found) for each in candidates_in(tasks, shard, page.items)]
+    return sorted(candidates, key=lambda c: c.wake)
 
 
 async def keys_of(port: Port, tasks: TaskEntities, state: TaskState, until: datetime | None = None) -> list[Candidate]:
@@ -53,8 +54,13 @@ async def keys_of(port: Port, tasks: TaskEntities, state: TaskState, until: date
     candidates: list[Candidate] = []
     asks = {shard: partial(rows_query, tasks, state, shard, None, until=until) for shard in range(SHARDS)}
     async for shard, page in pages_side_by_side(port, asks):
-        candidates += [c for item in page.items if (c := _candidate(tasks, shard, item)) is not None]
+        candidates += candidates_in(tasks, shard, page.items)
     return candidates
+
+
+def candidates_in(tasks: TaskEntities, shard: int, items: Iterable[Item]) -> list[Candidate]:
+    """The tasks on a page of the index."""
+    return [each for item in items if (each := _candidate(tasks, shard, item)) is not None]
 
 
 async def all_of(port: Port, tasks: TaskEntities, state: TaskState, unreadable: OnUnreadable = None) -> list[TaskItem]:

@@ -8,6 +8,7 @@ from typing import Any
 from singletable.errors import NotFound
 from singletable.flow import Port, Stop, instant, stopping
 from singletable.foundation import get
+from singletable.holds import TableGate
 from singletable.queues import Queue
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check as check
@@ -34,7 +35,7 @@ async def run(
 ) -> Counts:
     """A worker, until it is to stop."""
     with stopping(stop, signals) as is_over:
-        worker = WorkerSlots(port, tasks, functions, options, is_over)
+        worker = WorkerSlots(port, TableGate(port, tasks.table), tasks, functions, options, is_over)
         return await (worker.run() if queue is None else QueueWorker(worker, queue).run())
 
 
@@ -43,7 +44,7 @@ async def drain(
 ) -> Counts:
     """A worker, until nothing is due."""
     with stopping(stop, signals=False) as is_over:
-        return await WorkerSlots(port, tasks, functions, options, is_over).drain()
+        return await WorkerSlots(port, TableGate(port, tasks.table), tasks, functions, options, is_over).drain()
 
 
 async def dead_letters(port: Port, tasks: TaskEntities) -> list[DeadLetter]:

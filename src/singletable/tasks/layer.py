@@ -6,6 +6,7 @@ from singletable.foundation import Table
 from singletable.layers import TableLayer
 from singletable.tasks.items import TASK_TYPE
 from singletable.tasks.tasks import Tasks, tasks_of
+from singletable.tasks.waiting import WaitingTasks
 
 
 def _declared(table: Table) -> list[Tasks]:
@@ -16,6 +17,7 @@ def _declared(table: Table) -> list[Tasks]:
 LAYER = TableLayer(
     checks=lambda table, settings: [tasks.checks() for tasks in _declared(table)],
     belongings=lambda table, settings: _declared(table),
+    work=lambda table: [WaitingTasks(tasks.entities, tasks.functions) for tasks in _declared(table)],
     form=lambda table: {
         name: {"arguments": function.form, "items": (TASK_TYPE, "function")}
         for tasks in _declared(table)

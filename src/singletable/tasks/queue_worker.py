@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.flow import Kernel, Port
+from singletable.flow import Gate, Kernel, Port
 from singletable.queues import Message, Queue, RetryLater, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.dispatch import TaskPointer, run_pointer, send_due
@@ -70,6 +70,7 @@ class QueueWorker:
             at_once=min(options.at_once, _CONSUMERS),
             visibility_seconds=max(1, int(options.lease_seconds)),
             wait_seconds=min(longest, max(1, int(_WAIT_POLLS * options.poll_seconds))),
+            gate=self.worker.gate,
         )
 
     async def _handle(self, message: Message[Any]) -> None:
@@ -87,7 +88,7 @@ class QueueWorker:
         now = port.monotonic()
         if now >= self._sent_at + poll:
             self._sent_at = now
-            await send_due(port, self.worker.tasks, self.queue, _AHEAD_SECONDS)
+            await send_due(port, self.worker.gate, self.worker.tasks, self.queue, _AHEAD_SECONDS)
         self._count()
         await port.sleep(min(_SLICE_SECONDS, poll))
         return True
@@ -109,17 +110,24 @@ Functions = Mapping[str, TaskFunction[...]]
 
 
 async def handle_event(
-    port: Port, tasks: TaskEntities, functions: Functions, watch: LeaseWatch, event: Mapping[str, Any], context: Any
+    port: Port,
+    gate: Gate,
+    tasks: TaskEntities,
+    functions: Functions,
+    watch: LeaseWatch,
+    event: Mapping[str, Any],
+    context: Any,
 ) -> dict[str, list[dict[str, str]]]:
-    """The messages of a Lambda event. What is early is given back, and comes again when its visibility ends. `watch`
-    has the leases that earlier events have shown, and the length of this function's."""
+    """The messages of a Lambda event. What is early, or comes while the table is held, is given back: it comes again
+    when its visibility ends. `watch` has the leases that earlier events have shown, and the length of this function's.
+    """
     options = TaskWorkerOptions(lease_seconds=watch.lease_seconds)
-    worker = WorkerSlots(port, tasks, functions, options, lambda: False)
+    worker = WorkerSlots(port, gate, tasks, functions, options, lambda: False)
     worker.watch = watch
     fifo = any(record.get("eventSourceARN", "").endswith(".fifo") for record in event["Records"])
     queue = _FIFO_QUEUE if fifo else _LAMBDA_QUEUE
     return await partial_failures(
-        port, queue, lambda message: handle(worker, message, Counts()), event, _has_time(context)
+        port, queue, lambda message: handle(worker, message, Counts()), event, _has_time(context), gate
     )
 
 

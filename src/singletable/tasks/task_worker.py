@@ -8,6 +8,7 @@ from typing import Any
 
 from singletable.flow import Blocking, LambdaAnswer, LambdaHandler, Stop, check_blocking, refuse_async
 from singletable.foundation import Finding
+from singletable.holds import TableGate
 from singletable.queues import Queue
 from singletable.tasks import flows
 from singletable.tasks.items import DeadLetter
@@ -48,7 +49,8 @@ class TaskWorker:
 
         If the process dies, other workers run its tasks once their leases are over: seen to be without a sign of life
         for `lease_seconds` of the worker that claimed them, whatever the clocks say. An idle worker polls every
-        `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,
+        `poll_seconds`: eight requests, four read units; and reads the table's hold every three seconds, a unit: while
+        the table is held no task is begun. A task costs a claim and an end, a write unit each for each KB,
         and over its whole life four more in the index.
 
         With a `queue`, tasks reach this worker and others through SQS: it sends what is due to the queue, and runs what
@@ -63,7 +65,8 @@ class TaskWorker:
         """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended.
 
         A task whose worker has died is waited for: until its lease is over, and was seen unchanged for its length.
-        Eight requests for each look at the index, and for each task a claim and an end, as `run`.
+        Eight requests for each look at the index, a read of the hold, and for each task a claim and an end, as `run`.
+        None is begun while the table is held.
         """
         self._check_functions()
         options = TaskWorkerOptions(at_once, 1.0, lease_seconds)
@@ -74,24 +77,27 @@ class TaskWorker:
 
         For a schedule, such as a Lambda function called every minute. To a fifo queue only what is due now is sent. A
         message is a pointer: the task itself decides whether it is run. What is overdue by two minutes is sent again.
-        Eight requests, and one to SQS for each ten tasks.
+        A read of the hold, eight requests, and one to SQS for each ten tasks. None is sent while the table is held.
         """
-        return self.db.run(flows.send_due(self.db.port, self.tasks.entities, queue, within_seconds))
+        gate = TableGate(self.db.port, self.tasks.table)
+        return self.db.run(flows.send_due(self.db.port, gate, self.tasks.entities, queue, within_seconds))
 
     def lambda_handler(self, *, lease_seconds: float = 900.0) -> LambdaHandler:
         """Returns the handler of a Lambda function behind such a queue, for `ReportBatchItemFailures`.
 
         A message that is early, or whose task waits for another of its order, is given back. A task that fails is not:
-        its next try is in the table, and `send_due` sends it. `lease_seconds` is at least the function's timeout.
+        its next try is in the table, and `send_due` sends it. While the table is held all are given back.
+        `lease_seconds` is at least the function's timeout. A read unit more, at most every three seconds.
         """
         self._check_functions()
+        gate = TableGate(self.db.port, self.tasks.table)
         watch = LeaseWatch(lease_seconds)
 
         def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
             self._check_functions()
             tasks = self.tasks
-            flow = flows.handle_event(self.db.port, tasks.entities, tasks.functions, watch, event, context)
-            return self.db.run(flow)
+            entities, functions = tasks.entities, tasks.functions
+            return self.db.run(flows.handle_event(self.db.port, gate, entities, functions, watch, event, context))
 
         return handler
 

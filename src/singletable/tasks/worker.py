@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import partial
 from math import inf
 
-from singletable.flow import Heartbeat, Kernel, Port, Stop, instant
+from singletable.flow import Gate, Heartbeat, Kernel, Port, Stop, instant
 from singletable.foundation import get, model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import Candidate, find, time_of, wake_text
@@ -44,6 +44,7 @@ class WorkerSlots:
     """One worker's state, shared by its slots; each change of it is one step that can't be interrupted."""
 
     port: Port
+    gate: Gate
     tasks: TaskEntities
     functions: Mapping[str, TaskFunction[...]]
     options: TaskWorkerOptions
@@ -99,7 +100,7 @@ class WorkerSlots:
         return True
 
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
-        return Kernel(self.port, self.stop, f"tasks of {self.tasks.table.name}", log, outlives_passing)
+        return Kernel(self.port, self.gate, self.stop, f"tasks of {self.tasks.table.name}", log, outlives_passing)
 
     def heartbeat(self) -> Heartbeat[Claimed]:
         execution = self.execution

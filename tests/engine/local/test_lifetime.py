@@ -298,6 +298,11 @@ def engine_script(directory: Path, text: str) -> dict[str, str]:
 def test_by_its_address_an_engine_has_the_same_traits() -> None:
     with connect("local") as own, connect(own.target.endpoint.url) as other:
         assert other.port.traits == replace(
-            own.port.traits, creates_tables=False, maintain_streams=None, wipe_deleted=None, copy_data=None
+            own.port.traits,
+            creates_tables=False,
+            maintain_streams=None,
+            wipe_deleted=None,
+            copy_data=None,
+            held_copy=None,
         )
         assert other.port.traits.segments_shift

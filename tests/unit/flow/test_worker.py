@@ -13,7 +13,7 @@ import pytest
 from singletable import connect, connect_async
 from singletable.errors import Denied, Unavailable
 from singletable.flow.transitions import NotAllowed
-from singletable.flow.worker import TRANSITIONS, Heartbeat, Kernel, WorkerEvent, WorkerState
+from singletable.flow.worker import TRANSITIONS, UNGATED, Heartbeat, Kernel, WorkerEvent, WorkerState
 from tests.support.shells import disguised
 
 NOWHERE = "http://127.0.0.1:1"
@@ -29,7 +29,7 @@ async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
 
 
 def kernel_of(shell: Any, stop: Callable[[], bool] = lambda: False, **options: Any) -> Kernel:
-    return Kernel(shell.port, stop, "the test", LOG, **options)
+    return Kernel(shell.port, options.pop("gate", UNGATED), stop, "the test", LOG, **options)
 
 
 @dataclass(eq=False)
@@ -218,7 +218,7 @@ def test_a_worker_whose_thread_does_not_start_raises_and_runs_nothing(monkeypatc
 
     monkeypatch.setattr(threading.Thread, "start", start_one)
     with connect(NOWHERE) as db:
-        kernel = Kernel(db.port, lambda: False, "the test", LOG)
+        kernel = Kernel(db.port, UNGATED, lambda: False, "the test", LOG)
         with pytest.raises(RuntimeError, match="can't start new thread"):
             db.run(kernel.run([slot], Heartbeat(0.001, lambda: [Held(0.0)], renew)))
     assert begun == []

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from singletable.errors import AlreadyExists, NotConfigured, Unavailable
+from singletable_local.held_copies import mark_held
 
 _BUSY_SECONDS = 30.0
 
@@ -19,8 +20,9 @@ _BUSY_SECONDS = 30.0
 def copy_data(data: Path, to: Path, progress: Callable[[int, int], object] | None = None) -> int:
     """Copy a data file to a new one, for its owner's eyes, and return its bytes. `progress` gets pages done, and all.
 
-    An engine starts on the copy as on any file: `local:COPY`. Raises AlreadyExists if `to` exists; NotConfigured if the
-    data file is missing; Unavailable if either can't be read or written. Nothing is left behind then.
+    An engine starts on the copy as on any file: `local:COPY`. Its tables are held until they are released. Raises
+    AlreadyExists if `to` exists; NotConfigured if the data file is missing; Unavailable if either can't be read or
+    written. Nothing is left behind then.
     """
     if to.exists():
         raise AlreadyExists(f"{to} is there already", hint="Name another file, or move that one away.")
@@ -54,6 +56,7 @@ def _copy(data: Path, draft: Path, progress: Callable[[int, int], object] | None
         with closing(source), closing(sqlite3.connect(draft)) as target:
             source.execute("PRAGMA busy_timeout = 30000")
             source.backup(target, pages=-1, progress=tell)
+            mark_held(target, f"copied from {data.name}")
             target.execute("PRAGMA journal_mode = DELETE")
             wrong = target.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.Error as error:

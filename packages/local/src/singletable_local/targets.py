@@ -20,6 +20,7 @@ from singletable.wire import RetryPolicy, beside, credentials_from, elapsed, end
 from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted
 from singletable_local.engine import Engine
+from singletable_local.held_copies import HeldCopy
 from singletable_local.stream_upkeep import maintain_streams
 from singletable_local.unix_endpoint import UnixEndpoint
 
@@ -60,6 +61,7 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
         maintain_streams=maintain,
         wipe_deleted=partial(wipe_deleted, data),
         copy_data=partial(copy_data, data),
+        held_copy=HeldCopy(data),
     )
     seal = seal_of(options, environ, partial(_own_key, path))
     return Target(endpoint, credentials, traits, seal, beside(endpoint), engine, options.retry or RetryPolicy())

@@ -1,0 +1,107 @@
+"""Holding a table, and releasing it. Flows.
+
+    MISSING or RELEASED   hold      HELD       by what makes a copy, before its first item
+    HELD                  hold      HELD       by the same again, after a kill
+    HELD                  release   RELEASED   by a person
+
+A worker reads the hold every `gate.READ_SECONDS`: one that runs notices it within this time. `hold` returns later.
+
+The boundary of a release is a whole second of the service's clock that begins after the call: the service dates changes
+by whole seconds, rounded down. The table stays held until that second has ended, with a margin for a clock that differs
+from the service's. So nothing that changed before the call is handled, and nothing after its return is missed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from math import floor
+from typing import Any, Final
+
+from singletable.errors import ConditionFailed, Conflict, NotFound
+from singletable.expressions import attr
+from singletable.flow import Port, instant
+from singletable.foundation import Table, flows
+from singletable.holds.item import HoldItem
+
+NOTICED_SECONDS: Final = 5.0
+"""A worker reads the hold every three seconds, and may be at a request."""
+_CLOCK_SECONDS: Final = 1.0
+"""The most by which this machine's clock, as the service's answers correct it, is off."""
+_SLEEP_SECONDS: Final = 0.001
+"""A sleep by one clock may end just before its time by the other."""
+
+
+async def hold(port: Port, table: Table, why: str, *, in_use: bool = True) -> HoldItem:
+    """Hold a table: no worker of it begins anything until `release`. Returns the hold.
+
+    Call it before the first item is written, or before the table is handed out. `why` says what the table is, as
+    `copied from aws`. With `in_use` it waits until workers that run have noticed, five seconds; without, the table was
+    just made, and has none. One that is held stays so, with its reason. A read and a write.
+    """
+    stored = await _put(port, table, why, NOTICED_SECONDS if in_use else 0.0)
+    await _sleep_until(port, stored.noticed_at.timestamp())
+    return stored
+
+
+async def hold_of(port: Port, table: Table) -> HoldItem | None:
+    """The hold of a table, or the last one, which says when it was released; None if there was none. A read.
+
+    The first look at a table of a copied data file writes down in it that it is held.
+    """
+    copy = port.traits.held_copy
+    if copy is not None:
+        (why,) = await port.call_all([partial(copy.why, table.name)])
+        if why is not None:
+            await _put(port, table, why, 0.0)
+            await port.call_all([partial(copy.settle, table.name)])
+    return await _read(port, table)
+
+
+async def _read(port: Port, table: Table) -> HoldItem | None:
+    stored: HoldItem | None = await flows.get(port, HoldItem.of(table).only().consistent())
+    return stored
+
+
+async def _put(port: Port, table: Table, why: str, seconds: float) -> HoldItem:
+    stored = await _read(port, table)
+    if stored is None or stored.opened_at is not None:
+        now = instant(port.now())
+        stored = HoldItem.of(table)(why=why, since=now, noticed_at=now + timedelta(seconds=seconds))
+        await flows.put(port, stored)
+    return stored
+
+
+async def release(port: Port, table: Table) -> HoldItem | None:
+    """Release a table; None if it is not held. Waits for the boundary, up to two seconds, if it has a stream.
+
+    Called again after a kill, it begins again. Raises Conflict if the table was held again meanwhile. A read, a write.
+    """
+    stored = await hold_of(port, table)
+    if stored is None or stored.opened_at is not None:
+        return None
+    await _sleep_until(port, stored.noticed_at.timestamp())
+    opens = floor(port.now()) + 1
+    if table.definition.stream is not None:
+        await _sleep_until(port, opens + (0.0 if port.traits.creates_tables else _CLOCK_SECONDS))
+    kind: Any = HoldItem.of(table)
+    is_same = (attr(kind.since) == stored.since) & ~attr(kind.opened_at).exists()
+    try:
+        released: HoldItem = await flows.update(
+            port, kind.only(), (attr(kind.opened_at).set(instant(opens)),), where=is_same
+        )
+    except (ConditionFailed, NotFound):
+        raise Conflict(
+            "the table was held again, or released, meanwhile",
+            table=table.name,
+            operation="release",
+            hint="Look at what holds it, and release it again.",
+        ) from None
+    return released
+
+
+async def _sleep_until(port: Port, seconds: float) -> None:
+    """Until a time of the wall clock."""
+    left = seconds - port.now()
+    if left > 0:
+        await port.sleep(left + _SLEEP_SECONDS)

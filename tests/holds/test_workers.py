@@ -1,0 +1,225 @@
+"""While a table is held its workers begin nothing, by any of their verbs; after the release each thing runs once."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from singletable import Database, connect, connect_async
+from singletable.flow import DYNAMODB_STREAMS, SQS
+from singletable.holds import TableGate, hold, release
+from singletable.operations import TableCall
+from singletable.operations.queue import ReceiveMessage
+from singletable.queues import Outgoing, Queue, consume, send
+from singletable.release import Hold
+from singletable.streams import Changes, ChangeWorker
+from singletable.tasks import Counts
+from tests.faults.clock import Clock
+from tests.faults.opening import LOCAL
+from tests.streams.models import Note, Seen, noted
+from tests.support.engines import fresh
+from tests.support.queue_operations import CreateQueue
+from tests.support.shells import disguised
+from tests.support.workers import task_worker
+from tests.tasks.bench import Bench, make_bench, noting, seconds
+
+
+class Shifted(Clock):
+    """The real clock, set on by a test."""
+
+    shift = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.shift
+
+    def advance(self, seconds: float) -> None:
+        self.shift += seconds
+
+
+@pytest.fixture
+async def bench(kind: str, engine_url: str) -> AsyncIterator[Bench]:
+    clock = Shifted()
+    shell: Any
+    if kind == "awaiting":
+        shell = connect_async(engine_url, clock=clock.now)
+    else:
+        shell = disguised(connect(engine_url, clock=clock.now))
+    shell.port.traits = LOCAL
+    try:
+        yield make_bench(kind, shell, clock)
+    finally:
+        await shell.close()
+
+
+async def held(bench: Bench) -> None:
+    await bench.shell.run(hold(bench.shell.port, bench.table, "restored", in_use=False))
+
+
+async def released(bench: Bench) -> None:
+    await bench.shell.run(release(bench.shell.port, bench.table))
+
+
+async def new_queue(shell: Any, url: str) -> Queue[Any]:
+    name = f"held-{secrets.token_hex(6)}"
+    return Queue(await shell.run(shell.port.to(SQS, url).send(CreateQueue(name, {}))))
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+async def test_tasks_wait_for_the_release_and_run_once(bench: Bench) -> None:
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(0), note("a")), bench.tasks.after(seconds(0), note("b"), order="o"))
+    await held(bench)
+    assert await bench.drain() == Counts()
+    looks = 0
+
+    def stop() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 6
+
+    assert await task_worker(bench.shell, bench.tasks).run(at_once=2, stop=stop, signals=False) == Counts()
+    assert bench.ran == []
+    await released(bench)
+    assert (await bench.drain()).done == 2
+    assert (await bench.drain()).begun == 0
+    assert sorted(bench.ran) == ["a", "b"]
+
+
+async def test_no_task_is_sent_to_a_queue_and_what_comes_from_one_goes_back(bench: Bench, aws_emulator: str) -> None:
+    queue = await new_queue(bench.shell, aws_emulator)
+    note = noting(bench)
+    worker = task_worker(bench.shell, bench.tasks)
+    await bench.add(bench.tasks.after(seconds(0), note("a"), key="k"))
+    assert await worker.send_due(queue) == 1
+    (message,) = await received(bench.shell, queue)
+    event = {"Records": [{"messageId": "m1", "body": message.body, "attributes": {}}]}
+    handler: Any = worker.lambda_handler()
+    handler = await handler if inspect.isawaitable(handler) else handler
+    await held(bench)
+    bench.clock.advance(200.0)  # overdue: its message counts as lost
+    assert await worker.send_due(queue) == 0
+    assert await handler(event, None) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+    assert bench.ran == []
+    await released(bench)
+    bench.clock.advance(5.0)
+    assert await handler(event, None) == {"batchItemFailures": []}
+    assert await worker.send_due(queue) == 0
+    assert bench.ran == ["a"]
+
+
+async def test_what_a_consumer_has_received_goes_back(bench: Bench, aws_emulator: str) -> None:
+    """A hold comes between two messages of one request: the second is not handled, and no further one is received."""
+    queue, handled, ticks = await new_queue(bench.shell, aws_emulator), list[Any](), 0
+    port, gate = bench.shell.port, TableGate(bench.shell.port, bench.table)
+    await bench.shell.run(send(port, queue, [Outgoing(number) for number in range(2)]))
+
+    def stop() -> bool:
+        nonlocal ticks
+        ticks += len(handled) > 0
+        return ticks > 4
+
+    async def handle(message: Any) -> None:
+        handled.append(message.body)
+        await hold(port, bench.table, "restored", in_use=False)
+        bench.clock.advance(5.0)
+
+    flow = consume(port, queue, handle, stop=stop, at_once=1, wait_seconds=1, visibility_seconds=30, gate=gate)
+    assert await bench.shell.run(flow) == 1
+    assert len(handled) == 1
+    assert [json.loads(each.body) for each in await received(bench.shell, queue)] == [1 - handled[0]]
+
+
+async def received(shell: Any, queue: Queue[Any]) -> Any:
+    return await shell.run(shell.port.to(SQS, queue.url).send(ReceiveMessage(queue.url, 10, 1, 30)))
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with fresh() as made:
+        yield made
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture
+def changes(seen: Seen) -> Changes:
+    made = Changes(noted)
+    made.on(Note).inserted(seen)
+    return made
+
+
+def records(db: Database) -> list[Any]:
+    source = db.port.to(DYNAMODB_STREAMS)
+
+    def call(operation: str, **body: Any) -> dict[str, Any]:
+        return db.run(source.send(TableCall(operation, body))) or {}
+
+    description = db.describe_table(noted)
+    assert description is not None
+    stream = description.raw["LatestStreamArn"]
+    (shard,) = call("DescribeStream", StreamArn=stream)["StreamDescription"]["Shards"]
+    place = {"StreamArn": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    answer = call("GetRecords", ShardIterator=call("GetShardIterator", **place)["ShardIterator"])
+    found: list[Any] = json.loads(json.dumps(answer["Records"]))
+    return found
+
+
+def test_changes_from_before_the_release_are_handled_by_nobody(
+    db: Database, changes: Changes, seen: Seen, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker, table = ChangeWorker(db, changes), Hold(db, noted)
+    db.create(Note(id="lag"))  # a consumer had not come to it when the table was copied
+    table.begin("copied from prod", in_use=False)
+    db.create(Note(id="copied"))
+    handler = worker.lambda_handler()
+    worker.drain()
+    assert handler({"Records": records(db)}, None) == {"batchItemFailures": []}
+    assert (seen.told, changes.passed_over) == ([], 2)  # by Lambda, which gets them once
+    assert "is held since" in caplog.text
+    db.create(Note(id="late"))
+    table.release()
+    db.create(Note(id="new"))
+    worker.drain()
+    assert seen.told == ["Inserted note new"]
+    assert changes.passed_over == 2 + 3
+    assert "3 changes of noted were made while it was held" in caplog.text
+    assert handler({"Records": records(db)}, None) == {"batchItemFailures": []}
+    assert seen.told == ["Inserted note new", "Inserted note new"]
+    assert db.check(noted, changes) == []
+
+
+def test_a_worker_that_runs_leaves_its_shards_and_begins_anew(db: Database, changes: Changes, seen: Seen) -> None:
+    """Through its own steps: a hold comes while it works, and is released again."""
+    table = Hold(db, noted)
+    clocks: Any = db.port
+    monotonic, shift, phase, looks = clocks.monotonic, 0.0, "work", 0
+    clocks.monotonic = lambda: monotonic() + shift
+
+    def stop() -> bool:
+        nonlocal looks, phase, shift
+        looks += 1
+        if phase == "work" and len(seen.changes) == 1:
+            table.begin("copied", in_use=False)
+            db.create(Note(id="copied"))
+            phase, looks, shift = "held", 0, shift + 4
+        elif phase == "held" and looks > 5:
+            assert [lease.owner for lease in db.scan(changes.consumer.state.lease)] == [""]
+            table.release()
+            db.create(Note(id="new"))
+            phase, shift = "released", shift + 4
+        return phase == "released" and len(seen.changes) == 2
+
+    db.create(Note(id="first"))
+    ChangeWorker(db, changes).run(stop=stop, signals=False, poll_seconds=0.01)
+    assert seen.told == ["Inserted note first", "Inserted note new"]
+    assert changes.passed_over == 1
