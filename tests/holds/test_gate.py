@@ -14,7 +14,7 @@ from singletable.errors import Conflict
 from singletable.flow import Kernel
 from singletable.holds import HoldItem, TableGate, hold, hold_of, release
 from singletable.holds.gate import READ_SECONDS
-from singletable.holds.holding import NOTICED_SECONDS
+from singletable.holds.table_hold import NOTICED_SECONDS
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.support.shells import Shell

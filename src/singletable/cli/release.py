@@ -59,7 +59,7 @@ def release_command(
 
 
 def show_report(report: HoldReport, *, would: bool = False) -> None:
-    """What holds a table, and what a release begins. `would`: of a copy that is not made yet."""
+    """Print the hold of a table, and the work that a release begins. `would`: of a copy that is not made yet."""
     if report.is_held:
         click.echo(f"{report.table}: held since {report.since:%Y-%m-%d %H:%M:%S} UTC, {output.clean(report.why)}")
     elif not would:

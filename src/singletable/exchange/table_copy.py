@@ -184,7 +184,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             await hold(self.target, self.table, f"copied from {self.place}", in_use=in_use)
 
     async def _work(self) -> AsyncIterator[PendingWork]:
-        """What waits in the source, as far as the copy takes it along."""
+        """The work that waits in the source, as far as the copy takes it along."""
         for layer in work_of(self.table) if self.is_held else ():
             for each in await layer.pending(self.source):
                 if self.is_as_read or each.kind != "task":

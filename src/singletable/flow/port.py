@@ -71,7 +71,7 @@ class CopyData(Protocol):
 
 
 class HeldCopy(Protocol):
-    """What a copied data file says of its tables, until a program has written it down in them."""
+    """The marks that a copied data file has for its tables, until a program has written it down in them."""
 
     def why(self, table: str) -> str | None:
         """Why a table is held; None for one that is not marked."""

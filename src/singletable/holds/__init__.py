@@ -7,10 +7,10 @@ A hold is one item of the table. Each worker asks a `TableGate` before it begins
 each Lambda handler: while the table is held tasks wait, messages go back, and no handler of changes is called. After
 the release, changes that are older than it are handled by nobody: they are what the copy itself wrote.
 
-Begin with `holding`; then `gate`. `pending` has what layers say of the work that a release begins.
+Begin with `table_hold`; then `gate`. `work` has what layers say of the work that a release begins.
 """
 
 from singletable.holds.gate import TableGate as TableGate
-from singletable.holds.holding import hold as hold, hold_of as hold_of, release as release
 from singletable.holds.item import HoldItem as HoldItem
-from singletable.holds.pending import HasPendingWork as HasPendingWork, PendingWork as PendingWork
+from singletable.holds.table_hold import hold as hold, hold_of as hold_of, release as release
+from singletable.holds.work import HasPendingWork as HasPendingWork, PendingWork as PendingWork

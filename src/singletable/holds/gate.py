@@ -9,11 +9,11 @@ from typing import Final
 
 from singletable.flow import Port
 from singletable.foundation import Table
-from singletable.holds.holding import hold_of
 from singletable.holds.item import HoldItem
+from singletable.holds.table_hold import hold_of
 
 READ_SECONDS: Final = 3.0
-"""For so long a worker goes by what it has read. `holding.NOTICED_SECONDS` is longer."""
+"""For so long a worker goes by what it has read. `table_hold.NOTICED_SECONDS` is longer."""
 _READING_SECONDS: Final = 1.0
 """How much longer it goes by that while another slot reads."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from singletable.layers import TableLayer
 from singletable.streams.changes import changes_of
-from singletable.streams.waiting import WaitingHandlers
+from singletable.streams.held_work import WaitingHandlers
 
 LAYER = TableLayer(
     checks=lambda table, settings: [changes.checks() for changes in changes_of(table)],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from singletable.foundation import Table
 from singletable.layers import TableLayer
+from singletable.tasks.held_work import WaitingTasks
 from singletable.tasks.items import TASK_TYPE
 from singletable.tasks.tasks import Tasks, tasks_of
-from singletable.tasks.waiting import WaitingTasks
 
 
 def _declared(table: Table) -> list[Tasks]:
