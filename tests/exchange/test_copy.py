@@ -326,7 +326,7 @@ def test_the_work_of_the_source_stays_behind() -> None:
         ChangeWorker(source, changes).drain()
         copied = TableCopy(source, target, desk).run(mask_key=KEY)
         assert copied.left_out == {f"_consumer: {OWN}": 1, f"_lease: {OWN}": 1}
-        assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["caller"]
+        assert [item["_type"]["S"] for item in target.run(all_items(target.port, "desk"))] == ["_hold", "caller"]
 
 
 def test_what_a_class_does_not_declare_is_masked_too(dbs: tuple[Database, Database]) -> None:

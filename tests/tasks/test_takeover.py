@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import Meter, attr
-from singletable.flow import drive
+from singletable.flow import UNGATED, drive
 from singletable.records.send import send_alone
 from singletable.tables import Index
 from singletable.tasks.dispatch import NotDue, TaskPointer, run_pointer
@@ -27,7 +27,7 @@ HOUR = 3600.0
 def slots(bench: Bench, at_once: int = 8) -> WorkerSlots:
     """A worker over the port of a blocking bench."""
     options = TaskWorkerOptions(at_once=at_once, lease_seconds=LEASE)
-    return WorkerSlots(bench.shell.port, bench.tasks.entities, bench.tasks.functions, options, lambda: False)
+    return WorkerSlots(bench.shell.port, UNGATED, bench.tasks.entities, bench.tasks.functions, options, lambda: False)
 
 
 @pytest.fixture

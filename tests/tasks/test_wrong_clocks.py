@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from singletable import Database, Meter, Table
-from singletable.flow import drive, instant
+from singletable.flow import UNGATED, drive, instant
 from singletable.tasks import Tasks
 from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import TaskWorkerOptions
@@ -46,7 +46,7 @@ class Worker:
         self.port = port = BlockingPort(target.endpoint, target.credentials, options, sleep=world.advance)
         port.ready.update(world.owner.port.ready)
         work = TaskWorkerOptions(at_once=1, lease_seconds=LEASE)
-        self.slots = WorkerSlots(port, world.tasks.entities, world.tasks.functions, work, lambda: False)
+        self.slots = WorkerSlots(port, UNGATED, world.tasks.entities, world.tasks.functions, work, lambda: False)
 
     def now(self) -> float:
         return self.world.time + self.off

@@ -94,7 +94,7 @@ class WorkerSlots:
 
     async def _outlasts_lease(self) -> bool:
         """Wait for a lease that may be over soon; False if there is none."""
-        if self._lease_left == inf or self.stop():
+        if self._lease_left == inf or self.stop() or await self.gate.is_held():
             return False
         await self.port.sleep(min(self._lease_left, self.options.poll_seconds))
         return True
