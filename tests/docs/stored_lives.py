@@ -39,8 +39,8 @@ LIVES: Mapping[str, str] = {
     "branch may use the blobs.",
     "_apply": "Written by each apply. It stays: its fence is never lowered.",
     "_erasure": "Written by an erasure, read by the one that goes on. What is left of one that has ended stays.",
-    "_hold": "Written by a copy or a restore, before its first item, and by a release. Read by every worker, every three "
-    "seconds. It stays: what changed before the release is handled by nobody.",
+    "_hold": "Written by a copy or a restore, before its first item, and by a release. Read by every worker, every "
+    "three seconds. It stays: what changed before the release is handled by nobody.",
     "_migration": "Written by a fill, read by the one that goes on. It goes at the end of the fill or of the apply.",
     "_model": "Written by an apply, read by plans, checks and applies. It stays.",
     "_rate": "Written every two seconds by each process that shares the rate: with an attribute `m_` and a random "
