@@ -15,6 +15,7 @@ import pytest
 
 from singletable import Database, connect
 from singletable.errors import NotConfigured, Unavailable
+from singletable.operations import TableCall
 from singletable.streams import Changes, ChangeWorker, Gap, GapWarning
 from singletable.wire.port_options import elapsed
 from singletable_local import Engine, maintain_streams
@@ -217,3 +218,44 @@ def test_a_table_that_is_made_anew_has_another_stream(db: Database) -> None:
     assert seen.told.count("Inserted note new") == 1
     ChangeWorker(db, changes).drain()
     assert (len(gaps), ChangeWorker(db, changes).check()) == (1, [])
+
+
+def remake(db: Database) -> None:
+    db.delete_table(noted)
+    db.create_table(noted)
+
+
+def switch_again(db: Database) -> None:
+    """The stream is switched off, and another one on."""
+    for on in (False, True):
+        view = {"StreamViewType": "NEW_AND_OLD_IMAGES"} if on else {}
+        body = {"TableName": noted.name, "StreamSpecification": {"StreamEnabled": on, **view}}
+        db.run(db.port.send(TableCall("UpdateTable", body)))
+
+
+def remake_unseen(db: Database) -> None:
+    """By a program of an older version: no trigger was there."""
+    triggers = rows(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'")
+    for (name,) in triggers:
+        rows(db, f"DROP TRIGGER {name}")
+    rows(db, "UPDATE _stream_records SET created_at = created_at - 1")
+    remake(db)
+    assert len(triggers) == 2
+
+
+@pytest.mark.parametrize("end", [remake, switch_again, remake_unseen])
+def test_a_new_stream_begins_without_the_records_of_the_one_before(
+    db: Database, end: Callable[[Database], None]
+) -> None:
+    changes, seen, gaps = Changes(noted), Seen(), list[Gap]()
+    changes.on(Note).inserted(seen)
+    changes.on_gap(gaps.append)
+    db.create(Note(id="n1"))
+    ChangeWorker(db, changes).drain()
+    db.create(Note(id="lag"))
+    end(db)
+    db.create(Note(id="n2"))
+    ChangeWorker(db, changes).drain()
+    assert seen.told == ["Inserted note n1", "Inserted note n2"]
+    assert [gap.reason for gap in gaps] == ["replaced"]
+    assert db.check(noted, changes) == []

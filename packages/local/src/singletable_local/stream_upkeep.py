@@ -4,6 +4,9 @@ The engine's table of stream records has no index, so each write reads all of th
 SQLite lets another process create the index and delete old records. The newest record of each table always stays: the
 engine derives the next number from it.
 
+The engine knows a stream's records by the name of their table, and keeps them when the table or the stream ends: a new
+stream of the name would begin with them. Triggers delete them then, whichever program ends it.
+
 A record is deleted when it is a day old by the wall clock, and the machine has also run for a day since the record was
 written. The latter is measured by the monotonic clock, which can't be set. So a wall clock that is set forward deletes
 nothing that consumers have not had a day to read. The file has the marks for this, one for each hour:
@@ -39,7 +42,18 @@ CREATE INDEX IF NOT EXISTS _singletable_stream_shard
     ON _stream_records (table_name, shard_id, CAST(sequence_number AS INTEGER));
 CREATE TABLE IF NOT EXISTS _singletable_stream_marks
     (lived REAL NOT NULL, uptime REAL NOT NULL, last_id INTEGER NOT NULL);
+CREATE TRIGGER IF NOT EXISTS _singletable_table_ends AFTER DELETE ON _tables
+    BEGIN DELETE FROM _stream_records WHERE table_name = OLD.table_name; END;
+CREATE TRIGGER IF NOT EXISTS _singletable_stream_ends AFTER UPDATE OF stream_label ON _tables
+    WHEN OLD.stream_label IS NOT NEW.stream_label
+    BEGIN DELETE FROM _stream_records WHERE table_name = OLD.table_name; END;
 """
+_HAS_TRIGGERS = "SELECT 1 FROM sqlite_master WHERE name = '_singletable_table_ends'"
+_LEFT_OVER = """
+DELETE FROM _stream_records
+    WHERE created_at < coalesce((SELECT created_at FROM _tables WHERE table_name = _stream_records.table_name), 0)
+"""
+"""Records of a table that was deleted before the triggers were there, and made again."""
 _LAST_MARK = "SELECT lived, uptime FROM _singletable_stream_marks ORDER BY lived DESC LIMIT 1"
 _OLD_MARK = """
 SELECT lived, last_id FROM _singletable_stream_marks WHERE lived <= ? ORDER BY lived DESC, last_id LIMIT 1
@@ -52,7 +66,7 @@ SELECT id FROM _stream_records WHERE table_name = ? ORDER BY CAST(sequence_numbe
 
 
 def maintain_streams(data: Path, now: float, uptime: float) -> None:
-    """Index the stream records in a data file, and delete the ones older than a day. A second call is quick.
+    """Index the stream records in a data file; delete those of a day ago, and of ended streams. A second call is quick.
 
     `now` is the wall clock, `uptime` the clock of intervals, which starts again with the machine.
     Raises Unavailable if the file can't be opened or changed.
@@ -61,6 +75,9 @@ def maintain_streams(data: Path, now: float, uptime: float) -> None:
 
     try:
         with closing(sqlite3.connect(f"{data.as_uri()}?mode=rw", timeout=_BUSY_SECONDS, uri=True)) as database:
+            if not database.execute(_HAS_TRIGGERS).fetchone():
+                with database:
+                    database.execute(_LEFT_OVER)
             database.executescript(_INDEXES)
             last = database.execute(_LAST).fetchone()[0]
             if last is not None:
