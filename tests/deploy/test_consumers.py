@@ -9,7 +9,8 @@ import pytest
 from singletable import Table
 from singletable.foundation import model_of
 from singletable.streams import Changes
-from singletable_deploy import Deployment, Role, handles
+from singletable.tasks import Tasks
+from singletable_deploy import Deployment, Function, Role, handles, runs
 from singletable_deploy.cloudformation import template
 from tests.support.attempts import table_arn
 from tests.support.iam import Attempt, is_allowed
@@ -55,3 +56,18 @@ def test_a_consumer_reaches_no_others_state(leases: Any, name: str) -> None:
 
 def it(changes: Changes) -> Role:
     return Role("it", [handles(changes)])
+
+
+def test_every_worker_may_read_the_hold_and_nothing_else_of_the_tools() -> None:
+    """Also a function behind the stream, whose role says nothing of it."""
+    table = Table("shop", indexes=["gsi1"], stream="new_and_old")
+    changes, tasks = Changes(table), Tasks(table, index="gsi1")
+    function = Function("work", "some.f", Role("function", [], service="lambda"), changes)
+    roles = [it(changes), Role("tasks", [runs(tasks)])]
+    made = template(Deployment("shop", [table, changes.leases], roles, functions=[function]))
+    hold = {"dynamodb:LeadingKeys": ("_migration",)}
+    for role in ("It", "Tasks", "Function"):
+        held = statements_of(made, role)
+        assert is_allowed(held, Attempt("dynamodb:GetItem", table_arn("shop"), hold))
+        for action in ("PutItem", "UpdateItem", "Query"):
+            assert not is_allowed(held, Attempt(f"dynamodb:{action}", table_arn("shop"), hold))

@@ -18,7 +18,7 @@ from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable_deploy.access import Resource, ResourceAccess
-from singletable_deploy.layer_grants import receives, stream_reads
+from singletable_deploy.layer_grants import hold_reads, receives, stream_reads
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
 
@@ -129,7 +129,7 @@ class Deployment:
         for function in self.functions:
             if function.role is role and isinstance(function.on, Changes):
                 aside = ResourceAccess(Resource("aside", function.name), frozenset({"SendMessage"}))
-                accesses += [stream_reads(function.on.table), aside]
+                accesses += [stream_reads(function.on.table), hold_reads(function.on.table), aside]
             elif function.role is role and isinstance(function.on, MessageQueue):
                 accesses += receives(function.on).accesses(role.where)
         return (*accesses, *(access for table in self.tables for access in _of_its_key(table, accesses)))

@@ -17,6 +17,7 @@ from singletable.documents.inspect import RowClasses, document_model
 from singletable.foundation import Entity, Table, Template, entity_name, model_of
 from singletable.graph import Edge, Node
 from singletable.graph.inspect import edge_types, inverse_of
+from singletable.holds import HoldItem
 from singletable.streams import Changes
 from singletable.sync.inspect import group_keys
 from singletable.tasks import Tasks
@@ -52,6 +53,7 @@ def runs(tasks: Tasks) -> Grant:
             yield _own(kind, (*_READS, *_WRITES), where)
         model = model_of(entities.task)
         yield at(model, model.indexes[entities.index], ("Query",), where)
+        yield hold_reads(tasks.table)
 
     return Grant(f"runs({tasks.table.name})", (tasks.table,), accesses)
 
@@ -64,6 +66,7 @@ def handles(changes: Changes) -> Grant:
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield stream_reads(table)
+        yield hold_reads(table)
         yield ResourceAccess(table_resource(table), frozenset({"DescribeTable"}))
         state = changes.consumer.state
         for kind in (state.consumer, state.lease, state.attempt, state.dead_letter):
@@ -78,6 +81,12 @@ def handles(changes: Changes) -> Grant:
 def stream_reads(table: Table) -> ResourceAccess:
     """The access that reads a table's stream."""
     return ResourceAccess(Resource("stream", table.name), frozenset(_STREAM))
+
+
+def hold_reads(table: Table) -> ResourceAccess:
+    """The access that reads whether a table is held, which every worker and every function behind a stream asks."""
+    partition = model_of(HoldItem.of(table)).key.templates[0]
+    return ResourceAccess(table_resource(table), frozenset({"GetItem"}), (held_at(partition, {}),))
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
