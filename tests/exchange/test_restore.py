@@ -19,6 +19,7 @@ from tests.exchange.restored import Order, Page, fill, items_in, shop
 from tests.exchange.table_export_layout import write_full
 from tests.migrations.watching import Killed, before_each
 from tests.support.emulators import MOTO
+from tests.support.raw import all_items
 
 pytestmark = pytest.mark.embedded("its engines are its own: moto has backups, the embedded one has a file")
 
@@ -35,11 +36,23 @@ class Backed:
     source: dict[str, Any]
 
     def is_back(self, db: Database, to: str, blobs: LocalBlobs) -> None:
-        """Everything is in `to` as it was; only what belongs to no other table than the source stays behind."""
+        """Everything is in `to` as it was, and it is held."""
         assert items_in(db, to) == self.items
         assert contents_in(blobs) == self.contents
+        assert held_by(db, to).startswith("restored from ")
         settings = db.run(settings_of(db, to))
         assert (settings.stream, settings.ttl) == ("new_and_old", "_ttl")
+
+
+async def nobody_waits(seconds: float) -> None:
+    """Workers that run are given seconds to notice a hold: here none runs."""
+
+
+def held_by(db: Database, table: str) -> str:
+    """Why a table is held."""
+    (item,) = (item for item in db.run(all_items(db.port, table)) if item["_type"]["S"] == "_hold")
+    assert "opened_at" not in item
+    return str(item["why"]["S"])
 
 
 def contents_in(blobs: LocalBlobs) -> dict[str, bytes]:
@@ -84,12 +97,13 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backed]:
 
 
 @pytest.mark.parametrize("to", ["shop", "shop-monday"])
-def test_from_a_copy_of_a_data_file(copied: Backed, to: str, tmp_path: Path) -> None:
+def test_from_a_copy_of_a_data_file(copied: Backed, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blobs = LocalBlobs(tmp_path / "blobs")
     with connect(f"local:{tmp_path / 'new.db'}") as db:
+        monkeypatch.setattr(db.port, "sleep", nobody_waits)
         restore = Restore(db, shop, to=to, blobs=blobs)
         plan = restore.plan(**copied.source)
-        assert [step.name for step in plan.steps] == ["make", "items", "beside", "contents", "settings"]
+        assert [step.name for step in plan.steps] == ["make", "hold", "items", "beside", "contents", "settings"]
         assert db.describe_table(shop) is None
         restored = restore.run(**copied.source)
         assert (restored.items, restored.beside) == (len(copied.items), (f"{to}-leases",))

@@ -219,7 +219,7 @@ def test_beside_deletions_and_collections_a_copy_has_its_contents(
 
 
 def test_a_collection_leaves_what_a_backup_needs_that_was_made_while_it_ran(db: Database) -> None:
-    """Garbage is needed for the time of a branch, and the backup is made then, before each step of a collection that is not its end."""
+    """A branch needs garbage for a moment, and the backup is of that moment, at each step of a collection."""
     store = ObjectBlobs(MemoryStore())
     docs = Documents(db, Project, blobs=store)
     contents, garbage = DocumentContents(docs.context), Shape(text="garbage for now")

@@ -40,8 +40,9 @@ def restore(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -
     singletable restore shop.model --copy copies/monday --db local:data/restored.db
     singletable restore shop.model --export s3://BUCKET/PREFIX/AWSDynamoDB/ID
 
-    It says what it will do, and asks. The name must be free. The restored table has the stream, expiry, tags, recovery
-    and protection that are declared. A restore that was killed goes on with the same command.
+    It says what it will do, and asks. The name must be free. The restored table is held: nothing of it runs until
+    `singletable release`. It has the stream, expiry, tags, recovery and protection that are declared. A restore that
+    was killed goes on with the same command.
     """
     from singletable.documents import LocalBlobs
 

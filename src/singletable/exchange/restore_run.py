@@ -1,6 +1,7 @@
 """Restore: a table, the tables beside it and its contents, brought back together from one source.
 
     make       the table, without a stream: restored by the service, or created
+    hold       nothing of it runs until `singletable release`
     items      of a copy or an export; a service has restored them
     beside     the tables beside it, as that of leases and dead letters
     contents   what the store of contents lacks
@@ -22,9 +23,10 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.restore_sources import RestoreSource, Tell
-from singletable.exchange.table_copy import has_items
+from singletable.exchange.table_copy import has_items, has_workers
 from singletable.flow import Port, instant
 from singletable.foundation import Table, flows, maintain_stream, model_for
+from singletable.holds import hold
 from singletable.layers import BackedContents, CopiedContents, tables_beside
 from singletable.migrations import flows as migrations
 from singletable.operations import PutItem
@@ -88,7 +90,7 @@ class RestoreRun:
         record = await self._record(live)
         if live is not None and record is None:
             await self._check_is_its_own(live)
-        done = () if record is None else ("make", *record.done)
+        done = () if record is None else ("make", "hold", *record.done)
         steps = [step async for step in self._steps() if step.name not in done]
         return RestorePlan(self.to, self.source.text, tuple(steps), tuple(self._notes()))
 
@@ -119,6 +121,10 @@ class RestoreRun:
         if live is not None:
             await self._check_is_its_own(live)
         await self.source.make(self.target, self.table, self.to, self.tell)
+        if has_workers(self.table):
+            # Workers may run that know the declared name.
+            why = f"restored from {self.source.text}"
+            await hold(self.target, self.table, why, in_use=self.to == self.table.name)
         live = await describe_indexes(self.target, self.table.definition)
         kind: Any = RestoreRecord.of(self.table)
         now = instant(self.port.now())
@@ -195,6 +201,8 @@ class RestoreRun:
     # --- in words -----------------------------------------------------------------------------------------------------
     async def _steps(self) -> AsyncIterator[RestoreStep]:
         yield RestoreStep("make", f"{self.to}, from {self.source.text}: {self.source.costs}")
+        if has_workers(self.table):
+            yield RestoreStep("hold", "no task, handler or queue of it runs until `singletable release`")
         if not self.source.is_service:
             yield RestoreStep("items", "each item is written once, 25 in a request")
         for beside, to in self._tables_beside():

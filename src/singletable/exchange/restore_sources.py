@@ -107,7 +107,7 @@ class CopySource(ItemSource):
         self.text = f"{table.name} of {place}"
 
     async def fill(self, target: Port, table: Table, tell: Tell) -> int:
-        options = CopyOptions(keep_personal=True, add=True)  # the table is this restore's own
+        options = CopyOptions(keep_personal=True, add=True, hold=False)  # the table is this restore's own, and held
         copied = await copy_table(
             self.port, target, table, options, lambda at: tell(f"{at.written} items written"), self.place
         )

@@ -64,8 +64,8 @@ class AsyncRestore:
         `copy`, the database of a copied data file; an `export` that DynamoDB made to S3, with the incremental ones
         after it. `contents` is a folder, or a store, with the contents of documents that came with it.
 
-        The restored table gets the stream, expiry, tags, recovery and protection that are declared. Its pending tasks
-        run wherever workers run.
+        The restored table is held: its tasks, handlers and queues do nothing until `Hold(db, table).release()`. It
+        gets the stream, expiry, tags, recovery and protection that are declared.
 
         AWS bills a restore by the GB, and takes minutes to hours. A copy reads its source once, and writes each item
         once, 25 in a request. InvalidRequest if the table is there already, or for a time that can't be restored;

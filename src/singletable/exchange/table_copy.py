@@ -138,8 +138,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         self.slices = Slices(source, table) if options.follow_edges else None
         self.mask: ItemMask | None = None
         self.recent: dict[tuple[str, str], None] = {}
-        has_work = table.definition.stream is not None or bool(work_of(table))
-        self.is_held = has_work if options.hold is None else options.hold
+        self.is_held = has_workers(table) if options.hold is None else options.hold
         self.work: tuple[PendingWork, ...] = ()
 
     @property
@@ -313,6 +312,11 @@ async def _prepare(port: Port, table: Table) -> bool:
     if table.definition.ttl_attribute is not None and description.ttl is None and description.knows_expiry:
         await set_ttl(port, table.definition)
     return True
+
+
+def has_workers(table: Table) -> bool:
+    """Whether workers could run something of a table: a hold is of no use for others."""
+    return table.definition.stream is not None or bool(work_of(table))
 
 
 def goes_along(table: Table, item: Item) -> bool:
