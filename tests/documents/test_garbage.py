@@ -357,3 +357,20 @@ def test_a_row_of_a_collection_that_died_is_removed_when_its_content_is_needed(m
     assert (found.deleted, found.left) == (2, 0)
     assert _condemned(memory, "p1") == []
     assert memory.check("p1") == []
+
+
+def test_a_check_counts_what_nothing_reaches(memory: Documents[Project]) -> None:
+    """Once for a family; not while a collection is at it; and each content that a member reaches is no finding."""
+    memory.create("o1", "p1")
+    refs = memory.store("p1", Project.shapes, GARBAGE)
+    memory.apply("p1", [put_shape(id="a", shape=LARGE).by("a", 1), link_shape(id="b", shape=refs[0]).by("a", 2)])
+    memory.branch("p1", "p2")
+    memory.apply("p2", [put_shape(id="c", shape=Shape(1, 2)).by("b", 1)])
+    (finding,) = memory.check("p1")
+    assert (finding.code, finding.what.split()[:2]) == ("blob.unreached", ["2", "contents"])
+    assert memory.check("p2") == []
+    memory.collect_garbage("p2")
+    assert memory.check("p1") == memory.check("p2") == []
+    memory.store("p1", Project.shapes, GARBAGE)
+    memory.delete("p1")
+    assert [finding.code for finding in memory.check("p2")] == ["blob.unreached"]

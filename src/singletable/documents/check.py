@@ -6,7 +6,7 @@
 * each mutation has one record, in the version that names it; a client's are gapless, in order, and end at its last id
 * what a branch began with is there, and the branch is named by the document whose contents it shares
 * every content that is reached is in the blob store, and is what its name says
-* nothing that is reached is being deleted
+* nothing that is reached is being deleted, and everything in the blob store is reached, or needed by a backup
 * nothing in the inbox is behind its client's last id, waits for an id that is missing for more than a minute, or for a
   program that has a mutation of its name, or for more than five minutes for a processor
 """
@@ -23,7 +23,8 @@ from singletable.documents.arguments import contents_of_mutations
 from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.families import all_rows, pages, root_of
+from singletable.documents.families import all_rows, family_of, pages, root_of
+from singletable.documents.garbage import unreached
 from singletable.documents.inbox import awaits_mutator
 from singletable.documents.manifests import needed_by_backups
 from singletable.documents.read import are_whole, collection_key, contents_at, contents_in, parts_of
@@ -138,6 +139,7 @@ async def _findings(port: Port, context: Context[Any], document_id: str) -> list
         reached |= {content for name, own in parts.items() for content in contents_in(context, name, own)}
         findings += await _contents(port, contents, reached)
         findings += _condemned(condemned, reached)
+        findings += await _unreached(port, context, versions[0], reached)
     return findings
 
 
@@ -296,6 +298,19 @@ def _where_else(contents: Contents, content: Content) -> str:
     """The folder of a backup that has a content, in words."""
     places = [each.place for each in needed_by_backups(contents) if each.place and content in each.contents]
     return f"; the backup in {places[-1]} has it" if places else ""
+
+
+async def _unreached(port: Port, context: Context[Any], first: Version, reached: set[Content]) -> list[Finding]:
+    """The contents of the document and its branches that nothing reaches, as one finding of the first living member."""
+    root = root_of(first)
+    family = await family_of(port, context, root)
+    if family is None or family.living[:1] != [first.document_id]:
+        return []
+    rest = await unreached(port, context, root, reached)
+    if not rest:
+        return []
+    what = f"{len(rest)} contents are reached by no version, mutation or backup: collect_garbage() deletes them"
+    return [finding_in(first, "blob.unreached", what)]
 
 
 def _condemned(rows: Sequence[Condemned], reached: set[Content]) -> Iterator[Finding]:

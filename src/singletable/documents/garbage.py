@@ -104,9 +104,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     await ready(port, context.model.table)
     own = await epoch_row(port, context, document_id)
     contents, root = context.contents_of(own), root_of(own)
-    known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
-    # The contents of a collection that the class no longer has stay: stored versions can refer to them.
-    (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
+    stored = await _stored(port, context, contents)
     run = GarbageRun(port, context, root, contents, port.token(), take_over)
     family, reached = await run.family(), _Reached()
     dropped = await run.drop(family)
@@ -128,6 +126,32 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     await run.close()
     kept = len(doomed) - deleted - failed - len(needed)
     return Collected(len(stored), deleted, kept, len(left) + failed, dropped, spared + len(needed))
+
+
+async def unreached(port: Port, context: Context[Any], root: str, reached: set[Content]) -> set[Content]:
+    """The contents that a collection would delete: nothing reaches them, no backup needs them, and no run is at them.
+
+    `reached` is known to be reached. A listing of the family's contents, two where backups have to be asked; where some
+    more are stored, also all that a collection reads.
+    """
+    family = await family_of(port, context, root)
+    if family is None or not family.living:
+        return set()
+    contents, looked = context.contents_of(family.root), _Reached()
+    run = GarbageRun(port, context, root, contents, "", False)
+    rest = await _stored(port, context, contents) - reached
+    if rest:
+        await run.look(family, looked, {})
+        rest -= looked.contents | {content_of(row.folder, row.sha256) for row in await run.rows()}
+    return rest - await run.kept(rest)
+
+
+async def _stored(port: Port, context: Context[Any], contents: Contents) -> set[Content]:
+    """The contents in the store. Those of a collection that the class no longer has are left out: stored versions can
+    refer to them."""
+    known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
+    (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
+    return stored
 
 
 @dataclass
