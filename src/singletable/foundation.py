@@ -192,6 +192,7 @@ from singletable.schema.references import (
     complete_patterns as complete_patterns,
     empty as empty,
     mentions as mentions,
+    references_in as references_in,
     references_of as references_of,
     target_of as target_of,
     without_mention as without_mention,

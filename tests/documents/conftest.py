@@ -14,6 +14,7 @@ from tests.documents.shells import STORES, World, make_store, opened
 from tests.faults.fixtures import clock, engine_url, faults, kind, proxy, pytest_runtest_makereport
 from tests.support.emulators import aws_emulator
 from tests.support.engines import fresh
+from tests.support.findings import but_garbage
 
 __all__ = [
     "aws_emulator",
@@ -43,7 +44,7 @@ async def world(kind: str, store: BlobStore) -> AsyncIterator[World]:
     async with opened(kind, store) as made:
         yield made
         for listing in (await made.docs.page("o1")).items:
-            assert await made.docs.check(listing.document_id) == []
+            assert but_garbage(await made.docs.check(listing.document_id)) == []
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def light() -> Iterator[Documents[Project]]:
         made = Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
         yield made
         for listing in made.page("o1"):
-            assert made.check(listing.document_id) == []
+            assert but_garbage(made.check(listing.document_id)) == []
 
 
 @pytest.fixture
@@ -63,5 +64,5 @@ def docs(tmp_path: Path) -> Iterator[Documents[Project]]:
         made = Documents(db, Project, blobs=LocalBlobs(tmp_path / "blobs"))
         yield made
         for listing in made.page("o1"):
-            assert made.check(listing.document_id) == []
+            assert but_garbage(made.check(listing.document_id)) == []
         assert db.check(app) == []

@@ -30,6 +30,7 @@ from tests.faults.splitting import split_shards
 from tests.graph.models import Goal, GoalMembership, User as Person, records
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
+from tests.support.findings import but_garbage
 from tests.support.models import User, app as users
 from tests.support.raw import all_items
 
@@ -112,7 +113,7 @@ def test_a_busy_document_holds_up_no_other(db: Database) -> None:
     faults.clear()
     documents.apply("busy", [rename(name="Busy").by("c", 1)])
     assert [documents.head(id).name for id in ("busy", "calm")] == ["Busy", "Calm"]
-    assert [documents.check(id) for id in ("busy", "calm")] == [[], []]
+    assert [but_garbage(documents.check(id)) for id in ("busy", "calm")] == [[], []]
     assert db.check(app) == []
 
 
@@ -167,7 +168,7 @@ def test_documents_and_graphs_are_written_past_conflicts(db: Database) -> None:
     assert faults.actions.count(Conflict()) >= 6
     faults.clear()
     assert len(documents.history("p1", limit=100).items) == 6
-    assert documents.check("p1") == []
+    assert but_garbage(documents.check("p1")) == []
     assert (db.check(records), db.check(app)) == ([], [])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from singletable.documents import BlobStore
 from singletable.erasure.journal import BATCH, Journal, at, open_journal
-from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, remaining
+from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, beside_mentions, remaining
 from singletable.erasure.search import ErasableItems, Root, SubjectSearch, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
@@ -73,7 +73,8 @@ async def apply(
             with suppress(SingletableError):
                 await release(port, table, held)
         left = await remaining(port, table, run.journal.record.ended_at)
-        left = (*(place for part in parts for place in part.remains()), *left)
+        layers = [place for part in parts for place in part.remains()]
+        left = (*beside_mentions(table, run.journal.record.cleared), *layers, *left)
     return run.receipt(left, meter)
 
 

@@ -10,7 +10,17 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured, NotSupported, Unavailable
 from singletable.flow import Port
-from singletable.foundation import Belonging, Kept, Remaining, Table, flows, personal_names, tool_classes
+from singletable.foundation import (
+    Belonging,
+    Kept,
+    Remaining,
+    Table,
+    entity_name,
+    flows,
+    personal_names,
+    references_in,
+    tool_classes,
+)
 from singletable.tables import list_backups, recovery
 
 STREAM_HOURS: Final = 24
@@ -95,6 +105,18 @@ def count(belongings: Any, does: str) -> dict[str, int]:
         if belonging.does == does:
             counts[belonging.kind] = counts.get(belonging.kind, 0) + 1
     return counts
+
+
+def beside_mentions(table: Table, cleared: Mapping[str, int]) -> list[Remaining]:
+    """The personal attributes of records that stay without a mention: whose they are, no declaration says."""
+    places: list[Remaining] = []
+    for model in table.models:
+        named = {name for each in references_in(model) for name in (*each.names, *each.clears)}
+        names = sorted(personal_names(model.kind) - named - model.identity)
+        if names and (count := cleared.get(entity_name(model.kind), 0)):
+            what = f"{', '.join(names)} of {count} items stay, from which a mention went: clear what the subject wrote."
+            places.append(Remaining(f"personal attributes of {entity_name(model.kind)}", what))
+    return places
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
