@@ -159,7 +159,10 @@ def test_a_missing_table_of_leases_is_named() -> None:
         db.create_table(noted)
         db.port.traits = replace(db.port.traits, creates_tables=False)  # as at an address, and on AWS
         worker = ChangeWorker(db, changes)
-        for use in (worker.drain, worker.check, worker.dead_letters):
+        (whole,) = changes.checks().passes
+        assert (db.check(noted, changes), worker.check(), db.run(whole.end(db.port, {}))) == ([], [], [])
+        assert whole.note == "changes of changes: no worker has run, as the table noted-leases is missing"
+        for use in (worker.drain, worker.dead_letters):
             with pytest.raises(NotConfigured, match=r"noted-leases.*db\.create_table\(changes\.leases\)"):
                 use()
         db.create_table(changes.leases)

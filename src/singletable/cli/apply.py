@@ -10,7 +10,7 @@ import msgspec
 from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
-from singletable.cli.lookup import tables_of
+from singletable.cli.lookup import tables_to_make
 from singletable.cli.plan import accept_option, plan_of, prices_for, purge_option, show
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
@@ -35,7 +35,7 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
     The exit code is 1 for a refusal, and where items could not be read.
     """
     with session_of(ctx).connect() as db:
-        tables = tables_of(module)
+        tables = tables_to_make(db, module)
         is_asked = asks(db, yes, [table.name for table in tables])
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as planning:

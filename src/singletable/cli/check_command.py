@@ -119,7 +119,7 @@ class CheckedTables:
         parts = [f"{output.counted(self.seen, 'item')} read", output.counted(self.found, "finding")]
         parts += [f"{count} {_SAID[outcome]}" for outcome, count in self.outcomes.items()]
         output.note(", ".join(parts))
-        for text in self.left_out:
+        for text in (*self.left_out, *(each.note for each in self.passes if each.note)):
             output.note(f"not checked: {text}")
 
 

@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 
 import click
 
+from singletable.database import Database
 from singletable.errors import SingletableError
 from singletable.foundation import Entity, Table
+from singletable.layers import tables_beside
 from singletable.pattern_calls import Pattern, patterns_of
 
 _ASK_FOR_WINDOWS = ("getpass", "mimetypes", "subprocess")
@@ -49,6 +51,19 @@ def one_table(module: str) -> Table:
         names = ", ".join(table.name for table in tables)
         raise click.UsageError(f"{module} has several tables: {names}. Name one, as in {module}:{tables[0].name}.")
     return tables[0]
+
+
+def tables_to_make(db: Database, spec: str) -> list[Table]:
+    """The tables of MODULE[:NAME], and the missing ones that their layers keep beside them, such as that of leases.
+
+    A request for each of those; none for a local engine, which creates them at their first use.
+    """
+    tables = tables_of(spec)
+    if db.port.traits.creates_tables:
+        return tables
+    beside = dict.fromkeys(each for table in tables for each in tables_beside(table))
+    missing = [each for each in beside if each not in tables and db.describe_table(each) is None]
+    return [*tables, *missing]
 
 
 def module_of(spec: str) -> ModuleType:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from singletable.cli import output
-from singletable.cli.lookup import module_of, tables_of
+from singletable.cli.lookup import module_of, tables_of, tables_to_make
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
 from singletable.cli.two_versions import TABLE, show_versions
@@ -74,6 +74,9 @@ def plan(
 ) -> None:
     """Show what would bring the tables to their declarations.
 
+    The missing tables of leases of MODULE's consumers of changes are planned too, but on a local engine, which creates
+    them itself.
+
     The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
     a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before. Nothing is
     written. Above 10,000 read units it asks, but for a table on this machine.
@@ -96,7 +99,7 @@ def plan(
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as cost:
-            plans = [plan_of(db, table, options, prices) for table in tables_of(module)]
+            plans = [plan_of(db, table, options, prices) for table in tables_to_make(db, module)]
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:

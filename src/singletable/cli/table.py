@@ -8,7 +8,7 @@ import click
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.lookup import tables_of
+from singletable.cli.lookup import tables_of, tables_to_make
 from singletable.cli.session import must_say_yes, options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotFound
@@ -32,10 +32,10 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
     """Create the tables, and wait until they are active.
 
     An existing table is not changed; where it differs from its declaration, that is an error. Outside this machine
-    nothing is created without --yes.
+    nothing is created without --yes. With a table that has consumers of changes comes the table of their leases.
     """
-    tables = tables_of(module)
     with session_of(ctx).connect() as db:
+        tables = tables_to_make(db, module)
         must_say_yes(db, "creates", (table.name for table in tables), yes=yes)
         with Status("creating", console=output.console(stderr=True)):
             outcomes = [_create(db, table) for table in tables]

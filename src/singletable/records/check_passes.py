@@ -93,6 +93,8 @@ class Pass(ABC):
     is_sample: bool = False
     not_sampled: str = ""
     """The checks that a sample omits, in words; empty if it has all."""
+    note: str = ""
+    """Why there was nothing to check, in words; known once it was read."""
     repairs: frozenset[str] = frozenset()
     """The codes of its findings that the repairs of the table's items mend."""
 

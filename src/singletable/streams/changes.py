@@ -15,15 +15,15 @@ handler = ChangeWorker(db, changes).lambda_handler()   # or AWS Lambda
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
-from singletable.foundation import Entity, LayerBelongings, LayerChecks, Table, WholePass, model_of
+from singletable.foundation import Entity, LayerBelongings, LayerChecks, Table, model_of
 from singletable.streams.belongings import ChangeBelongings
-from singletable.streams.check import check
+from singletable.streams.check import ConsumerPass
 from singletable.streams.consumer import Consumer
 from singletable.streams.copies import copy_updater
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
@@ -171,8 +171,7 @@ class Changes:
 
     def checks(self) -> LayerChecks:
         """The checks of `db.check(table, changes)`, beyond those of records: the state of this consumer."""
-        whole = WholePass(self.table, f"changes of {self.name}", partial(check, consumer=self.consumer))
-        return LayerChecks(self.table, (), (whole,))
+        return LayerChecks(self.table, (), (ConsumerPass(self.consumer),))
 
     def belongings(self) -> LayerBelongings:
         """The finds of `Erasure(db, table, changes)`, beyond records: dead letters of the subject's items."""

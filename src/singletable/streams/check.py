@@ -10,27 +10,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, NotConfigured
 from singletable.flow import Port
-from singletable.foundation import Finding, flows
+from singletable.foundation import Finding, WholePass, flows
 from singletable.operations import Shard
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, dead_letters
 from singletable.streams.leases import all_leases
 from singletable.streams.shard_tree import all_shards, find_stream
-from singletable.streams.state import LeaseItem, TryItem, leases_needed
+from singletable.streams.state import LeaseItem, TryItem
+
+
+class ConsumerPass(WholePass):
+    """The check of one consumer. Before its first worker there may be nothing to check, which is a note."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        super().__init__(consumer.table, f"changes of {consumer.name}", partial(check, consumer=consumer))
+        self._consumer = consumer
+
+    async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        findings = await findings_of(port, self._consumer)
+        if findings is None:
+            self.note = f"{self.name}: no worker has run, as the table {self._consumer.state.table.name} is missing"
+        return findings or []
 
 
 async def check(port: Port, consumer: Consumer) -> list[Finding]:
-    """Everything of a consumer's state that is not as it should be; empty where it is sound."""
+    """The findings in a consumer's state; empty if it is sound, or no worker has run."""
+    return await findings_of(port, consumer) or []
+
+
+async def findings_of(port: Port, consumer: Consumer) -> list[Finding] | None:
+    """The findings in a consumer's state; None if the table of its leases is missing."""
     stream = await find_stream(port, consumer.table)
     state, name, label = consumer.state, consumer.name, label_of(stream)
     shards = await all_shards(port, stream)
-    with leases_needed(port, state):
+    try:
         leases = {lease.shard: lease for lease in await all_leases(port, state, name, label)}
+    except NotConfigured:
+        return None
     query: Any = state.attempt.by_sequence(name, label)
     tries: list[TryItem] = await flows.read_all(port, query.consistent())
     found = [_of_dead_letter(one) for one in await dead_letters(port, state, name)]
