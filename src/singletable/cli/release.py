@@ -58,26 +58,24 @@ def release_command(
     cost.print()
 
 
-def show_report(report: HoldReport, *, would: bool = False) -> None:
-    """Print the hold of a table, and the work that a release begins. `would`: of a copy that is not made yet."""
+def show_report(report: HoldReport) -> None:
+    """Print the hold of a table, and the work that a release begins."""
     if report.is_held:
         click.echo(f"{report.table}: held since {report.since:%Y-%m-%d %H:%M:%S} UTC, {output.clean(report.why)}")
-    elif not would:
+    else:
         click.echo(f"{report.table}: not held" + (f"; released {_time(report.opened_at)}" if report.opened_at else ""))
     show_work(report.work)
 
 
 def show_work(work: Sequence[PendingWork]) -> None:
-    """The work that a release begins, a line each."""
-    if work:
-        titles = ("Kind", "Name", "Due now", "Since", "Later", "Next", "")
-        output.print_table(titles, [_line(each) for each in work])
-
-
-def _line(work: PendingWork) -> tuple[Any, ...]:
-    if work.kind != "task":
-        return work.kind, work.name, "", "", "", "", work.note
-    return work.kind, work.name, work.due, _time(work.due_since), work.later, _time(work.next_at), work.note
+    """Print the work that a release begins: the tasks as a table, and a line for each consumer of changes."""
+    tasks = [each for each in work if each.kind == "task"]
+    if tasks:
+        lines = [(e.name, e.due, _time(e.due_since), e.later, _time(e.next_at), e.note) for e in tasks]
+        output.print_table(("Task", "Due now", "Since", "Later", "Next", ""), lines)
+    for each in work:
+        if each.kind != "task":
+            click.echo(f"  {each.kind} {output.clean(each.name)}: {output.clean(each.note)}")
 
 
 def _time(at: datetime | None) -> str:
