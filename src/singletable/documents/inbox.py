@@ -182,17 +182,17 @@ def last_of(known: Known, client: str) -> int:
     return known[client].last_id if client in known else 0
 
 
-def is_ahead(context: Context[Any], each: Submission, known: Known) -> bool:
+def is_ahead(context: Context[Any], mutation: Submission, known: Known) -> bool:
     """Whether an id is too far ahead of its client's last one."""
-    return each.id - last_of(known, each.client) > context.model.bounds.ahead
+    return mutation.id - last_of(known, mutation.client) > context.model.bounds.ahead
 
 
 def check_ahead(context: Context[Any], new: Sequence[Submission], known: Known) -> None:
     """Raises InvalidRequest for an id that is too far ahead of its client's last one."""
-    for each in new:
-        if is_ahead(context, each, known):
+    for mutation in new:
+        if is_ahead(context, mutation, known):
             raise InvalidRequest(
-                f"the mutation {each.id} is more than {context.model.bounds.ahead} ahead of its client's last one",
+                f"the mutation {mutation.id} is more than {context.model.bounds.ahead} ahead of its client's last one",
                 table=context.model.table.name,
                 operation="submit",
                 hint="Nothing was submitted. Submit those before it and process them first, or raise Bounds(ahead=).",

@@ -51,17 +51,17 @@ async def submit(
     trips, and one of blobs for large arguments. One unit for each KB of a row; rows with blobs take a transaction.
     """
     _check_submissions(submissions)
-    given = {(each.client, each.id): each for each in submissions}
+    given = {(s.client, s.id): s for s in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
-    epoch, known = await _epoch_and_clients(port, context, document_id, [each.client for each in submissions])
-    new = [each for each in submissions if each.id > last_of(known, each.client)]
+    epoch, known = await _epoch_and_clients(port, context, document_id, [s.client for s in submissions])
+    new = [submission for submission in submissions if submission.id > last_of(known, submission.client)]
     if not own:
         missing = await first_missing(port, context, document_id, new, known)
         check_ahead(context, new, known)
         await check_room(port, context, document_id, new, has_gap=bool(missing))
     await _put_inbox_rows(port, context, epoch, new, own)
-    taken = {(each.client, each.id) for each in new}
+    taken = {(submission.client, submission.id) for submission in new}
     old = [place for place in given if place not in taken]
     done = dict(zip(old, await outcomes(port, context, document_id, old), strict=True))
     return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
@@ -80,13 +80,13 @@ async def submit_in_order(
     same if `admit`, which is called with the records of the clients that have one, returns False.
     """
     _check_submissions(submissions)
-    epoch, known = await _epoch_and_clients(port, context, document_id, [each.client for each in submissions])
+    epoch, known = await _epoch_and_clients(port, context, document_id, [s.client for s in submissions])
     if not await admit(known):
         return None
-    new = [each for each in submissions if each.id > last_of(known, each.client)]
+    new = [submission for submission in submissions if submission.id > last_of(known, submission.client)]
     if await first_missing(port, context, document_id, new, known):
         return None
-    near = [each for each in new if not is_ahead(context, each, known)]
+    near = [submission for submission in new if not is_ahead(context, submission, known)]
     await check_room(port, context, document_id, near, has_gap=False)
     await _put_inbox_rows(port, context, epoch, near, own=False)
     return len(new) - len(near)
