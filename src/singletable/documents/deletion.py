@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from singletable.documents.collectors import check_collector, forget_collector
 from singletable.documents.conditions import COMMITTED, put_if_absent, put_row_if, same_epoch
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
@@ -52,12 +53,14 @@ async def delete(port: Port, context: Context[Any], document_id: str, *, collect
     Called again it goes on where it stopped, as after Incomplete, which a table raises that is throttled for long.
     Three round trips until it is hidden; then it reads all of its items, and writes a unit or more for each. The
     contents that branches share with it stay; those that no branch reaches are deleted too where it `collects`, at the
-    cost of a collection of garbage, whose result is returned.
+    cost of a collection of garbage, whose result is returned. Raises InvalidRequest, and hides nothing, where another
+    table collects in its blobs.
     """
     await ready(port, context.model.table)
     epoch = await any_epoch_row(port, context, document_id)
     if epoch is None:
         raise not_found(context, document_id)
+    await check_collector(port, context, epoch)
     if not epoch.deleted:
         epoch = await _hide(port, context, epoch)
     elif await is_deleted(port, context, document_id):
@@ -173,6 +176,7 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> Family:
     if not family.living:
         await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
         await delete_blobs(port, context.contents_of(family.root))
+        await forget_collector(port, context, family.root)
     return family
 
 

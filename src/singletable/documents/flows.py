@@ -3,6 +3,7 @@
 from singletable.documents.arguments import refs_in as refs_in
 from singletable.documents.changes import diff as diff, item_history as item_history
 from singletable.documents.check import check as check
+from singletable.documents.collectors import check_collector as check_collector, take_over_blobs as take_over_blobs
 from singletable.documents.commit import apply as apply, next_version as next_version, process as process
 from singletable.documents.creation import branch as branch, create as create
 from singletable.documents.deletion import delete as delete

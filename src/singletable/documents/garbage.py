@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.arguments import contents_of_mutations
+from singletable.documents.collectors import check_collector
 from singletable.documents.conditions import clear, put_row_if
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
@@ -98,11 +99,13 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     First it deletes mutations of the inbox that have waited for a missing id for longer than the document's bounds.
 
     It reads every item of these documents but their versions', lists the blobs, and for each doomed one writes a unit
-    three times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
-    NotFound.
+    three times. `take_over` also finishes what a run left at `deleting`, and makes this the table that collects: only
+    when no other run of this document lives, and no other table uses its blobs.
+    Raises NotFound; InvalidRequest where another table collects in these blobs.
     """
     await ready(port, context.model.table)
     own = await epoch_row(port, context, document_id)
+    await check_collector(port, context, own, take_over=take_over)
     contents, root = context.contents_of(own), root_of(own)
     stored = await _stored(port, context, contents)
     run = GarbageRun(port, context, root, contents, port.token(), take_over)

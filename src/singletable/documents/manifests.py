@@ -89,7 +89,7 @@ class Manifests:
         """The families in the store, one after the other: a listing of all of it."""
         for prefix, paths in groupby(self.store.list(""), key=lambda path: "/".join(path.split("/", 3)[:3]) + "/"):
             parts = prefix.split("/")
-            if len(parts) == 4 and parts[1] == self.plural and not prefix.startswith(_ROOT):
+            if len(parts) == 4 and parts[1] == self.plural and not prefix.startswith("="):
                 contents = Contents(self.store, prefix)
                 yield StoredFamily(prefix, [name for path in paths if (name := contents.named(path)) is not None])
 

@@ -164,8 +164,10 @@ class Documents(Generic[D]):
     def collect_garbage(self, document_id: str, *, take_over: bool = False) -> Collected:
         """Delete unreachable blobs, with any number of concurrent writers. Run it regularly, one at a time.
 
-        `take_over` finishes the work of a run that died. Use it only if no other run of this document is alive. It
-        reads all versions of the family and lists its blobs; a request for each blob that it deletes. NotFound.
+        `take_over` finishes the work of a run that died, and makes this the table that collects in the blobs. Use it
+        only if no other run of this document is alive, and no other table uses its blobs. It reads all versions of the
+        family and lists its blobs; a request for each blob that it deletes. NotFound; InvalidRequest where another
+        table collects in these blobs.
         """
         return self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 

@@ -110,6 +110,8 @@ class Traits(Struct, frozen=True):
     """Maintains the engine's streams, given the time. Called at a stream's first use, and again while it is read."""
     wipe_deleted: Callable[[], None] | None = None
     """Takes the bytes of deleted items out of the engine's file. Called at the end of an erasure."""
+    data_file: str = ""
+    """The path of the engine's file; empty where there is none, or it is not known."""
     copy_data: CopyData | None = None
     """Copies the engine's file to a new one, and returns its bytes. The tables of the copy are held."""
     held_copy: HeldCopy | None = None

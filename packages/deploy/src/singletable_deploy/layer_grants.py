@@ -171,6 +171,7 @@ def collects_garbage(kind: type[Document], *, blobs: BlobBucket | None = None) -
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from edits(kind, blobs=blobs).accesses(where)
+        yield ResourceAccess(table_resource(document_model(kind).table), frozenset({"DescribeTable"}))
         yield from _blobs(blobs, ("DeleteObject",))
         if blobs is not None:
             yield ResourceAccess(Resource("bucket", blobs.name), frozenset({"ListBucket"}))

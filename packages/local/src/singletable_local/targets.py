@@ -62,6 +62,7 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
         wipe_deleted=partial(wipe_deleted, data),
         copy_data=partial(copy_data, data),
         held_copy=HeldCopy(data),
+        data_file=str(data.resolve()),
     )
     seal = seal_of(options, environ, partial(_own_key, path))
     return Target(endpoint, credentials, traits, seal, beside(endpoint), engine, options.retry or RetryPolicy())

@@ -1,0 +1,126 @@
+"""Which table deletes the blobs of a family of documents: the one that the blob store names.
+
+    =collectors/<parent>/<plural>/<root>/table.json       a table, as the service identifies it
+
+A table that was restored, or copied, uses the blobs of the one that it comes from, where both have the same store. Each
+reaches contents that the other does not. So the first collection of garbage, or deletion of a document, notes its
+table, and another table's is refused. The first one is refused, too, where the document is older than the table: it
+comes from another table, which may still use the blobs.
+
+No content has such a path: a parent's "=" is written "%3D".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from singletable.documents.context import Context
+from singletable.documents.families import root_of
+from singletable.documents.rows import GcEpoch, Version
+from singletable.errors import InvalidRequest
+from singletable.flow import Port
+from singletable.foundation import KeyOf, get
+from singletable.operations import TableCall
+
+_ROOT = "=collectors/"
+_MOST_BYTES = 1 << 16
+_SKEW_SECONDS = 900.0
+"""Clocks of programs and of the service differ by less."""
+
+
+class Collector(Struct, frozen=True):
+    """A table that deletes blobs. Another one of its name has another id."""
+
+    table: str
+    id: str
+    file: str = ""
+    """The file of an embedded engine, where it is known: a copy of it has the same tables."""
+
+    def is_same(self, other: Collector) -> bool:
+        is_file = self.file == other.file or not (self.file and other.file)
+        return (self.table, self.id) == (other.table, other.id) and is_file
+
+
+async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, take_over: bool = False) -> None:
+    """Make sure that this table may delete the blobs that a document uses. Raises InvalidRequest for another table.
+
+    `take_over` notes this table, whatever the store says. One DescribeTable and one read of the blob store; at the
+    first time one or two reads of the table more, and a put.
+    """
+    path = _path(context, epoch)
+    described = await _described(port, context)
+    own = _collector(port, described)
+    (stored,) = await port.call_all([partial(context.store.get, path, _MOST_BYTES)])
+    noted = None if stored is None else msgspec.json.decode(stored, type=Collector)
+    if noted is not None and noted.is_same(own):
+        return
+    if take_over:
+        await port.call_all([partial(context.store.delete, path)])
+    elif noted is not None:
+        raise _refused(context, f"the blob store names {' '.join(filter(None, msgspec.structs.astuple(noted)))}")
+    elif await _is_older(port, context, epoch, described):
+        raise _refused(context, "the document is older than the table, which was restored or copied")
+    (is_new,) = await port.call_all([partial(context.store.put, path, msgspec.json.encode(own))])
+    if not is_new:
+        await check_collector(port, context, epoch)
+
+
+async def take_over_blobs(port: Port, context: Context[Any]) -> int:
+    """Note this table for all families that another one is noted for, as after it took that one's place; their number.
+
+    One DescribeTable, a listing of the notes, and two requests to the blob store for each.
+    """
+    own, store = msgspec.json.encode(_collector(port, await _described(port, context))), context.store
+    (paths,) = await port.call_all([lambda: list(store.list(_ROOT))])
+    paths = [path for path in paths if path.split("/")[2] == context.model.words.plural]
+    await port.call_all([partial(store.delete, path) for path in paths])
+    await port.call_all([partial(store.put, path, own) for path in paths])
+    return len(paths)
+
+
+async def forget_collector(port: Port, context: Context[Any], root: GcEpoch) -> None:
+    """Delete the note of a family that is deleted."""
+    await port.call_all([partial(context.store.delete, _path(context, root))])
+
+
+def _path(context: Context[Any], epoch: GcEpoch) -> str:
+    return f"{_ROOT}{context.contents_of(epoch).prefix}table.json"
+
+
+async def _described(port: Port, context: Context[Any]) -> dict[str, Any]:
+    answer: Any = await port.send(TableCall("DescribeTable", {"TableName": context.model.table.name}))
+    described: dict[str, Any] = answer["Table"]
+    return described
+
+
+def _collector(port: Port, described: dict[str, Any]) -> Collector:
+    """The table that is described."""
+    id = described.get("TableId") or described.get("CreationDateTime", "")
+    return Collector(described.get("TableArn", described["TableName"]), str(id), port.traits.data_file)
+
+
+async def _is_older(port: Port, context: Context[Any], epoch: GcEpoch, described: dict[str, Any]) -> bool:
+    """Whether the document, or the first of its family, was made before the table."""
+    if port.traits.creates_tables:  # a copy of a data file has the time of its tables, too
+        return False
+    created = float(described.get("CreationDateTime", 0.0))
+    for document_id in dict.fromkeys((root_of(epoch), epoch.document_id)):
+        key: KeyOf[Version] = context.model.rows.version.by_number(document_id, 0)
+        first = await get(port, key.consistent())
+        if first is not None:
+            return first.time.timestamp() < created - _SKEW_SECONDS
+    return False
+
+
+def _refused(context: Context[Any], why: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"another table may use the blobs of this document: {why}",
+        table=context.model.table.name,
+        operation="collect_garbage",
+        hint="Nothing was deleted. Give this table a blob store of its own, with a copy of the blobs. Where no other "
+        "table uses them any more, call collect_garbage(document_id, take_over=True) once.",
+    )

@@ -1,0 +1,137 @@
+"""Two tables over one blob store, as after a restore or a copy: one of them deletes contents there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, InvalidRequest, Meter, connect
+from singletable.documents import Documents, LocalBlobs
+from singletable.documents.collectors import Collector, check_collector, take_over_blobs
+from singletable.documents.manifests import Manifests
+from singletable.documents.read import epoch_row
+from singletable.flow import Traits
+from singletable.operations import BatchWriteItem
+from tests.documents.models import Project, Shape, app, put_shape
+from tests.support.engines import fresh, fresh_url
+from tests.support.raw import all_items
+
+ONE, TWO, GARBAGE = Shape(1, 1, "in both"), Shape(2, 2, "in the first alone"), [Shape(9, 9)]
+
+
+def documents_of(db: Database, store: LocalBlobs) -> Documents[Project]:
+    return Documents(db, Project, blobs=store)
+
+
+def copied(old: Database, new: Database) -> None:
+    """As a restore does it: the items, in another table of the same name."""
+    new.create_table(app)
+    items: Any = old.run(all_items(old.port, app.name))
+    new.run(new.port.send(BatchWriteItem(app.name, puts=items)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalBlobs:
+    return LocalBlobs(tmp_path / "blobs")
+
+
+def test_a_copy_deletes_nothing_that_only_the_first_table_reaches(store: LocalBlobs) -> None:
+    with fresh() as old, fresh() as new:
+        first, second = documents_of(old, store), documents_of(new, store)
+        first.create("o1", "p1")
+        first.apply("p1", [put_shape(id="s", shape=ONE).by("c", 1)])
+        first.collect_garbage("p1")
+        copied(old, new)
+        first.apply("p1", [put_shape(id="s", shape=TWO).by("c", 2)])
+        with pytest.raises(InvalidRequest, match=r"another table may use the blobs.*documents-test.*take_over"):
+            second.collect_garbage("p1")
+        with pytest.raises(InvalidRequest, match="another table may use the blobs"):
+            second.delete("p1")
+        assert second.head("p1").shapes["s"] == ONE, "it is not hidden"
+        assert first.head("p1").shapes["s"] == TWO
+        assert second.collect_garbage("p1", take_over=True).deleted == 1
+        assert second.collect_garbage("p1").deleted == 0
+        with pytest.raises(InvalidRequest, match="another table"):
+            first.collect_garbage("p1")
+
+
+def test_a_table_takes_over_all_that_was_collected(store: LocalBlobs) -> None:
+    """As a restore under the same name does, when the first table is gone."""
+    with fresh() as old, fresh() as new:
+        first, second = documents_of(old, store), documents_of(new, store)
+        for id in ("p1", "p2", "p3"):
+            first.create("o1", id)
+            first.store(id, Project.shapes, GARBAGE)
+        for id in ("p1", "p2"):
+            first.collect_garbage(id)
+        copied(old, new)
+        assert second.db.run(take_over_blobs(new.port, second.context)) == 2
+        assert [second.collect_garbage(id).deleted for id in ("p1", "p2", "p3")] == [0, 0, 1]
+        assert [family.root for family in Manifests(store, "projects").families()] == []
+
+
+@pytest.mark.embedded("its data file is copied")
+def test_a_copy_of_the_data_file_is_another_table(store: LocalBlobs, tmp_path: Path) -> None:
+    with connect(f"local:{tmp_path / 'a.db'}") as db:
+        documents_of(db, store).create("o1", "p1")
+        documents_of(db, store).collect_garbage("p1")
+    shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+    with connect(f"local:{tmp_path / 'b.db'}") as db, pytest.raises(InvalidRequest, match=r"names .*a\.db"):
+        documents_of(db, store).collect_garbage("p1")
+    with connect(f"local:{tmp_path / 'a.db'}") as db:
+        assert documents_of(db, store).collect_garbage("p1").deleted == 0
+
+
+def test_documents_that_are_older_than_their_table_come_from_another(store: LocalBlobs) -> None:
+    """Nobody has collected so far, so the store names no table."""
+    with fresh_url() as url, connect(url, traits=Traits(), clock=lambda: 1_000_000_000.0) as db:
+        db.create_table(app)
+        documents = documents_of(db, store)
+        documents.create("o1", "p1")
+        documents.branch("p1", "p2")
+        for id in ("p1", "p2"):
+            with pytest.raises(InvalidRequest, match="the document is older than the table"):
+                documents.collect_garbage(id)
+        assert documents.collect_garbage("p1", take_over=True).deleted == 0
+        assert documents.collect_garbage("p2").deleted == 0
+
+
+def test_what_it_costs(store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fresh() as db:
+        documents = documents_of(db, store)
+        documents.create("o1", "p1")
+        documents.collect_garbage("p1")
+        epoch, reads, get = db.run(epoch_row(db.port, documents.context, "p1")), list[str](), store.get
+
+        def noted(path: str, most: int) -> bytes | None:
+            reads.append(path)
+            return get(path, most)
+
+        monkeypatch.setattr(store, "get", noted)
+        with Meter() as meter:
+            db.run(check_collector(db.port, documents.context, epoch))
+        assert (meter.requests, meter.read_units, reads) == (1, 0, ["=collectors/o1/projects/p1/table.json"])
+
+
+def test_the_note_goes_with_the_last_of_the_family(store: LocalBlobs) -> None:
+    with fresh() as db:
+        documents = documents_of(db, store)
+        documents.create("o1", "p1")
+        documents.branch("p1", "p2")
+        documents.collect_garbage("p1")
+        for id in ("p1", "p2"):
+            assert [*store.list("")] == ["=collectors/o1/projects/p1/table.json"]
+            documents.delete(id)
+        assert [*store.list("")] == []
+
+
+def test_one_that_does_not_know_its_file_is_the_same_table() -> None:
+    known, unknown = Collector("t", "1", "/data/a.db"), Collector("t", "1")
+    assert known.is_same(unknown)
+    assert unknown.is_same(known)
+    assert not known.is_same(Collector("t", "1", "/data/b.db"))
+    assert not unknown.is_same(Collector("t", "2"))
+    assert not unknown.is_same(Collector("u", "1"))
