@@ -43,7 +43,7 @@ class TaskPointer(Struct, frozen=True, omit_defaults=True):
     key: str
     fence: int
     wake: str = ""
-    """Of a claimed task: the index's text of the lease's end. The queue holds the message back for the length of the
+    """The end of a claimed task's lease, as the index's text. The queue holds the message back for the length of the
     lease, so where the end is still the same then, the worker that claimed it is dead."""
 
 
