@@ -145,13 +145,14 @@ class World:
         self.ends[key] = end
 
     def update(self, db: Database, key: str) -> None:
-        lives = self.lives(key)
+        """The very first request of a process whose clock is behind may change what has expired: that lives on."""
+        lives, is_known = self.lives(key), db.port.clock.is_known
         try:
             db.update(Passing.by_id(key), attr(Passing.text).set("changed"))
         except NotFound:
             assert lives is not True, f"{key} lives, and was not found"
         else:
-            assert lives is not False, f"{key} has expired, and was changed"
+            assert lives is not False or not is_known, f"{key} has expired, and was changed"
 
     def get(self, db: Database, key: str) -> None:
         lives = self.lives(key)
