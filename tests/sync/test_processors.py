@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import Table
+from singletable import Meter, Table
 from singletable.documents import BlobStore, Document, Documents, Draft, Items, Mutation, ObjectBlobs, Ref
 from singletable.errors import Corrupt, DeclarationError
 from singletable.streams import Changes, ChangeWorker
@@ -194,6 +195,79 @@ def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
         documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
         ChangeWorker(db, changes).drain(backoff_seconds=0.001)
         assert documents.head("p1").name == "x"
+
+
+EDITS = 120
+
+
+def backlog(documents: Documents[Watched], ids: Sequence[str]) -> None:
+    """The same number of edits in each document, by four clients."""
+    for id in ids:
+        documents.create("o1", id)
+        for client in range(4):
+            edits = [Mutation.of("rename", {"name": f"{client} {n}"}) for n in range(EDITS // 4)]
+            documents.submit(id, [edit.by(f"c{client}", n + 1, principal="ada") for n, edit in enumerate(edits)])
+
+
+def test_a_backlog_is_applied_one_version_of_a_document_at_a_time(blobs: BlobStore) -> None:
+    """By as many handlers as run at once: none loses a race against another, and none looks for what is applied."""
+    with fresh() as db:
+        documents = Documents(db, Watched, blobs=blobs)
+        changes = Changes(documents.context.model.table)
+        changes.on(Watched.Inbox).inserted(Worker(documents, authorise=anybody).on_inbox)
+        backlog(documents, ["p1", "p2"])
+        with Meter() as meter:
+            ChangeWorker(db, changes).drain(backoff_seconds=0.001)
+        assert [documents.head(id).version for id in ("p1", "p2")] == [EDITS // 40, EDITS // 40]
+        commits = meter.by_operation["TransactWriteItems"]
+        assert commits.requests == 2 * EDITS // 40
+        assert meter.by_operation["Query"].requests < 2 * EDITS
+
+
+async def test_a_backlog_is_applied_one_version_at_a_time_in_an_event_loop(world: World) -> None:
+    away = World(world.db, world.documents.context.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
+    changes = Changes(away.documents.context.model.table)
+    changes.on(Watched.Inbox).inserted(away.sync.on_inbox)
+    clients = [Client(f"g{n}", f"c{n}") for n in range(4)]
+    for client in clients:
+        for number in range(EDITS // 4):
+            client.mutate("rename", name=f"name {number}")
+        await away.push(client)
+    with Meter() as meter:
+        await change_worker(away.db, changes).drain(backoff_seconds=0.001)
+    assert meter.by_operation["TransactWriteItems"].requests == EDITS // 40
+    await away.pull(clients[0])
+    assert clients[0].version == EDITS // 40
+
+
+def test_a_worker_stops_before_the_next_version_and_leaves_the_rest_to_the_next_worker(blobs: BlobStore) -> None:
+    with fresh() as db:
+        documents = Documents(db, Watched, blobs=blobs)
+        changes = Changes(documents.context.model.table)
+        worker = Worker(documents, authorise=anybody)
+        changes.on(Watched.Inbox).inserted(worker.on_inbox)
+        backlog(documents, ["p1"])
+        ChangeWorker(db, changes).run(stop=lambda: documents.head("p1").version >= 1, signals=False, tries=1)
+        assert documents.head("p1").version == 1
+        ChangeWorker(db, changes).drain(backoff_seconds=0.001)
+        assert documents.head("p1").version == EDITS // 40
+        assert ChangeWorker(db, changes).dead_letters() == []
+
+
+async def test_in_an_event_loop_a_worker_stops_before_the_next_version(world: World) -> None:
+    away = World(world.db, world.documents.context.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
+    changes = Changes(away.documents.context.model.table)
+    changes.on(Watched.Inbox).inserted(away.sync.on_inbox)
+    ada, versions = Client("ga", "ca"), list[int]()
+    for number in range(EDITS):
+        ada.mutate("rename", name=f"name {number}")
+    await away.push(ada)
+    away.sync.notify = lambda document_id, version: versions.append(version)  # type: ignore[method-assign]
+    await change_worker(away.db, changes).run(stop=lambda: bool(versions), signals=False)
+    assert versions == [1]
+    await change_worker(away.db, changes).drain(backoff_seconds=0.001)
+    await away.pull(ada)
+    assert ada.version == EDITS // 40
 
 
 class Forgetful(ObjectBlobs):

@@ -83,6 +83,11 @@ if TYPE_CHECKING:
         DurableDirectories as DurableDirectories,
         sync_directory as sync_directory,
     )
+    from singletable.flow.handing_back import (
+        HandedBack as HandedBack,
+        check_going_on as check_going_on,
+        handling_while as handling_while,
+    )
     from singletable.flow.leases import (
         LEASE_TRANSITIONS as LEASE_TRANSITIONS,
         LeaseEvent as LeaseEvent,
@@ -120,6 +125,7 @@ __getattr__ = late_names(
     calls="call_in_loop call_in_threads refuse_awaitable",
     contention="Race",
     durable_files="DurableDirectories sync_directory",
+    handing_back="HandedBack check_going_on handling_while",
     leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",
     pages="pages_of pages_side_by_side",
     patience="patiently send_patiently until",

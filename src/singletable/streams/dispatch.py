@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from singletable.failure_text import Caught
-from singletable.flow import FlowSuspended, Port, refuse_awaitable
+from singletable.flow import FlowSuspended, HandedBack, Port, handling_while, refuse_awaitable
 from singletable.operations import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router
@@ -17,16 +17,27 @@ _LONGEST_SECONDS = 1.0
 
 
 async def handle_queue(
-    port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[PendingRecord], Awaitable[bool]]
+    port: Port,
+    router: Router,
+    queue: ItemQueue,
+    may_go_on: Callable[[PendingRecord], Awaitable[bool]],
+    goes_on: Callable[[], bool],
 ) -> None:
-    """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed."""
+    """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed.
+
+    A handler that takes long may ask `goes_on` (`flow.handing_back`), and leave its record to the next worker.
+    """
     until = port.monotonic() + _LONGEST_SECONDS
     for number, entry in enumerate(queue):
         # At least one: otherwise a slow machine would make no progress.
         if not await may_go_on(entry) or (number and port.monotonic() > until):
             return
-        entry.error = await handle_record(port, router, entry.record)
-        if entry.error is not None:
+        with handling_while(goes_on):
+            error = await handle_record(port, router, entry.record)
+        if isinstance(error, HandedBack):
+            return
+        entry.error = error
+        if error is not None:
             return
         entry.place.done = True
 

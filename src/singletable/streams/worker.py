@@ -150,9 +150,9 @@ class ConsumerWorker:
             self.kernel.note("looking for shards again later", error)
 
     async def _handle(self) -> bool:
-        now = self.port.monotonic()
+        now, goes_on = self.port.monotonic(), self.kernel.goes_on
         calls: list[Callable[[], Awaitable[None] | None]] = [
-            partial(handle_queue, self.port, self.consumer.router, queue, partial(self._may_go_on, shard))
+            partial(handle_queue, self.port, self.consumer.router, queue, partial(self._may_go_on, shard), goes_on)
             for shard in self.held.values()
             if not shard.is_lost
             for queue in shard.ready_queues(now)

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
-from singletable.documents import Context, Outcome, Version
+from singletable.documents import Context, InboxRow, Outcome, Version
 from singletable.documents.flows import create, newest, parent_of
 from singletable.errors import (
     AlreadyExists,
@@ -31,7 +31,7 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.failure_text import error_text
-from singletable.flow import UNGATED, Awaiting, Stop, is_of_shell, stopping
+from singletable.flow import UNGATED, Awaiting, Stop, check_going_on, is_of_shell, stopping
 from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
@@ -54,6 +54,7 @@ from singletable.sync.presence import PresenceRooms
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
 from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import Pusher
+from singletable.sync.turns import AppliedIds
 from singletable.sync.worker import Arrival, Pointer, follow, follow_message, wake
 
 T = TypeVar("T")
@@ -124,7 +125,7 @@ class Sync:
         self._pusher = Pusher(self._context, self._keys, self._seen)
         self._puller = Puller(self._context, self._keys, self._seen, limits.versions)
         self._applier = Applier(self._context, authorise, view)
-        self._locks = DocumentLocks()
+        self._locks, self._applied = DocumentLocks(), AppliedIds()
         self._existing: dict[str, None] = {}
 
     def __repr__(self) -> str:
@@ -159,8 +160,12 @@ class Sync:
         return await check(self._db.port, self._context)
 
     async def on_inbox(self, change: Arrival) -> None:
-        """A handler of changes: `changes.on(Project.Inbox).inserted(sync.on_inbox)`."""
-        await follow(self.process, change.new.document_id)
+        """A handler of changes: `changes.on(Project.Inbox).inserted(sync.on_inbox)`.
+
+        Returns once the row's mutation is applied. Rows that are handled concurrently share versions of a document,
+        which are applied one at a time.
+        """
+        await follow(partial(self._apply_row, change.new), change.new.document_id)
 
     async def on_version(self, change: NewVersion) -> None:
         """A handler of changes that pokes at once: `changes.on(Project.Version).inserted(sync.on_version)`."""
@@ -314,8 +319,18 @@ class Sync:
             done += more
         return done
 
+    async def _apply_row(self, row: InboxRow, document_id: str) -> list[Outcome]:
+        with self._applied.handling(document_id):
+            while not self._applied.has(row):
+                if not await self._locks.run(document_id, lambda: self._apply_next(document_id)):
+                    break
+        return []
+
     async def _apply_next(self, document_id: str) -> bool:
-        return bool(await self._next_version(document_id))
+        check_going_on()
+        outcomes = await self._next_version(document_id)
+        self._applied.note(document_id, outcomes)
+        return bool(outcomes)
 
     async def _next_version(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         done = await self._applier.next(self._db.port, document_id, waiter_for_threads(), on_unknown)

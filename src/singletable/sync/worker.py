@@ -29,6 +29,7 @@ from singletable.flow import UNGATED, Blocking, LambdaAnswer, LambdaHandler, Por
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, partial_failures, send
 from singletable.sync.access import Authoriser, Viewer
 from singletable.sync.apply import Applier, OnUnknown
+from singletable.sync.turns import InboxTurns
 
 Apply = Callable[[str], Awaitable[list[Outcome]]]
 """Applies the mutations in a document's inbox."""
@@ -125,6 +126,7 @@ class Worker:
                 hint="Write it without async, or process with a Sync over AsyncDocuments.",
             )
         self._db, self._applier = documents.db, Applier(documents.context, authorise, view)
+        self._turns = InboxTurns()
 
     def __repr__(self) -> str:
         return f"<Worker of {self._applier.context.kind.__name__}>"
@@ -134,8 +136,17 @@ class Worker:
         return self._db.run(self._process(document_id))
 
     def on_inbox(self, change: Arrival) -> None:
-        """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
-        self._db.run(follow(self._process, change.new.document_id))
+        """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`.
+
+        Returns once the row's mutation is applied. Rows that are handled concurrently share versions of a document,
+        which are applied one at a time.
+        """
+
+        async def apply(document_id: str) -> list[Outcome]:
+            self._turns.apply(change.new, lambda: self._db.run(self._applier.next(self._db.port, document_id)))
+            return []
+
+        self._db.run(follow(apply, change.new.document_id))
 
     def run(
         self,
