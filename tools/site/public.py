@@ -24,6 +24,7 @@ PACKAGES = (
     "singletable.sync",
     "singletable.migrations",
     "singletable.erasure",
+    "singletable.release",
     "singletable.exchange",
     "singletable.reports",
     "singletable_deploy",

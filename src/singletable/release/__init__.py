@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from singletable.holds import PendingWork as PendingWork
 from singletable.late_names import late_names
 from singletable.release.hold import Hold as Hold
-from singletable.release.reports import HoldReport as HoldReport, Released as Released, report_of as report_of
+from singletable.release.reports import HoldReport as HoldReport, Released as Released
 
 if TYPE_CHECKING:
     from singletable.release.hold_async import AsyncHold as AsyncHold

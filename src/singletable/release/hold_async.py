@@ -28,7 +28,8 @@ class AsyncHold:
     async def report(self) -> HoldReport:
         """Whether the table is held, and what waits: tasks by name, their number, due since when; which handlers begin.
 
-        A read, and for tasks eight queries of their index, half a unit for each 4 KB, and a read of each task.
+        A read, and for tasks eight queries of their index, half a unit for each 4 KB, and a read of each task. Raises
+        NotConfigured if the table is missing.
         """
         return await self.db.run(report_of(self.db.port, self.table))
 
@@ -36,7 +37,8 @@ class AsyncHold:
         """Hold the table: no task is begun, no message and no change handled, until `release`.
 
         `copy` and `restore` do it; call it before you hand out a table that you copied otherwise. `in_use` waits five
-        seconds, until the workers that run have noticed. A read and a write; then as `report`.
+        seconds, until the workers that run have noticed. A read and a write; then as `report`, also in its errors, as
+        NotConfigured.
         """
         await self.db.run(hold(self.db.port, self.table, why, in_use=in_use))
         return await self.report()
