@@ -16,7 +16,7 @@ from singletable import ANY, Database, connect
 from singletable.documents import BlobStore, Documents, LocalBlobs, ObjectBlobs, flows
 from singletable.documents.backed_contents import DocumentContents
 from singletable.documents.document import document_model
-from singletable.errors import AlreadyExists, InvalidRequest
+from singletable.errors import AlreadyExists, Denied, InvalidRequest
 from singletable.migrations import Backups, backups_flow
 from tests.documents.models import Project, Shape, app, put_comment, put_shape
 from tests.documents.stepping import Stepped, SteppingPort, at_random
@@ -177,6 +177,41 @@ def test_a_copy_killed_anywhere_goes_on(
     for backup in backups.list():
         backups.delete(backup.arn)
     assert list(store.list("")) == []
+
+
+def test_a_deletion_killed_anywhere_goes_on(
+    db: Database, store: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, backups, kill = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), 0
+    is_over = False
+    while not is_over:
+        kill += 1
+        id, file = f"p{kill}", tmp_path / f"{kill}.db"
+        filled(docs, id)
+        backups.copy(file)
+        docs.delete(id)
+        with killed_at(db, monkeypatch, kill) as was_killed:
+            backups.delete(str(file))
+        is_over = not was_killed()
+        if not is_over:
+            backups.delete(str(file))
+        assert list(store.list("")) == []
+    assert kill > 5
+
+
+def test_a_check_without_leave_to_list_says_so(
+    db: Database, store: LocalBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = Documents(db, Project, blobs=store)
+    filled(docs)
+    store.delete(next(path for path in paths(store) if "/shapes/" in path))
+
+    def refuse(prefix: str) -> Iterator[str]:
+        raise Denied("the blob store refused to list")
+
+    monkeypatch.setattr(store, "list", refuse)
+    (finding,) = docs.check("p1")
+    assert "whether a backup has it is not known" in finding.what
 
 
 @pytest.mark.parametrize("seed", range(24))

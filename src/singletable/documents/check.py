@@ -296,7 +296,11 @@ def _content(contents: Contents, content: Content) -> Finding | None:
 
 def _where_else(contents: Contents, content: Content) -> str:
     """The folder of a backup that has a content, in words."""
-    places = [each.place for each in needed_by_backups(contents) if each.place and content in each.contents]
+    try:
+        places = [needed.place for needed in needed_by_backups(contents) if content in needed.contents]
+    except SingletableError as error:  # as for a role that may not list the store
+        return f"; whether a backup has it is not known: {error.what}"
+    places = [place for place in places if place]
     return f"; the backup in {places[-1]} has it" if places else ""
 
 
