@@ -44,6 +44,7 @@ def test_a_unit_is_a_file_or_a_folder() -> None:
     assert unit_of("tests/e2e/cli/test_sql.py::test_a") != unit_of("examples/goals/tests/test_cli.py::test_a")
 
 
+@pytest.mark.soak
 def test_a_file_has_one_worker(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")

@@ -51,20 +51,20 @@ def _with(tree: Any, path: list[str], value: Any) -> Any:
 @pytest.mark.parametrize(
     ("fact", "value", "first"),
     [
-        ("entities/*/stored/*/form", "?", 0),
-        ("entities/*/stored/*/optional", None, 0),
-        ("entities/*/stored/*/default", None, 0),
+        ("entities/*/stored/*/form", "?", 9),
+        ("entities/*/stored/*/optional", None, 11),
+        ("entities/*/stored/*/default", None, 4),
         ("entities/*/slots/key", ("", ""), 0),
         ("entities/*/slots/index gsi1", ("", ""), 145),
-        ("entities/*/key", ("", ""), 0),
-        ("entities/*/version", 1, 0),
-        ("entities/*/outside", None, 0),
-        ("indexes/*/key", ("", ""), 0),
-        ("names/type", "_type", 0),
+        ("entities/*/key", ("", ""), 8),
+        ("entities/*/version", 1, 2),
+        ("entities/*/outside", None, 15),
+        ("indexes/*/key", ("", ""), 58),
+        ("names/type", "_type", 31),
     ],
 )
 def test_a_fact_that_the_record_lacks_is_found(fact: str, value: Any, first: int) -> None:
-    """Most by a seed under 80. A change of an index's text alone is rare: `first` is the seed of one."""
+    """`first` is the seed of a change that shows it; the next ones are tried where the generator draws others."""
     form = record_without(fact, value)
     assert any(broken(case, form) for seed in range(first, first + 80) for case in kept(seed))
 

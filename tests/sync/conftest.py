@@ -1,14 +1,13 @@
-"""A board's `Sync` on the embedded engine, over blobs in a directory or in memory."""
+"""A board's `Sync` on the embedded engine, over blobs in a directory."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from singletable.documents import BlobStore, LocalBlobs, ObjectBlobs
+from singletable.documents import BlobStore, LocalBlobs
 from tests.faults.fixtures import clock, engine_url, faults, proxy, pytest_runtest_makereport
 from tests.support.engines import fresh_async
 from tests.sync.world import World
@@ -16,12 +15,9 @@ from tests.sync.world import World
 __all__ = ["blobs", "clock", "engine_url", "faults", "proxy", "pytest_runtest_makereport", "world"]
 
 
-@pytest.fixture(params=["directory", "memory"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
-    if request.param == "directory":
-        return LocalBlobs(tmp_path / "blobs")
-    store: Any = pytest.importorskip("obstore.store")
-    return ObjectBlobs(store.MemoryStore())
+@pytest.fixture
+def blobs(tmp_path: Path) -> BlobStore:
+    return LocalBlobs(tmp_path / "blobs")
 
 
 @pytest.fixture
