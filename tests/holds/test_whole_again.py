@@ -6,8 +6,8 @@ Nothing of what is restored or copied runs before its release, and each thing on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,8 @@ class Product:
     contents: dict[str, bytes]
     items: dict[str, Any]
     kills: int = 0
-    steps: Iterator[int] = field(default_factory=lambda: iter(()))
+    steps: Sequence[int] = ()
+    """The requests before which each of its calls is killed, one after the other."""
 
 
 def contents_in(folder: Path) -> dict[str, bytes]:
@@ -137,7 +138,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Product:
 
 
 def going_on(product: Product, db: Database, monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any]) -> None:
-    """Call something until it ends; it is killed before its requests of the next numbers."""
+    """Call something until it ends; it is killed before some of its requests."""
     for step in product.steps:
         count = 0
 
@@ -178,9 +179,9 @@ def check_held_then_released(product: Product, db: Database, monkeypatch: pytest
     assert {finding.code for finding in db.check(shop, changes, tasks)} <= {"change.dead-letter"}
 
 
-def scenario(product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: list[int]) -> int:
+def scenario(product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: Sequence[int]) -> int:
     """Under the same name, under another one, and a copy to staging. Returns the number of kills."""
-    product.kills, product.steps = 0, iter(steps)
+    product.kills, product.steps = 0, steps
     with connect(f"local:{product.backup / 'data.db'}") as copy, connect(f"local:{tmp_path / 'new.db'}") as new:
         for name in ("shop", "shop-2"):
             blobs = LocalBlobs(tmp_path / name)
@@ -204,11 +205,9 @@ def scenario(product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_nothing_fires_before_the_release_and_each_thing_once_after_it(
     made: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert scenario(made, tmp_path, monkeypatch, [9, 17, 3]) == 3
+    assert scenario(made, tmp_path, monkeypatch, [9]) >= 3
 
 
 @pytest.mark.soak
 def test_with_kills_at_many_requests(made: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work, release = [2, 4, 7, 11, 16, 99], [1, 3, 5, 7, 99]  # each ends with a step that it does not reach
-    steps = [*work, *work, *release, *release, *work, *release]
-    assert scenario(made, tmp_path, monkeypatch, steps) >= 20
+    assert scenario(made, tmp_path, monkeypatch, [1, 2, 3, 5, 7, 9, 12, 16, 20, 25]) >= 20
