@@ -84,6 +84,10 @@ class BackedContents(Protocol):
         """Keep nothing for a backup any more; returns the number of contents deleted at once."""
         ...
 
+    async def take_over(self, port: Port) -> int:
+        """Let this table delete from the store where another one of its name did, which is gone."""
+        ...
+
     async def copy(self, port: Port, to: Any = None, source: Any = None) -> CopiedContents:
         """Copy every content that the other store lacks: out of the own store, or into it from `source`."""
         ...

@@ -16,7 +16,7 @@ from singletable.exchange import Restore
 from singletable.migrations import Backups
 from singletable.streams.state import state_entities
 from singletable.tables import describe, live_settings
-from tests.exchange.restored import Order, Page, fill, items_in, shop
+from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop
 from tests.exchange.table_export_layout import write_full
 from tests.migrations.watching import Killed, before_each
 from tests.support.emulators import MOTO
@@ -228,3 +228,21 @@ def test_from_an_export(copied: Backed, tmp_path: Path, monkeypatch: pytest.Monk
             assert killed_at(db, monkeypatch, step, restore, source)
             restore.run(**source)
             copied.is_back(db, to, blobs)
+
+
+def test_under_its_own_name_it_collects_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is deleted and restored: it is another one for the store of contents, which knows it by the name."""
+    blobs = LocalBlobs(tmp_path / "blobs")
+    with MOTO.running() as url, connect(url) as db:
+        monkeypatch.setattr(db.port, "sleep", nobody_waits)
+        fill(db, blobs)
+        pages = Documents(db, Page, blobs=blobs)
+        pages.store("p1", Page.cells, [Cell("garbage")])
+        assert pages.collect_garbage("p1").deleted == 1
+        backup = Backups(db, shop, blobs=blobs).create("monday")
+        db.delete_table(shop)
+        Restore(db, shop, blobs=blobs).run(backup=backup.arn)
+        pages.store("p1", Page.cells, [Cell("more garbage")])
+        assert pages.collect_garbage("p1").deleted == 1
+        assert pages.head("p1").cells["c1"].text.startswith("text 1")
+        assert db.check(shop, pages) == []

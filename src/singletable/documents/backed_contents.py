@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from singletable.documents.blobs import BlobStore, LocalBlobs, NoBlobs
+from singletable.documents.collectors import check_collector, forget_collector, take_over_blobs
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.deletion import delete_blobs
 from singletable.documents.families import family_of
 from singletable.documents.manifests import Manifests, StoredFamily
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, InvalidRequest
 from singletable.flow import Port, instant
 from singletable.layers import BackupNote, CopiedContents
 
@@ -92,12 +93,22 @@ class DocumentContents:
                 copied = copied.and_also(outcome)
         return copied
 
+    async def take_over(self, port: Port) -> int:
+        """Let this table collect garbage where another one of its name did, which is gone."""
+        return await take_over_blobs(port, self.context)
+
     async def _sweep(self, port: Port, stored: StoredFamily, backup: str) -> int:
         """Delete the contents of a family whose documents are all deleted, but for what other backups keep."""
         family = await family_of(port, self.context, stored.root)
         if family is None or family.living or self.context.contents_of(family.root).prefix != stored.prefix:
             return 0
-        return await delete_blobs(port, self.context.contents_of(family.root), but=backup)
+        try:
+            await check_collector(port, self.context, family.root)
+        except InvalidRequest:
+            return 0  # another table uses them
+        deleted = await delete_blobs(port, self.context.contents_of(family.root), but=backup)
+        await forget_collector(port, self.context, family.root)
+        return deleted
 
 
 def _store(given: Stored, own: BlobStore) -> BlobStore:

@@ -188,6 +188,8 @@ class RestoreRun:
             self.tell(part.name)
             if self.contents_from is not None:
                 copied = copied.and_also(await part.copy(self.target, source=self.contents_from))
+            elif self.to == self.table.name and self.source.is_service:
+                await part.take_over(self.target)  # the table of this name, in this place, is gone
             elif self.to != self.table.name:
                 await part.hold(self.target, f"table {self.to}")
         self.restored = replace(self.restored, contents=copied)
