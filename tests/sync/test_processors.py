@@ -6,6 +6,7 @@ import asyncio  # noqa: TID251
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from obstore.store import MemoryStore
@@ -13,7 +14,7 @@ from obstore.store import MemoryStore
 from singletable import Meter, Table
 from singletable.documents import BlobStore, Document, Documents, Draft, Items, Mutation, ObjectBlobs, Ref
 from singletable.errors import Corrupt, DeclarationError
-from singletable.streams import Changes, ChangeWorker
+from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.sync import Access, Worker
 from singletable.sync.worker import follow
 from tests.support.engines import fresh
@@ -268,6 +269,25 @@ async def test_in_an_event_loop_a_worker_stops_before_the_next_version(world: Wo
     await change_worker(away.db, changes).drain(backoff_seconds=0.001)
     await away.pull(ada)
     assert ada.version == EDITS // 40
+
+
+def test_a_handler_of_records_sees_who_made_each_mutation(blobs: BlobStore) -> None:
+    with fresh() as db:
+        documents = Documents(db, Watched, blobs=blobs)
+        changes, told = Changes(documents.context.model.table), list[Any]()
+
+        @changes.on(Watched.Record).inserted
+        def audit(change: Inserted[Watched.Record]) -> None:
+            record = change.new
+            told.append((record.document_id, record.name, record.principal, record.version, record.error is None))
+
+        documents.create("o1", "p1")
+        for number, user in enumerate(("ada", "eve")):
+            documents.submit("p1", [Mutation.of("rename", {"name": user}).by(user, 1, principal=user)])
+            Worker(documents, authorise=lambda user, project, access: user == "ada").process("p1")
+            ChangeWorker(db, changes).drain()
+            assert len(told) == number + 1
+        assert told == [("p1", "rename", "ada", 1, True), ("p1", "rename", "eve", 2, False)]
 
 
 class Forgetful(ObjectBlobs):

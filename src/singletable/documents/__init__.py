@@ -46,6 +46,7 @@ from singletable.documents.replay import Replay as Replay, Replayed as Replayed
 from singletable.documents.rows import (
     InboxRow as InboxRow,
     Listing as Listing,
+    MutationRecord as MutationRecord,
     Place as Place,
     Tag as Tag,
     Version as Version,

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.documents.blobs import BlobStore
@@ -26,7 +26,7 @@ from singletable.documents.collections import (
 )
 from singletable.documents.mutations import Bounds, Mutator, make_mutator
 from singletable.documents.personal import PersonalNames, declared_names, names_of
-from singletable.documents.rows import CollectionWords, InboxRow, RowClasses, Version, Words, make_rows
+from singletable.documents.rows import CollectionWords, InboxRow, MutationRecord, RowClasses, Version, Words, make_rows
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.foundation import Table, model_of, names_around
 from singletable.values import METADATA, Codec, Field, make_field
@@ -129,9 +129,12 @@ class Document:
     time: datetime
     """When the version was committed. It is later than the time of the version before."""
 
-    Inbox: ClassVar[type[InboxRow]]
-    """The entity of waiting mutations, for `changes.on(Project.Inbox)`."""
-    Version: ClassVar[type[Version]]
+    Inbox: TypeAlias = InboxRow
+    """The entity of waiting mutations, for `changes.on(Project.Inbox)` and `Inserted[Project.Inbox]`."""
+    Version: TypeAlias = Version
+    """The entity of versions."""
+    Record: TypeAlias = MutationRecord
+    """The entity of mutations that were applied or rejected, each with who made it: `principal`."""
     __document__: ClassVar[DocumentModel | None] = None
 
     def __init_subclass__(
@@ -163,7 +166,9 @@ class Document:
         model = DocumentModel(cls, table, index, words, collections, make_scalars, blobs, bounds, belongs_to, principal)
         cls.__document__ = model
         _KINDS_OF.setdefault(table, WeakSet()).add(cls)
-        cls.Inbox, cls.Version = model.rows.inbox, model.rows.version
+        rows = {"Inbox": model.rows.inbox, "Version": model.rows.version, "Record": model.rows.mutation}
+        for name, kind in rows.items():
+            setattr(cls, name, kind)
         for collection_name, one in collections.items():
             setattr(cls, collection_name, one)
 
