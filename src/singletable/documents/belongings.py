@@ -16,12 +16,14 @@ from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import Content
 from singletable.documents.context import Context
 from singletable.documents.deletion import collect_family, delete, is_deleted
+from singletable.documents.erased_arguments import arguments_without, scalars_without
 from singletable.documents.families import family_of, pages, root_of
 from singletable.documents.family_rewrite import FamilyRewrite
 from singletable.documents.garbage import Collected
 from singletable.documents.personal import Erased
 from singletable.documents.read import any_epoch_row
-from singletable.documents.rows import DocumentRow, GcEpoch, InboxRow, MutationRecord
+from singletable.documents.rows import DocumentRow, GcEpoch, InboxRow, MutationRecord, Version
+from singletable.documents.snapshots import scalars_of
 from singletable.errors import NotFound, SingletableError
 from singletable.expressions import first_name, owner_of
 from singletable.flow import Port, pages_of
@@ -60,6 +62,7 @@ class DocumentBelongings(LayerBelongings):
         self.clean: dict[frozenset[Any], set[tuple[str, Content]]] = {}
         self.collected: dict[str, Collected] = {}
         self.unreadable: dict[str, int] = {}
+        self.owned: set[str] = set()
         self.shared: set[str] = set()
         self.backed = False
 
@@ -70,6 +73,7 @@ class DocumentBelongings(LayerBelongings):
         if not self.has_store:
             return []
         owned = await self._owned(port, subjects, unreadable)
+        self.owned.update(owned)
         belongings = [each for id in owned if (each := await self._document(port, id)) is not None]
         return [*belongings, *await self._families(port, {*owned})]
 
@@ -88,9 +92,7 @@ class DocumentBelongings(LayerBelongings):
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
         """The document of one of its rows."""
-        if not issubclass(model.kind, DocumentRow) or not self.has_store:
-            return None
-        if not model.kind.__qualname__.startswith(f"{self.context.kind.__qualname__}."):
+        if not self._is_own(model) or not self.has_store:
             return None
         try:
             row = model.load(item)
@@ -186,6 +188,28 @@ class DocumentBelongings(LayerBelongings):
             isinstance(row, (MutationRecord, InboxRow)) and self.erased.is_by(row.principal)
         ):
             self.seen.add(row.document_id)
+
+    def names(self, model: Model[Any], item: Item, subjects: Sequence[Subject]) -> bool:
+        """A row of a document of theirs; one whose principal, arguments or scalars they are in."""
+        if not self._is_own(model):
+            return False
+        erased = Erased(subjects, self.model.principal)
+        try:
+            row = model.load(item)
+            if isinstance(row, Version) and scalars_of(row) != scalars_without(self.context, erased, scalars_of(row)):
+                return True
+            if isinstance(row, (MutationRecord, InboxRow)):
+                text = row.arguments or "{}"
+                after = arguments_without(self.context, erased, row.name, text, own=False)
+                return erased.is_by(row.principal) or after != text or row.document_id in self.owned
+        except SingletableError:
+            return False
+        return row is not None and row.document_id in self.owned
+
+    def _is_own(self, model: Model[Any]) -> bool:
+        """Whether a class is one of rows of these documents."""
+        name = f"{self.context.kind.__qualname__}."
+        return issubclass(model.kind, DocumentRow) and model.kind.__qualname__.startswith(name)
 
     async def _families(self, port: Port, owned: set[str]) -> list[Belonging]:
         epochs = [await any_epoch_row(port, self.context, document_id) for document_id in sorted(self.seen)]

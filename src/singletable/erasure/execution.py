@@ -85,7 +85,10 @@ def parts_of(
     given = belongings_of(table, layers)
     known = {part.identity for part in given}
     declared = (layer.belongings() for layer in layer_belongings(table, seal, blobs))
-    return [*given, *(part for part in declared if not part.identity or part.identity not in known)]
+    parts = [*given, *(part for part in declared if not part.identity or part.identity not in known)]
+    for part in parts:
+        part.beside(parts)
+    return parts
 
 
 def nothing(table: Table, root: Root) -> NotFound:

@@ -120,6 +120,13 @@ class LayerBelongings:
         scan of the table shows them to `see`."""
         return ()
 
+    def beside(self, others: Sequence[LayerBelongings]) -> None:
+        """Take note of the other layers of the erasure."""
+
+    def names(self, model: Model[Any], item: Item, subjects: Sequence[Subject]) -> bool:
+        """Whether an item of one of the layer's classes, as it was at some time, is of subjects or mentions one."""
+        return False
+
     def see(self, model: Model[Any], item: Item) -> None:
         """An item of a scan."""
 

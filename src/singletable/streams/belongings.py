@@ -33,6 +33,10 @@ class ChangeBelongings(LayerBelongings):
         self.consumer = consumer
         self.identity = ("changes", consumer.name)
         self.declared = references_of(consumer.table)
+        self.others: Sequence[LayerBelongings] = ()
+
+    def beside(self, others: Sequence[LayerBelongings]) -> None:
+        self.others = others
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """One query of the consumer's dead letters."""
@@ -57,6 +61,9 @@ class ChangeBelongings(LayerBelongings):
         for item in _images(letter):
             place = item.get(partition, {}).get("S"), item.get(sort, {}).get("S")
             if any(subject.place == place for subject in subjects) or _refers(table, self.declared, item, subjects):
+                return True
+            model = table.model_of_type(type_in(table, item))
+            if model is not None and any(other.names(model, item, subjects) for other in self.others):
                 return True
         return False
 

@@ -33,6 +33,7 @@ from singletable.foundation import (
     LayerBelongings,
     Query,
     Reference,
+    Remaining,
     Table,
     field,
     flows,
@@ -287,3 +288,8 @@ class SyncBelongings(LayerBelongings):
             handle = target_of("Sync", "belongs_to", users)
             owner, name = owner_of(handle), first_name(handle)
             self.references = (Reference(keys.group, owner, {"user": name}, "belongs_to"), *self.references)
+
+    def remains(self) -> Sequence[Remaining]:
+        """The clients' own copies, which no server can reach."""
+        what = "A client drops what was erased with its next pull; one that never pulls again keeps what it has."
+        return (Remaining("documents at clients", what),)

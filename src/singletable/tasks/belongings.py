@@ -19,11 +19,14 @@ from singletable.foundation import (
     Belonging,
     LayerBelongings,
     OnUnreadable,
+    Remaining,
     Subject,
     Write,
     commit,
     get,
+    mentions,
     model_for,
+    model_of,
     target_of,
 )
 from singletable.tables import projected_in, write_units
@@ -41,17 +44,27 @@ class TaskBelongings(LayerBelongings):
         self.tasks, self.functions = tasks, functions
         self.identity = ("tasks",)
         self.indexes = projected_in(tasks.table.definition)
+        self.named: dict[Any, str] = {}
+        """The functions of tasks that have a text of a subject among their arguments, and are nobody's."""
 
     async def of(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable = None) -> list[Belonging]:
         """Sixteen queries of the index, two round trips, and a read of each task that it shows."""
-        wanted = self._wanted(subjects)
-        if not wanted:
-            return []
+        wanted, texts = self._wanted(subjects), _identifying(subjects)
         items: dict[tuple[str, str], TaskItem] = {}
         for state in (TaskState.DUE, TaskState.DEAD):
             for item in await all_of(port, self.tasks, state, unreadable):
                 items[model_for(item).place_of(item)] = item
+        for place, item in items.items():
+            if not _is_of(item, wanted) and any(mentions(item.arguments, text) for text in texts):
+                self.named[place] = item.function
         return [self._task(item) for item in items.values() if _is_of(item, wanted)]
+
+    def remains(self) -> Sequence[Remaining]:
+        if not self.named:
+            return ()
+        functions = ", ".join(sorted({*self.named.values()}))
+        what = f"{len(self.named)} of {functions} name the subject, and no belongs_to= says so: cancel them."
+        return (Remaining("tasks", what),)
 
     def _wanted(self, subjects: Sequence[Subject]) -> dict[str, list[tuple[str, Any]]]:
         """The parameters that name a subject, by function, each with its stored value."""
@@ -79,6 +92,12 @@ class TaskBelongings(LayerBelongings):
             write_units=units + (2.0 if isinstance(item, OrderedTask) else 0.0),
             what=f"{item.function}, {'dead' if item.state is TaskState.DEAD else 'due'}",
         )
+
+
+def _identifying(subjects: Sequence[Subject]) -> set[str]:
+    """The texts of the keys of subjects."""
+    values = (each.values.get(name) for each in subjects for name in model_of(each.kind).identity)
+    return {value for value in values if isinstance(value, str) and value}
 
 
 def _is_of(item: TaskItem, wanted: Mapping[str, Sequence[tuple[str, Any]]]) -> bool:
