@@ -74,8 +74,8 @@ class DocumentBelongings(LayerBelongings):
             return []
         owned = await self._owned(port, subjects, unreadable)
         self.owned.update(owned)
-        belongings = [each for id in owned if (each := await self._document(port, id)) is not None]
-        return [*belongings, *await self._families(port, {*owned})]
+        documents = [await self._document(port, document_id) for document_id in owned]
+        return [*filter(None, documents), *await self._families(port, {*owned})]
 
     async def _owned(self, port: Port, subjects: Sequence[Subject], unreadable: OnUnreadable) -> list[str]:
         if self.model.belongs_to is None:
@@ -125,7 +125,7 @@ class DocumentBelongings(LayerBelongings):
             return None
         count, units = await self._takes(port, epoch)
         family = await family_of(port, self.context, root_of(epoch))
-        others = [each for each in (family.living if family is not None else ()) if each != document_id]
+        others = {*(family.living if family is not None else ())} - {document_id}
         self.shared |= {document_id} if others else set()
         shared = "; contents that its branches share stay" if others else ""
         return Belonging(
@@ -215,7 +215,7 @@ class DocumentBelongings(LayerBelongings):
         epochs = [await any_epoch_row(port, self.context, document_id) for document_id in sorted(self.seen)]
         roots = dict.fromkeys(root_of(epoch) for epoch in epochs if epoch is not None)
         families = [await self._family(port, root, owned) for root in roots]
-        return [each for each in families if each is not None]
+        return [*filter(None, families)]
 
     async def _family(self, port: Port, root: str, owned: set[str]) -> Belonging | None:
         rewrite = self._rewrite(port, root, self.erased)
@@ -235,7 +235,7 @@ class DocumentBelongings(LayerBelongings):
         return Belonging(entity_name(self.context.kind), place, erase, does="clear", what=what, again=again)
 
     def _rewrite(self, port: Port, root: str, erased: Erased) -> FamilyRewrite:
-        clean = self.clean.setdefault(frozenset(each.place for each in erased.subjects), set())
+        clean = self.clean.setdefault(frozenset(subject.place for subject in erased.subjects), set())
         return FamilyRewrite(port, self.context, root, erased.without_texts(), clean)
 
     async def _change(self, root: str, erased: Erased, port: Port) -> bool:
@@ -257,7 +257,7 @@ class DocumentBelongings(LayerBelongings):
         kept: list[Kept] = []
         if unreadable := sum(self.unreadable.values()):
             kept.append(Kept(f"content of {name}", "it can't be read: Documents.check says why", unreadable))
-        if left := sum(each.left for each in self.collected.values()):
+        if left := sum(collected.left for collected in self.collected.values()):
             why = "another collection of garbage deletes it, or has died: collect_garbage(id, take_over=True)"
             kept.append(Kept(f"content of {name}", why, left))
         return kept

@@ -84,8 +84,8 @@ class DocumentModel:
     @property
     def mentioned(self) -> list[Any]:
         """The attributes of entities by which scalars, contents and arguments mention somebody."""
-        contents = [target for each in self.collections.values() for target in each.mentioned]
-        arguments = [target for each in self.mutators.values() for target in each.mentioned]
+        contents = [target for model in self.collections.values() for target in model.mentioned]
+        arguments = [target for mutator in self.mutators.values() for target in mutator.mentioned]
         return [*self.names.mentions.values(), *contents, *arguments]
 
     @property

@@ -113,7 +113,8 @@ class FamilyRewrite:
             async for rows, texts in self._records(document_id):
                 referred |= {ref for text in texts for ref in refs_in(text)}
                 self.traces.records += sum(map(self._is_changed, rows, texts))
-        folders = {each.folder for each in self.context.model.collections.values() if each.says_anything}
+        models = self.context.model.collections.values()
+        folders = {model.folder for model in models if model.says_anything}
         reached = {content for content in referred if content.folder in folders}
         for document_id in self.members:
             async for name, parts in self._collections(document_id):
@@ -145,14 +146,14 @@ class FamilyRewrite:
         return None if after == stored else {name: from_attribute_value(value) for name, value in after.items()}
 
     async def _look_at(self, reached: set[Content]) -> None:
-        models = {each.folder: each for each in self.context.model.collections.values()}
+        models = {model.folder: model for model in self.context.model.collections.values()}
         prefix, learns = self.contents.prefix, bool(self.erased.texts)
-        wanted = sorted(reached, key=lambda each: (each.folder, each.digest))
-        wanted = [each for each in wanted if learns or (prefix, each) not in self.clean]
+        wanted = sorted(reached, key=lambda content: (content.folder, content.digest))
+        wanted = [content for content in wanted if learns or (prefix, content) not in self.clean]
         for i in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[i : i + READ_AT_ONCE]
             calls: list[Callable[[], bytes | Corrupt | None]] = [
-                partial(_without, self.contents, models[each.folder], each, self.erased) for each in some
+                partial(_without, self.contents, models[content.folder], content, self.erased) for content in some
             ]
             for content, data in zip(some, await self.port.call_all(calls), strict=True):
                 if data is None:
@@ -193,7 +194,7 @@ class FamilyRewrite:
         touched = {key async for key in self._touched()}
         for document_id in self.members:
             async for versions in self._versions(document_id):
-                await self._write([each for row in versions if (each := self._new_version(row, touched))])
+                await self._write([*filter(None, (self._new_version(row, touched) for row in versions))])
         for document_id in self.members:
             async for name, parts in self._collections(document_id):
                 await self._write([_update(row, items=items) for row in parts if (items := self._items(name, row))])
@@ -229,7 +230,7 @@ class FamilyRewrite:
             folder = self.context.model.collections[name].folder
             new = {id: self.traces.contents.get(Content(folder, digest)) for id, digest in own.items()}
             if any(new.values()):
-                draft.changed[name] = {id: each[0].digest for id, each in new.items() if each is not None}
+                draft.changed[name] = {id: pair[0].digest for id, pair in new.items() if pair is not None}
         return (version, draft) if draft.changed or scalars != stored else None
 
     def _needed(self, draft: WorkingVersion) -> dict[Content, bytes | None]:
@@ -291,7 +292,7 @@ class FamilyRewrite:
                 await self.port.send(TransactWriteItems([*left, epoch_check(epoch)], self.port.token()))
             except ReasonedCancellation as lost:
                 failed = [reason.code == "ConditionalCheckFailed" for reason in lost.reasons]
-                left = [each for each, is_gone in zip(left, failed, strict=False) if not is_gone]
+                left = [action for action, is_gone in zip(left, failed, strict=False) if not is_gone]
                 await race.lost()
             else:
                 return

@@ -83,7 +83,7 @@ def check_parameters(where: str, names: PersonalNames, parameters: Collection[st
 @lru_cache(maxsize=512)
 def names_in(kind: type[Any]) -> PersonalNames:
     """The declarations of a dataclass."""
-    return names_of((each.name, each.metadata.get(METADATA, {})) for each in dataclasses.fields(kind))
+    return names_of((field.name, field.metadata.get(METADATA, {})) for field in dataclasses.fields(kind))
 
 
 def _said_in(kind: Any) -> Iterator[PersonalNames]:
@@ -137,8 +137,8 @@ class Erased:
     def values_of(self, target: Any) -> list[Any]:
         """The values by which an attribute that says `mentions=` names them."""
         handle = target_of("a document", "mentions", target)
-        named = [each for each in self.subjects if issubclass(each.kind, owner_of(handle))]
-        return [value for each in named if (value := each.values.get(first_name(handle))) is not None]
+        named = [subject for subject in self.subjects if issubclass(subject.kind, owner_of(handle))]
+        return [value for subject in named if (value := subject.values.get(first_name(handle))) is not None]
 
     def learn(self, arguments: str) -> None:
         """Take in the texts of a mutation of theirs."""
@@ -160,7 +160,7 @@ class Erased:
         return value
 
     def _members(self, value: Any, *, own: bool) -> Any:
-        members = [self.taken_out(each, own=own) for each in value]
+        members = [self.taken_out(member, own=own) for member in value]
         is_same = all(one is other for one, other in zip(members, value, strict=True))
         return value if is_same else value.__class__(members)
 
@@ -207,7 +207,9 @@ class Erased:
 
 
 def _held(value: Any) -> dict[str, Any]:
-    names = value.__struct_fields__ if isinstance(value, Struct) else [each.name for each in dataclasses.fields(value)]
+    names = (
+        value.__struct_fields__ if isinstance(value, Struct) else [field.name for field in dataclasses.fields(value)]
+    )
     return {name: getattr(value, name) for name in names}
 
 

@@ -111,7 +111,8 @@ def beside_mentions(table: Table, cleared: Mapping[str, int]) -> list[Remaining]
     """The personal attributes of records that stay without a mention: whose they are, no declaration says."""
     places: list[Remaining] = []
     for model in table.models:
-        named = {name for each in references_in(model) for name in (*each.names, *each.clears)}
+        references = [*references_in(model)]
+        named = {name for reference in references for name in (*reference.names, *reference.clears)}
         names = sorted(personal_names(model.kind) - named - model.identity)
         if names and (count := cleared.get(entity_name(model.kind), 0)):
             what = f"{', '.join(names)} of {count} items stay, from which a mention went: clear what the subject wrote."

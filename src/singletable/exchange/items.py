@@ -27,8 +27,8 @@ class Transfer(ToolItem, word="transfer"):
 class RestoreRecord(ToolItem, word="restore"):
     """The restore that made the table, and its progress."""
 
-    source: str
-    """The backup, time, copy or export, in words."""
+    source: str = field(name="restored_from")
+    """The backup, time, copy or export, in words. A graph's items have a `source` of their own."""
     identity: str
     """The table that has this record, as the service tells it from others of its name."""
     began_at: datetime

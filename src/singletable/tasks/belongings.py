@@ -96,7 +96,7 @@ class TaskBelongings(LayerBelongings):
 
 def _identifying(subjects: Sequence[Subject]) -> set[str]:
     """The texts of the keys of subjects."""
-    values = (each.values.get(name) for each in subjects for name in model_of(each.kind).identity)
+    values = (subject.values.get(name) for subject in subjects for name in model_of(subject.kind).identity)
     return {value for value in values if isinstance(value, str) and value}
 
 
