@@ -210,7 +210,11 @@ def test_from_a_backup(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_to_a_time(moto: Backed) -> None:
     db = moto.db
     restored = Restore(db, shop, to="shop-latest", blobs=moto.blobs).run(at="latest")
-    assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery here
+    assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery yet
+    Backups(db, shop).switch_recovery(True)
+    restored = Restore(db, shop, to="shop-later", blobs=moto.blobs).run(at="latest")
+    assert restored.beside == ("shop-later-leases",)
+    assert items_in(db, "shop-later-leases") == moto.leases
     assert db.get(Order.by_number(1)) == Order(number=1)
     with pytest.raises(InvalidRequest, match="has a zone"):
         Restore(db, shop, to="shop-then", blobs=moto.blobs).run(at=datetime(2026, 11, 20))

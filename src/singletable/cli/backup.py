@@ -67,7 +67,7 @@ def copy(ctx: click.Context, to: Path, module: str | None, contents: bool, blobs
 @options_anywhere("json", "db")
 @click.pass_context
 def recovery(ctx: click.Context, module: str, switch: bool | None, yes: bool, as_json: bool) -> None:
-    """Show to which times the tables can be restored, or switch that on or off."""
+    """Show to which times the tables can be restored, or switch that on or off, with the tables of leases."""
     if switch is False and not yes:
         click.confirm("Switch it off, and lose the times before?", abort=True)
     with session_of(ctx).connect_to_read() as db:

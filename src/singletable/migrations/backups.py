@@ -28,8 +28,11 @@ class Backups:
         return self.db.run(backups.recovery(self.db.port, self.table.name))
 
     def switch_recovery(self, enabled: bool) -> Recovery:
-        """Switch point-in-time recovery. Switched off, the times before are lost. Two requests. NotSupported."""
-        return self.db.run(backups.switch_recovery(self.db.port, self.table.name, enabled))
+        """Switch point-in-time recovery, of the tables beside it too. Switched off, the times before are lost.
+
+        Two requests, and three for each table beside, as that of leases. NotSupported.
+        """
+        return self.db.run(backups_flow.switch_recovery(self.db.port, self.table, enabled))
 
     def create(self, name: str, *, progress: StateProgress | None = None) -> Backup:
         """Make a backup, and wait until it can be restored. It costs storage until it is deleted. NotSupported.

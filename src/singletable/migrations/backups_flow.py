@@ -16,7 +16,7 @@ from singletable.errors import AlreadyExists, Corrupt, InvalidRequest, NotSuppor
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.layers import BackedContents, BackupNote, tables_beside
-from singletable.tables import Backup, Progress, backups, describe_indexes
+from singletable.tables import Backup, Progress, Recovery, backups, describe_indexes
 
 DATA_FILE: Final = "data.db"
 BLOBS: Final = "blobs"
@@ -47,6 +47,14 @@ async def create(
         await store.hold(port, backup.arn)
     await _end(port, contents, making)
     return backup
+
+
+async def switch_recovery(port: Port, table: Table, enabled: bool) -> Recovery:
+    """Switch the recovery of a table and of those beside it; returns the table's."""
+    for beside in tables_beside(table):
+        if await describe_indexes(port, beside.definition) is not None:
+            await backups.switch_recovery(port, beside.name, enabled)
+    return await backups.switch_recovery(port, table.name, enabled)
 
 
 async def listed(port: Port, table: Table, contents: Sequence[BackedContents]) -> list[Backup]:
