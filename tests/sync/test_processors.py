@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import logging
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from obstore.store import MemoryStore
 
 from singletable import Meter, Table
 from singletable.documents import BlobStore, Document, Documents, Draft, Items, Mutation, ObjectBlobs, Ref
+from singletable.documents.service_async import AsyncDocuments
 from singletable.errors import Corrupt, DeclarationError
 from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.sync import Access, Worker
@@ -288,6 +290,35 @@ def test_a_handler_of_records_sees_who_made_each_mutation(blobs: BlobStore) -> N
             ChangeWorker(db, changes).drain()
             assert len(told) == number + 1
         assert told == [("p1", "rename", "ada", 1, True), ("p1", "rename", "eve", 2, False)]
+
+
+class Filed(Document, table=Table("filed")):
+    """A document with attachments."""
+
+    files: Items[bytes]
+
+
+@Filed.mutation
+def attach(draft: Draft[Filed], *, id: str, file: Ref[bytes]) -> None:
+    draft.files.refer(id, file)
+
+
+async def test_an_attachment_over_a_push_comes_in_by_the_servers_own_door(world: World) -> None:
+    """As `docs/how-to/sync.md` says: a client may not name a blob, the server stores it and makes the mutation."""
+    away = World(world.db, world.documents.context.store, kind=Filed)
+    documents: AsyncDocuments[Any] = away.documents
+    ada, ben, large = Client("ga", "ca"), Client("gb", "cb"), bytes(3 << 20)
+    await away.pull(ada)
+    (ref,) = await documents.store("p1", Filed.files, [large])
+    await documents.submit("p1", [attach(id="f", file=ref).by("upload-1", 1, principal="ada")])
+    (outcome,) = await away.sync.process("p1")
+    assert outcome.status == "applied"
+    ben.mutate("attach", id="g", file={"$blob": ref.blob})
+    await away.push(ben)
+    for client in (ada, ben):
+        await away.pull(client)
+        assert list(client.base) == ["filed", "files/f"]
+        assert b64decode(str(client.base["files/f"])) == large
 
 
 class Forgetful(ObjectBlobs):

@@ -39,7 +39,7 @@ class AppliedIds:
         if document_id not in self._handlers:
             return
         last = self._last.setdefault(document_id, {})
-        last |= {each.client: max(each.id, last.get(each.client, 0)) for each in outcomes}
+        last |= {outcome.client: max(outcome.id, last.get(outcome.client, 0)) for outcome in outcomes}
 
     def has(self, row: InboxRow) -> bool:
         """Whether a row's mutation is known to be applied or rejected."""
