@@ -267,7 +267,7 @@ async def _stored_references(
     hashes: Mapping[str, Mapping[str, bytes]],
 ) -> set[Content]:
     """The contents that arguments refer to and the store has. Those of the newest version always exist."""
-    refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
+    refs = {ref for submission in submissions for ref in refs_in(submission.mutation.arguments)}
     if not refs:
         return set()
     folders = {name: model.folder for name, model in context.model.collections.items()}

@@ -203,7 +203,7 @@ async def check_room(
     port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], *, has_gap: bool
 ) -> None:
     """Raises Unavailable if some mutations can't be applied now and too many wait already. One request in that case."""
-    mutations = [each.mutation for each in new]
+    mutations = [submission.mutation for submission in new]
     if not has_gap and all(m.name.startswith("$") or _is_known(context, m.name, m.arguments) for m in mutations):
         return
     most = context.model.bounds.waiting

@@ -59,7 +59,7 @@ class Replay:
     @property
     def rejected(self) -> tuple[Replayed, ...]:
         """The mutations that the other document rejected."""
-        return tuple(each for each in self.mutations if each.outcome.status != "applied")
+        return tuple(replayed for replayed in self.mutations if replayed.outcome.status != "applied")
 
 
 async def restore(
@@ -115,7 +115,7 @@ async def replay(
         texts = await texts_of(port, source, part)
         mutations = [Mutation(record.name, text) for record, text in zip(part, texts, strict=True)]
         rest = mutations if i + len(part) > done else []
-        refs = {ref for each in rest for ref in refs_in(each.arguments)}
+        refs = {ref for mutation in rest for ref in refs_in(mutation.arguments)}
         numbered = [each.by(name, i + k, principal=part[k - 1].principal) for k, each in enumerate(mutations, 1)]
         results += await _applied(port, context, onto, numbered, partial(copy, port, source, target, refs))
     pairs = tuple(Replayed(outcome_of(record), own) for record, own in zip(records, results, strict=True))
@@ -155,8 +155,8 @@ async def _records(
     skipped = 0
     for first in range(since, last, VERSIONS_AT_ONCE):
         versions = await versions_since(port, context, document_id, first, min(last, first + VERSIONS_AT_ONCE))
-        applied = [each for version in versions for each in version.mutations]
-        wanted = [(each.client, each.id) for each in applied if not each.rejected]
+        applied = [mutation for version in versions for mutation in version.mutations]
+        wanted = [(mutation.client, mutation.id) for mutation in applied if not mutation.rejected]
         skipped += len(applied) - len(wanted)
         records += await record_rows(port, context, document_id, wanted)
     return records, skipped

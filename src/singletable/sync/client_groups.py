@@ -258,8 +258,8 @@ async def known_clients(
     fresh = [client for client in wanted if seen.group_of(client) is None and not seen.is_foreign(client, group)]
     if fresh:
         found = await flows.get_many(port, [keys.by_client(group, client) for client in fresh], True)
-        for each in found:
-            seen.remember_client(each.client, group)
+        for binding in found:
+            seen.remember_client(binding.client, group)
     own = {client for client in wanted if seen.group_of(client) == group}
     if applied:
         for client in fresh:
@@ -271,7 +271,7 @@ async def known_clients(
 async def clients_of(port: Port, keys: GroupKeys, group: str) -> Sequence[str]:
     """All clients of a group, by a consistent query: one request for each 1 MB."""
     found = await flows.read_all(port, keys.clients_of(group).consistent(), MOST_PAGES)
-    return [each.client for each in found]
+    return [binding.client for binding in found]
 
 
 class SyncBelongings(LayerBelongings):

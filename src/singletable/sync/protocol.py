@@ -123,7 +123,7 @@ def read_push(body: bytes, limits: Limits) -> Push:
     mutations = fields.get("mutations")
     if not is_list(mutations):
         raise _malformed("mutations", "a list")
-    return _push(fields, [_mutation(each, limits) for each in mutations[: limits.mutations]])
+    return _push(fields, [_mutation(mutation, limits) for mutation in mutations[: limits.mutations]])
 
 
 def _read_large(body: bytes, limits: Limits) -> Push:

@@ -69,7 +69,7 @@ class Sight:
         """Build the sight of a view. Raises DeclarationError if the view lists an unknown collection."""
         if view is None:
             return cls(None, dict.fromkeys(model.collections))
-        return cls(view, {_name_of(model, each.collection): each.where for each in view.shown})
+        return cls(view, {_name_of(model, shown.collection): shown.where for shown in view.shown})
 
     @property
     def name(self) -> str:
