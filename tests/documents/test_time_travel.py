@@ -43,6 +43,15 @@ async def written(world: World) -> None:
         id += len(step)
 
 
+async def test_each_version_has_an_id_of_its_own(world: World) -> None:
+    await written(world)
+    await world.docs.branch("p1", "p2", version=2)
+    await world.docs.apply("p2", [rename(name="other").by("b", 1)])
+    ids = [row.id for id in ("p1", "p2") for row in (await world.docs.history(id, limit=20)).items]
+    assert [len(id or "") for id in ids] == [12] * 8
+    assert len(set(ids)) == len(ids)
+
+
 async def test_each_version_is_what_it_was(world: World) -> None:
     await written(world)
     found = [await world.docs.at("p1", version=n) for n in range(6)]
