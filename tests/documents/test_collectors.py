@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from singletable import Database, InvalidRequest, Meter, connect
@@ -97,6 +98,20 @@ def test_documents_that_are_older_than_their_table_come_from_another(store: Loca
                 documents.collect_garbage(id)
         assert documents.collect_garbage("p1", take_over=True).deleted == 0
         assert documents.collect_garbage("p2").deleted == 0
+
+
+def test_of_two_tables_that_begin_at_once_one_is_noted(store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fresh() as db:
+        documents, put = documents_of(db, store), store.put
+        documents.create("o1", "p1")
+
+        def outrun(path: str, data: bytes) -> bool:
+            put(path, msgspec.json.encode(Collector("another", "id")))
+            return put(path, data)
+
+        monkeypatch.setattr(store, "put", outrun)
+        with pytest.raises(InvalidRequest, match="names another id"):
+            documents.collect_garbage("p1")
 
 
 def test_what_it_costs(store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:

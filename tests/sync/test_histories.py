@@ -119,6 +119,7 @@ class Walk:
             assert [tag for tag in tab.edits if f"comments/{tag}" not in view] == [], "an edit is gone, nobody was told"
         waiting = [item for item in await kept(self.world.db, table.name) if item["sk"]["S"].startswith("Inbox#")]
         assert waiting == [], "it waits for ever"
+        await self.world.documents.collect_garbage(PROJECT)  # the contents of the histories that are gone
         assert await self.world.documents.check(PROJECT) == []
         assert await self.world.sync.check() == []
 

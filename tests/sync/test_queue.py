@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio  # noqa: TID251
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -17,7 +18,9 @@ from singletable.flow.request import SQS
 from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, send
 from singletable.sync import Pointer, Sync, Worker
+from singletable.sync.pull import PullStart
 from singletable.sync.worker import follow_message
+from singletable.values import changed
 from tests.documents.test_two_versions import WAITS, new_program, old_program
 from tests.faults.clock import Clock
 from tests.support.emulators import aws_emulator as aws_emulator
@@ -277,6 +280,19 @@ def test_a_lambda_answers_with_what_failed_and_what_follows_it(tmp_path: Any) ->
 
         late = handler({"Records": records[:2]}, Ending())
         assert [each["itemIdentifier"] for each in late["batchItemFailures"]] == ["m1", "m2"]
+
+
+async def test_a_pull_wakes_once_for_each_version_of_a_history(world: World) -> None:
+    """A FIFO queue drops a second pointer of the same name, for five minutes: a restored table needs names of its own."""
+    queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)
+    queued = World(world.db, world.documents.context.store, processor=queue)
+    await world.documents.create("o1", "p1")
+    (head,) = (await world.documents.history("p1", limit=1)).items
+    wakes = [
+        queued.sync._apply_later("p1", PullStart(version, {"c"})) for version in (head, head, changed(head, id="x"))
+    ]
+    first, again, other = (wake.args[-1] for wake in wakes if isinstance(wake, partial))
+    assert first == again != other
 
 
 # --- two versions of a program at one queue ---------------------------------------------------------------------------
