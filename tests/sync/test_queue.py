@@ -283,7 +283,7 @@ def test_a_lambda_answers_with_what_failed_and_what_follows_it(tmp_path: Any) ->
 
 
 async def test_a_pull_wakes_once_for_each_version_of_a_history(world: World) -> None:
-    """A FIFO queue drops a second pointer of the same name, for five minutes: a restored table needs names of its own."""
+    """A FIFO queue drops a second pointer of one name: those of a restored table are called otherwise."""
     queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)
     queued = World(world.db, world.documents.context.store, processor=queue)
     await world.documents.create("o1", "p1")
