@@ -193,10 +193,12 @@ def test_what_waits_and_what_is_stored_apart(db: Database, pages: Documents[Page
     bob.last = 4
     (ref, _) = pages.store("p1", Page.cells, [Cell("of ada", "ada-id"), Cell("never sent", "ada-id")])
     bob.does(link_cell(id="c5", cell=ref))
-    pages.restore("p1", version=5, by="tab-restorer")
+    pages.restore("p1", version=8, by="tab-restorer")
     waiting = [put_cell(id="c9", cell=Cell("ada waits")).by("tab-ada-p1", 99, principal="ada-id")]
     waiting += [give(owner="ada-id").by("tab-bob-p1", 98, principal="bob-id")]
     pages.submit("p1", waiting)
+    failed = raise_cell(id="ada has no such cell", height=1).by("tab-ada-p1", 8, principal="ada-id")
+    assert pages.apply("p1", [failed])[0].error == "KeyError: 'ada has no such cell'"
     receipt = erase(db, pages)
     assert receipt.kept == ()
     assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
@@ -288,3 +290,36 @@ async def test_clients_are_sent_the_document_without_them(tmp_path: Path) -> Non
             assert (await world.pull(client)).status == 200
             assert client.base["cells/c1"] == {"text": "(erased)", "author": None, "readers": [], "height": 1}
             assert client.base["page"] == {"title": "", "owner": None, "size": 0}
+
+
+def test_others_go_on_meanwhile(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each transaction of the erasure somebody carries their contents into one more version."""
+    fill(pages)
+    bob = Writer(pages, "bob")
+    bob.last, is_busy = 4, False
+
+    def work(operation: Any) -> None:
+        nonlocal is_busy
+        if type(operation).__name__ == "TransactWriteItems" and not is_busy and bob.last < 12:
+            is_busy = True
+            bob.does(raise_cell(id="c3", height=bob.last))
+            is_busy = False
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, work)
+        receipt = erase(db, pages)
+    assert receipt.kept == ()
+    assert bob.last == 12
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert pages.head("p1").cells["c3"] == Cell("(erased)", height=11)
+    assert db.check(app, pages) == []
+
+
+def test_a_content_that_cant_be_read_is_kept(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    fill(pages)
+    (lost, *_) = sorted(tmp_path.rglob("cells/*.gz"))
+    lost.write_bytes(b"no gzip")
+    receipt = erase(db, pages)
+    assert [(kept.kind, kept.count) for kept in receipt.kept] == [("content of Page", 1)]

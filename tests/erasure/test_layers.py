@@ -303,10 +303,11 @@ def test_dead_letters_of_documents(db: Database, documents: Documents[Project], 
     for client, who in (("broken", "ada"), ("sound", "bob")):
         said = put_shape(id=who, text=f"{who} said").by(client, 1, principal=who)
         documents.submit("bob-one", [said])
+    documents.submit("ada-one", [put_shape(id="b", text="to ada").by("broken", 1, principal="bob")])
     worker = ChangeWorker(db, boards)
     worker.drain(tries=1)
-    assert len(worker.dead_letters()) == 3
+    assert len(worker.dead_letters()) == 4
     receipt = Erasure(db, app, documents).apply(ADA)
-    assert receipt.deleted["dead letter"] == 2
+    assert receipt.deleted["dead letter"] == 3
     assert [letter.record.dynamodb.keys["pk"]["S"] for letter in worker.dead_letters()] == ["Project#bob-broken"]
     assert [p.where for p in receipt.remaining if "clients" in p.where] == ["documents at clients"]

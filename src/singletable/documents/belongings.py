@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.blobs import NoBlobs
+from singletable.documents.collectors import check_collector
 from singletable.documents.contents import Content
 from singletable.documents.context import Context
 from singletable.documents.deletion import collect_family, delete, is_deleted
@@ -242,6 +243,9 @@ class DocumentBelongings(LayerBelongings):
         rewrite = self._rewrite(port, root, erased)
         if not await rewrite.look():
             return False
+        epoch = await any_epoch_row(port, self.context, root)
+        if epoch is not None:  # what can't be collected afterwards is not begun
+            await check_collector(port, self.context, epoch)
         await rewrite.change()
         return await self._collect(root, port)
 
