@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from obstore.store import MemoryStore
 from singletable import Database, Unavailable
 from singletable.exchange import DirectoryStore, Exports, ObjectStore, Store, claims, read_manifest
 from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, FolderClaim, LockClaim
+from singletable.exchange.unfinished import DRAFT_SECONDS, UnfinishedExport, delete_unkept
+from singletable.flow import instant
 from tests.exchange.models import order, shop
 from tests.support.engines import fresh
 
@@ -200,7 +203,23 @@ def test_drafts_are_deleted_where_they_are_asked_for(tmp_path: Path, folder: str
     drafts = {"": store.draft("manifest.json"), "run": store.draft("run/orders/part-1")}
     for draft in drafts.values():
         draft.write_bytes(b"x")
-    store.delete_drafts(folder, 0.0)
+    store.delete_drafts(folder, 60.0)
     assert all(draft.exists() for draft in drafts.values())
-    store.delete_drafts(folder, 1e12)
+    for draft in drafts.values():
+        written = draft.stat().st_mtime
+        os.utime(draft, (written, written - 61))
+    store.delete_drafts(folder, 60.0)
     assert {name for name, draft in drafts.items() if not draft.exists()} == {folder}
+
+
+def test_what_another_run_writes_stays_for_an_hour(tmp_path: Path) -> None:
+    store, run = DirectoryStore(tmp_path), UnfinishedExport("run", instant(0.0), {})
+    ours, others = store.draft("run/orders/part-1"), store.draft("manifest.json")
+    for draft in (ours, others):
+        draft.write_bytes(b"x")
+    delete_unkept(store, run)
+    assert (ours.exists(), others.exists()) == (False, True)
+    written = others.stat().st_mtime
+    os.utime(others, (written, written - DRAFT_SECONDS))
+    delete_unkept(store, run)
+    assert not others.exists()

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Final
 
 from singletable.exchange.claims import LOCK, LockClaim
@@ -87,13 +88,20 @@ class DirectoryStore:
         found = (file for file in files if not file.name.startswith((_WRITING, LOCK)))
         return (file.relative_to(self.directory).as_posix() for file in found)
 
-    def delete_drafts(self, folder: str, before: float) -> None:
+    def delete_drafts(self, folder: str, older_seconds: float) -> None:
         glob = path_in(self.directory, folder).rglob if folder else self.directory.glob
         with faults(self.url, "delete"):
-            for draft in list(glob(f"{_WRITING}*")):
+            drafts = list(glob(f"{_WRITING}*"))
+            now = self._now() if drafts else 0.0
+            for draft in drafts:
                 with suppress(FileNotFoundError):  # another process was first
-                    if draft.stat().st_mtime < before:
+                    if now - draft.stat().st_mtime >= older_seconds:
                         draft.unlink()
+
+    def _now(self) -> float:
+        """The time of the file system, which dates its files: no other clock says how old they are."""
+        with TemporaryFile(dir=self.directory) as file:
+            return os.fstat(file.fileno()).st_mtime
 
     def delete(self, path: str) -> None:
         with faults(self.url, "delete"):

@@ -186,7 +186,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             mask = Mask(self.options.mask_key or self.state.mask_key or b"")
             self.masks = {t.name: PageMask(t, mask) for t in self.tables if has_personal(t)}
         if not self._is_written(before):
-            delete_unkept(self.folder, self.state, self.port.now())
+            delete_unkept(self.folder, self.state)
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
         self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files, self.tally)
 

@@ -121,7 +121,7 @@ class ObjectStore:
             except FileNotFoundError:
                 return
 
-    def delete_drafts(self, folder: str, before: float) -> None:
+    def delete_drafts(self, folder: str, older_seconds: float) -> None:
         """There are none: drafts lie in a temporary directory of this machine."""
 
     @contextmanager

@@ -63,8 +63,8 @@ class Store(Protocol):
         """Delete a file. A missing one is not an error."""
         ...
 
-    def delete_drafts(self, folder: str, before: float) -> None:
-        """Delete what killed programs have left half-written before a time, in seconds since 1970: in a folder and
+    def delete_drafts(self, folder: str, older_seconds: float) -> None:
+        """Delete what killed programs have left half-written and is so old by the store's own clock: in a folder and
         below it; with an empty name, in the root alone."""
         ...
 

@@ -105,12 +105,12 @@ def delete_folder(store: Store, id: str) -> None:
         store.delete(path)
 
 
-def delete_unkept(store: Store, state: UnfinishedExport, now: float) -> None:
+def delete_unkept(store: Store, state: UnfinishedExport) -> None:
     """Delete the files of a killed run after its last section. Half-written files elsewhere may be another's work: they
     are deleted when they are an hour old."""
     kept = {file.path for files in state.files.values() for file in files}
-    store.delete_drafts(state.id, before=inf)
-    store.delete_drafts("", before=now - DRAFT_SECONDS)
+    store.delete_drafts(state.id, -inf)
+    store.delete_drafts("", DRAFT_SECONDS)
     stored = set(store.list(f"{state.id}/"))
     if gone := sorted(kept - stored):
         raise missing(store.url, gone[0])
