@@ -233,6 +233,7 @@ def test_only_a_mention_in_a_document_of_others(db: Database, pages: Documents[P
         {"Page": 1},
         ["2 mutations, 1 versions, 1 contents"],
     )
+    assert plan.write_units == 1 + 6
     erase(db, pages)
     assert "ada" not in everything(db, tmp_path)
     assert pages.head("p2").version == 1

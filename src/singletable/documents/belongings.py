@@ -227,13 +227,16 @@ class DocumentBelongings(LayerBelongings):
             self.unreadable[root] = traces.unreadable
         if not traces:
             return None
-        return self._clearing(root, partial(self._change, root, self.erased), str(traces))
+        return self._clearing(root, partial(self._change, root, self.erased), str(traces), traces.write_units)
 
-    def _clearing(self, root: str, erase: Callable[[Port], Awaitable[bool]], what: str) -> Belonging:
+    def _clearing(
+        self, root: str, erase: Callable[[Port], Awaitable[bool]], what: str, write_units: float = 0.0
+    ) -> Belonging:
         epoch = self.model.rows.epoch.by_document(root)
         place = epoch.partition, epoch.low
         again = f"{self._rewriting}#{root}"
-        return Belonging(entity_name(self.context.kind), place, erase, does="clear", what=what, again=again)
+        kind = entity_name(self.context.kind)
+        return Belonging(kind, place, erase, does="clear", write_units=write_units, what=what, again=again)
 
     def _rewrite(self, port: Port, root: str, erased: Erased) -> FamilyRewrite:
         clean = self.clean.setdefault(frozenset(subject.place for subject in erased.subjects), set())

@@ -81,6 +81,11 @@ class Traces:
     def __bool__(self) -> bool:
         return bool(self.records or self.versions or self.contents)
 
+    @property
+    def write_units(self) -> float:
+        """The units of the change, at least: larger items, and versions of collections, take more."""
+        return 2.0 * (self.records + self.versions)
+
     def __str__(self) -> str:
         counts = {"mutations": self.records, "versions": self.versions, "contents": len(self.contents)}
         return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
