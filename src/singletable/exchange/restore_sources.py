@@ -128,13 +128,13 @@ class ExportSource(ItemSource):
         self.text = f"the export {exported.where}"
 
     async def fill(self, target: Port, table: Table, tell: Tell) -> int:
-        return await ExportRun(target, table, self.exported).run(lambda put: tell(f"{put} items written"))
+        return await ExportRestoreRun(target, table, self.exported).run(lambda put: tell(f"{put} items written"))
 
     async def beside(self, beside: Table) -> RestoreSource | None:
         return None
 
 
-class ExportState(Struct, frozen=True):
+class ExportRestoreState(Struct, frozen=True):
     """The progress of putting an export's items."""
 
     read: int = 0
@@ -142,7 +142,7 @@ class ExportState(Struct, frozen=True):
     is_over: bool = False
 
 
-class ExportRun(ResumableRun[ExportState, int]):
+class ExportRestoreRun(ResumableRun[ExportRestoreState, int]):
     """Puts the items of an export, in the order of its files, which stays the same."""
 
     def __init__(self, target: Port, table: Table, exported: ExportedTable) -> None:
@@ -157,7 +157,7 @@ class ExportRun(ResumableRun[ExportState, int]):
 
     async def begin(self) -> None:
         self.store = record = await open_record(
-            self.target, self.table, ("restore", self.exported.where), ExportState()
+            self.target, self.table, ("restore", self.exported.where), ExportRestoreState()
         )
         await record.write(record.state)
         self.state = record.state
@@ -168,4 +168,4 @@ class ExportRun(ResumableRun[ExportState, int]):
         wanted = [item for item in items if goes_along(self.table, item)]
         await put_patiently(self.target, self.table, wanted)
         read, written = self.state.read + len(items), self.state.written + len(wanted)
-        self.state = ExportState(read, written, len(items) < PAGE)
+        self.state = ExportRestoreState(read, written, len(items) < PAGE)
