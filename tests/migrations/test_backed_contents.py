@@ -109,6 +109,12 @@ def test_nothing_is_deleted_while_a_backup_is_made(db: Database, store: BlobStor
     assert paths(store) == set()
 
 
+def test_a_store_that_is_not_known_is_told(db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Backups(db, app).copy(tmp_path / "copy.db")
+    assert "the contents of Project are not kept for the backup" in caplog.text
+    assert Backups(db, app).left_out == ("contents of Project",)
+
+
 def test_a_folder_stands_alone(db: Database, store: LocalBlobs, tmp_path: Path) -> None:
     docs, backups, folder = Documents(db, Project, blobs=store), Backups(db, app, blobs=store), tmp_path / "monday"
     filled(docs)

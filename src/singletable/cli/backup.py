@@ -51,7 +51,10 @@ def copy(ctx: click.Context, to: Path, module: str | None, contents: bool, blobs
     with session.connect_to_read() as db, Progress(console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(f"copying to {to}", total=None)
         tables = tables_of(module) if module is not None else []
-        stores = [store for table in tables for store in _backups(db, table, blobs).contents]
+        backups = [_backups(db, table, blobs) for table in tables]
+        for name in (name for one in backups for name in one.left_out):
+            output.note(f"the {name} are not kept: no blob store is known here; give --blobs")
+        stores = [store for one in backups for store in one.contents]
 
         def tell(done: int, of: int) -> None:
             bars.update(task, completed=done, total=of)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from singletable.layers import contents_of
 from singletable.migrations import backups_flow
 from singletable.tables import Backup, Progress as StateProgress, Recovery, backups
 
+log = logging.getLogger("singletable.migrations")
+
 
 class Backups:
     """The backups of one table on AWS; of the embedded engine, copies of its file."""
@@ -21,7 +24,10 @@ class Backups:
         """`blobs` is the store of contents for documents whose class has none."""
         check_blocking(db, "Backups")
         self.db, self.table = db, table
-        self.contents = [part for part in contents_of(table, db.target.seal, blobs) if part.has_store]
+        parts = contents_of(table, db.target.seal, blobs)
+        self.contents = [part for part in parts if part.has_store]
+        self.left_out = tuple(part.name for part in parts if not part.has_store)
+        """The contents that a backup does not keep, as their store is not known here."""
 
     def recovery(self) -> Recovery:
         """Whether the table can be restored to a time, and to which. One request. NotSupported."""
@@ -40,6 +46,7 @@ class Backups:
         The tables beside it, as that of leases, get a backup of the same name. The stores of documents keep the
         contents that it needs: a listing of each store, and a put for each family of documents.
         """
+        self._warn()
         return self.db.run(backups_flow.create(self.db.port, self.table, self.contents, name, progress))
 
     def list(self) -> list[Backup]:
@@ -71,5 +78,12 @@ class Backups:
         AlreadyExists if `to` is there; NotSupported on another engine; Unavailable for a file that can't be written;
         Corrupt at the end for contents that can't be read, which the folder lacks.
         """
+        self._warn()
         flow = backups_flow.copy_file(self.db.port, self.contents, to, with_contents=with_contents, progress=progress)
         return self.db.run(flow)
+
+    def _warn(self) -> None:
+        for name in self.left_out:
+            log.warning(
+                "the %s are not kept for the backup: no blob store is known here; give blobs=, or --blobs", name
+            )
