@@ -11,7 +11,7 @@ import pytest
 
 from singletable import Database, InvalidRequest, Meter, connect
 from singletable.documents import Documents, LocalBlobs
-from singletable.documents.collectors import Collector, check_collector, take_over_blobs
+from singletable.documents.collectors import Collector, check_collector
 from singletable.documents.manifests import Manifests
 from singletable.documents.read import epoch_row
 from singletable.flow import Traits
@@ -65,13 +65,16 @@ def test_a_table_takes_over_all_that_was_collected(store: LocalBlobs) -> None:
         first, second = documents_of(old, store), documents_of(new, store)
         for id in ("p1", "p2", "p3"):
             first.create("o1", id)
+            first.apply(id, [put_shape(id="s", shape=ONE).by("c", 1)])
             first.store(id, Project.shapes, GARBAGE)
         for id in ("p1", "p2"):
             first.collect_garbage(id)
         copied(old, new)
-        assert second.db.run(take_over_blobs(new.port, second.context)) == 2
+        assert second.take_over_blobs() == 3
         assert [second.collect_garbage(id).deleted for id in ("p1", "p2", "p3")] == [0, 0, 1]
-        assert [family.root for family in Manifests(store, "projects").families()] == []
+        with pytest.raises(InvalidRequest, match="another table"):
+            first.collect_garbage("p3")
+        assert [family.root for family in Manifests(store, "projects").families()] == ["p1", "p2", "p3"]
 
 
 @pytest.mark.embedded("its data file is copied")

@@ -173,6 +173,16 @@ async def test_what_a_push_and_a_pull_cost(tmp_path: Any) -> None:
         with Meter() as meter:
             await world.pull(ada)
         assert (meter.requests, meter.read_units, meter.round_trips) == (2, 2, 1)
+        other = World(db, world.documents.context.store, processor="elsewhere")
+        ben = Tab("ben")
+        for server, most in ((world, 99), (other, 6), (other, 2)):
+            ben.mutate("rename", name="x")
+            with Meter() as meter:
+                assert (await server.push(ben, user="ben")).json == {}
+            assert meter.requests <= most, "another process binds it, and this one remembers that"
+            if most == 6:
+                await world.sync.process(PROJECT)
+                await world.pull(ben, user="ben")
 
 
 @pytest.mark.soak

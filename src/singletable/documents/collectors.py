@@ -20,10 +20,11 @@ from msgspec import Struct
 
 from singletable.documents.context import Context
 from singletable.documents.families import root_of
+from singletable.documents.manifests import Manifests
 from singletable.documents.rows import GcEpoch, Version
 from singletable.errors import InvalidRequest
 from singletable.flow import Port
-from singletable.foundation import KeyOf, get
+from singletable.foundation import KeyOf, get, ready
 from singletable.operations import TableCall
 
 _ROOT = "=collectors/"
@@ -70,13 +71,14 @@ async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, 
 
 
 async def take_over_blobs(port: Port, context: Context[Any]) -> int:
-    """Note this table for all families that another one is noted for, as after it took that one's place; their number.
+    """Note this table for all families in the store, as after it took another one's place; their number.
 
-    One DescribeTable, a listing of the notes, and two requests to the blob store for each.
+    One DescribeTable, a listing of the store, and two requests to it for each family.
     """
+    await ready(port, context.model.table)
     own, store = msgspec.json.encode(_collector(port, await _described(port, context))), context.store
-    (paths,) = await port.call_all([lambda: list(store.list(_ROOT))])
-    paths = [path for path in paths if path.split("/")[2] == context.model.words.plural]
+    families = Manifests(store, context.model.words.plural).families
+    (paths,) = await port.call_all([lambda: [f"{_ROOT}{family.prefix}table.json" for family in families()]])
     await port.call_all([partial(store.delete, path) for path in paths])
     await port.call_all([partial(store.put, path, own) for path in paths])
     return len(paths)
@@ -122,5 +124,5 @@ def _refused(context: Context[Any], why: str) -> InvalidRequest:
         table=context.model.table.name,
         operation="collect_garbage",
         hint="Nothing was deleted. Give this table a blob store of its own, with a copy of the blobs. Where no other "
-        "table uses them any more, call collect_garbage(document_id, take_over=True) once.",
+        "table uses them any more, call take_over_blobs() once, or collect_garbage(document_id, take_over=True).",
     )

@@ -112,7 +112,7 @@ def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Versio
     rows = context.model.rows
     final = changed(
         last, number=last.number + 1, time=to_the_millisecond(now), scalars={}, mutations=[],
-        collections={}, sources=None, origin=None, deleted=True, id=None,
+        collections={}, sources=None, origin=None, deleted=True,
     )  # fmt: skip
     return [
         put_row_if(hidden, same_epoch(epoch)),

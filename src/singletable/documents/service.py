@@ -171,6 +171,14 @@ class Documents(Generic[D]):
         """
         return self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
+    def take_over_blobs(self) -> int:
+        """Make this the table that collects garbage in the blob store: only when no other table uses its blobs.
+
+        For a restored table that takes the place of the one it comes from. Returns the number of families of documents.
+        A `DescribeTable`, a listing of the store, and two requests to it for each family.
+        """
+        return self.db.run(flows.take_over_blobs(self.db.port, self.context))
+
     def store(self, document_id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
         """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, concurrently.
 
