@@ -13,6 +13,7 @@ import pytest
 from singletable import Database, InvalidRequest, connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.exchange import Restore
+from singletable.exchange.restore_sources import ServiceSource
 from singletable.migrations import Backups
 from singletable.streams.state import state_entities
 from singletable.tables import describe, live_settings
@@ -207,17 +208,40 @@ def test_from_a_backup(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "nothing was done now" in restored.notes[0]
 
 
-def test_to_a_time(moto: Backed) -> None:
-    db = moto.db
-    restored = Restore(db, shop, to="shop-latest", blobs=moto.blobs).run(at="latest")
+def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, restore = moto.db, Restore(moto.db, shop, to="shop-latest", blobs=moto.blobs)
+    assert killed_at(db, monkeypatch, 3, restore, {"at": "latest"})
+    assert items_in(db, "shop-latest")  # the service made it, and it has no record yet
+    restored = restore.run(at="latest")
     assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery yet
     Backups(db, shop).switch_recovery(True)
     restored = Restore(db, shop, to="shop-later", blobs=moto.blobs).run(at="latest")
     assert restored.beside == ("shop-later-leases",)
     assert items_in(db, "shop-later-leases") == moto.leases
     assert db.get(Order.by_number(1)) == Order(number=1)
+    then = datetime.now(timezone.utc)
+    for to, at in (("shop-later", then), ("shop", "latest")):  # another restore made it, or it is the live one
+        with pytest.raises(InvalidRequest, match="this restore has not made it"):
+            Restore(db, shop, to=to, blobs=moto.blobs).run(at=at)
     with pytest.raises(InvalidRequest, match="has a zone"):
         Restore(db, shop, to="shop-then", blobs=moto.blobs).run(at=datetime(2026, 11, 20))
+
+
+def test_a_point_in_time_is_told_from_others() -> None:
+    """Before there is a record: the service's summary says from what it made a table."""
+    moment, arn = datetime(2026, 11, 20, tzinfo=timezone.utc), "arn:aws:dynamodb:x:1:table/shop"
+    port: Any = None
+    source = ServiceSource(port, shop, at=moment)
+
+    def made(to: str = "shop-monday", at: float = moment.timestamp(), **summary: str) -> bool:
+        summed = {"SourceTableArn": arn, "RestoreDateTime": at, **summary}
+        return source.has_made({"TableArn": arn.replace("/shop", f"/{to}"), "RestoreSummary": summed})
+
+    assert made()
+    assert not made("shop")
+    assert not made(at=moment.timestamp() - 60)
+    assert not made(SourceBackupArn=f"{arn}/backup/1")
+    assert not made(SourceTableArn=f"{arn}s")
 
 
 def test_from_an_export(copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +270,8 @@ def test_under_its_own_name_it_collects_garbage(tmp_path: Path, monkeypatch: pyt
         backup = Backups(db, shop, blobs=blobs).create("monday")
         db.delete_table(shop)
         Restore(db, shop, blobs=blobs).run(backup=backup.arn)
+        with pytest.raises(InvalidRequest, match="this restore has not made it"):  # its summary names itself
+            Restore(db, shop, blobs=blobs).run(at="latest")
         pages.store("p1", Page.cells, [Cell("more garbage")])
         assert pages.collect_garbage("p1").deleted == 1
         assert pages.head("p1").cells["c1"].text.startswith("text 1")

@@ -131,13 +131,19 @@ class RestoreRun:
         return await self._put(kind(source=self.source.text, identity=_identity(live), began_at=now))
 
     async def _record(self, live: Description | None) -> Any:
-        """The record of this restore; None if it has none yet. One that the items brought along is another table's."""
-        if live is None:
+        """The record of this restore; None if it has none yet. One that the items brought along is another table's.
+
+        InvalidRequest for the record of another restore that made the table.
+        """
+        if live is None or live.raw.get("TableStatus") == "CREATING":
             return None
         kind: Any = RestoreRecord.of(self.table)
         record = await flows.get(self.target, kind.only().consistent())
-        is_own = record is not None and (record.source, record.identity) == (self.source.text, _identity(live))
-        return record if is_own else None
+        if record is None or record.identity != _identity(live):
+            return None
+        if record.source != self.source.text:
+            raise self._taken()
+        return record
 
     async def _check_is_its_own(self, live: Description) -> None:
         """A restore that was killed before its record goes on. InvalidRequest for any other table of the name."""
@@ -146,12 +152,15 @@ class RestoreRun:
         else:
             is_own = not await has_items(self.target, self.table)
         if not is_own:
-            raise InvalidRequest(
-                "a table of this name is there, and this restore has not made it",
-                table=self.to,
-                operation="restore",
-                hint="Restore under another name: --to NAME. For this name, delete the table first.",
-            )
+            raise self._taken()
+
+    def _taken(self) -> InvalidRequest:
+        return InvalidRequest(
+            "a table of this name is there, and this restore has not made it",
+            table=self.to,
+            operation="restore",
+            hint="Restore under another name: --to NAME. For this name, delete the table first.",
+        )
 
     async def _put(self, record: Any) -> Any:
         await self.target.send(PutItem(self.table.name, model_for(record).item(record)))

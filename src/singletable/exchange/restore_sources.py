@@ -75,7 +75,11 @@ class ServiceSource(RestoreSource):
         summary = raw.get("RestoreSummary", {})
         if self.backup is not None:
             return bool(summary.get("SourceBackupArn") == self.backup)
-        return str(summary.get("SourceTableArn", "")).endswith(f":table/{self.table.name}")
+        source, then = str(summary.get("SourceTableArn", "")), int(summary.get("RestoreDateTime", 0))
+        if "SourceBackupArn" in summary or raw.get("TableArn") == source:
+            return False  # a table is never restored to a time under its own name
+        is_then = self.at is None or then == int(self.at.timestamp())
+        return is_then and source.endswith(f":table/{self.table.name}")
 
     async def beside(self, beside: Table) -> RestoreSource | None:
         if self.backup is None:
