@@ -210,7 +210,7 @@ def test_from_a_backup(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     db, restore = moto.db, Restore(moto.db, shop, to="shop-latest", blobs=moto.blobs)
-    assert killed_at(db, monkeypatch, 3, restore, {"at": "latest"})
+    assert killed_at(db, monkeypatch, 4, restore, {"at": "latest"})
     assert items_in(db, "shop-latest")  # the service made it, and it has no record yet
     restored = restore.run(at="latest")
     assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery yet
@@ -220,7 +220,8 @@ def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert items_in(db, "shop-later-leases") == moto.leases
     assert db.get(Order.by_number(1)) == Order(number=1)
     then = datetime.now(timezone.utc)
-    for to, at in (("shop-later", then), ("shop", "latest")):  # another restore made it, or it is the live one
+    taken: list[tuple[str, Any]] = [("shop-later", then), ("shop", "latest")]
+    for to, at in taken:  # another restore made it, or it is the live one
         with pytest.raises(InvalidRequest, match="this restore has not made it"):
             Restore(db, shop, to=to, blobs=moto.blobs).run(at=at)
     with pytest.raises(InvalidRequest, match="has a zone"):
