@@ -186,8 +186,8 @@ async def test_what_a_push_and_a_pull_cost(tmp_path: Any) -> None:
 
 
 @pytest.mark.soak
-async def test_three_hundred_walks(tmp_path: Any) -> None:
-    for seed in range(100, 400):
+async def test_eighty_walks(tmp_path: Any) -> None:
+    for seed in range(100, 180):
         await walk(seed, tmp_path)
 
 

@@ -161,6 +161,8 @@ def edits(kind: type[Document], *, blobs: BlobBucket | None = None) -> Grant:
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from _documents(kind, (*_READS, *_WRITES, "BatchWriteItem"), where)
+        # A deletion looks whether its table is the one that deletes in the blob store.
+        yield ResourceAccess(table_resource(document_model(kind).table), frozenset({"DescribeTable"}))
         yield from _blobs(blobs, ("GetObject", "PutObject"))
 
     return Grant(f"edits({kind.__name__})", (document_model(kind).table,), accesses)
@@ -171,7 +173,6 @@ def collects_garbage(kind: type[Document], *, blobs: BlobBucket | None = None) -
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from edits(kind, blobs=blobs).accesses(where)
-        yield ResourceAccess(table_resource(document_model(kind).table), frozenset({"DescribeTable"}))
         yield from _blobs(blobs, ("DeleteObject",))
         if blobs is not None:
             yield ResourceAccess(Resource("bucket", blobs.name), frozenset({"ListBucket"}))
