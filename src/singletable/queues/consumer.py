@@ -98,6 +98,7 @@ class _Consumer(Generic[T]):
             for message in received:
                 group = message.attributes.get("MessageGroupId", "") if self.queue.is_fifo else message.message_id
                 if group in stopped or not self.kernel.goes_on() or await self.kernel.gate.is_held():
+                    stopped.add(group)
                     await self._give_back(message.receipt_handle, 0)
                 elif await self._handle_one(message):
                     done.append(message.receipt_handle)
