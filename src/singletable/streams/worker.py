@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -60,6 +60,8 @@ class ConsumerWorker:
     busy_at: float = 0.0
     is_begun: bool = False
     """Whether it knows its stream, and may look for shards."""
+    has_waited: bool = False
+    """Whether its table was held. What changes after the release is its own then, before it notices that."""
 
     async def live(self) -> None:
         heartbeat = Heartbeat(
@@ -70,9 +72,8 @@ class ConsumerWorker:
     async def _begin(self) -> None:
         stream = await find_stream(self.port, self.consumer.table, self.consumer.router.check_view)
         await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
-        self.search = await ShardSearch.begin(
-            self.port, self.consumer, self.options, stream, greedy=self.until_caught_up
-        )
+        options = replace(self.options, start="horizon") if self.has_waited else self.options
+        self.search = await ShardSearch.begin(self.port, self.consumer, options, stream, greedy=self.until_caught_up)
         self.reader = ShardReader(self.port, self.consumer, self.options, self.kernel.gate, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
 
@@ -88,7 +89,7 @@ class ConsumerWorker:
     async def _leave(self) -> bool:
         """The table is held: leave the shards. After the release it begins anew, by then with another stream maybe."""
         await self._release_all()
-        self.is_begun = False
+        self.is_begun, self.has_waited = False, True
         return True
 
     async def _round_then_sleep(self) -> bool:
