@@ -62,6 +62,8 @@ class WorkerSlots:
     _claimed: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     """The tasks that this worker has claimed lately, with the fence of each before the claim."""
     _claimed_order: deque[tuple[str, str]] = field(default_factory=deque[tuple[str, str]])
+    _opened_at: float = 0.0
+    """The release that these belong to."""
     _gained: bool = False
     """Whether the list has given a task."""
     _only_leases: bool = False
@@ -158,6 +160,7 @@ class WorkerSlots:
     # --- finding and claiming -----------------------------------------------------------------------------------------
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
+        self._forget_before_release()
         until = instant(self.port.now() + self.options.lease_seconds) if self._only_leases else None
         candidates = await find(self.port, self.tasks, TaskState.DUE, window, until)
         now = ClaimTime.now(self.port)
@@ -213,6 +216,13 @@ class WorkerSlots:
         self._claimed_order.append(place)
         if len(self._claimed_order) > _MOST_REMEMBERED:
             self._claimed.pop(self._claimed_order.popleft(), None)
+
+    def _forget_before_release(self) -> None:
+        """A copy or a restore may have brought a task back since, with the fence that it had before its claim."""
+        if self._opened_at != self.gate.opened_at:
+            self._opened_at = self.gate.opened_at
+            self._claimed.clear()
+            self._claimed_order.clear()
 
     def _left(self, candidate: Candidate, now: float) -> float:
         """Seconds until the lease of a claimed task is over for this worker; 0 if it is."""
