@@ -33,7 +33,7 @@ class Released(Struct, frozen=True):
 
     before: HoldReport
     dropped: dict[str, int]
-    """The number of deleted tasks, by name."""
+    """The number of deleted tasks, by name. Empty for a table that was not held."""
     opened_at: datetime | None
     """Changes from before are handled by nobody. None for a table that was not held."""
 
@@ -63,8 +63,10 @@ async def drop(port: Port, table: Table, name: str) -> int:
 
 
 async def release_table(port: Port, table: Table, dropped: Sequence[str]) -> Released:
-    """Drop what is named, then release."""
+    """Drop what is named, then release. Of a table that is not held nothing is dropped."""
     before = await report_of(port, table)
+    if not before.is_held:
+        return Released(before, {}, None)
     counts = {name: await drop(port, table, name) for name in dict.fromkeys(dropped)}
     stored = await release(port, table)
     return Released(before, counts, None if stored is None else stored.opened_at)
