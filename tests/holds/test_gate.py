@@ -11,10 +11,11 @@ import pytest
 
 from singletable import Meter, Table
 from singletable.errors import Conflict
-from singletable.flow import Kernel
+from singletable.flow import Kernel, Traits
 from singletable.holds import HoldItem, TableGate, hold, hold_of, release
 from singletable.holds.gate import READ_SECONDS
 from singletable.holds.table_hold import NOTICED_SECONDS
+from singletable.wire import CLOCK_SECONDS
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.support.shells import Shell
@@ -108,6 +109,19 @@ async def test_a_release_opens_at_a_whole_second_after_its_call(shell: Shell, cl
     assert await shell.run(hold_of(shell.port, watched)) == released
     assert (await shell.run(hold(shell.port, watched, "restored", in_use=False))).opened_at is None
     assert await shell.run(TableGate(shell.port, watched).is_held())
+
+
+@pytest.mark.parametrize("ahead", [-1.95, 0.0, 1.95])
+async def test_the_boundary_has_a_margin_for_a_clock_that_is_off(shell: Shell, clock: Clock, ahead: float) -> None:
+    await shell.run(hold(shell.port, watched, "copied", in_use=False))
+    shell.port.traits = Traits()  # as of AWS
+    clock.slept.clear()
+    released = await shell.run(release(shell.port, watched))
+    assert released is not None
+    assert released.opened_at is not None
+    called = clock.at - ahead
+    assert math.floor(called) < released.opened_at.timestamp() <= math.floor(called + sum(clock.slept))
+    assert sum(clock.slept) < 2 * CLOCK_SECONDS + 1.1
 
 
 async def test_a_table_that_is_held_anew_meanwhile_is_not_released(shell: Shell, clock: Clock) -> None:

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect, connect_async
+from singletable import Database, Table, connect, connect_async
 from singletable.flow import DYNAMODB_STREAMS, SQS
 from singletable.holds import TableGate, hold, release
 from singletable.operations import TableCall
 from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Outgoing, Queue, consume, send
 from singletable.release import Hold
+from singletable.release.reports import release_table
 from singletable.streams import Changes, ChangeWorker
-from singletable.tasks import Counts
+from singletable.tasks import Counts, Tasks, TaskWorker
 from tests.faults.clock import Clock
 from tests.faults.opening import LOCAL
 from tests.streams.models import Note, Seen, noted
@@ -91,6 +92,17 @@ async def test_tasks_wait_for_the_release_and_run_once(bench: Bench) -> None:
     assert sorted(bench.ran) == ["a", "b"]
 
 
+async def test_nothing_is_dropped_from_a_table_that_is_not_held(bench: Bench) -> None:
+    note = noting(bench)
+    await held(bench)
+    await bench.add(bench.tasks.after(seconds(0), note("a")))
+    for dropped in ({"note": 1}, {}):
+        done = await bench.shell.run(release_table(bench.shell.port, bench.table, ["note"]))
+        assert (done.before.is_held, done.dropped) == (bool(dropped), dropped)
+        await bench.add(bench.tasks.after(seconds(0), note("b")))
+    assert (await bench.drain()).done == 2
+
+
 async def test_no_task_is_sent_to_a_queue_and_what_comes_from_one_goes_back(bench: Bench, aws_emulator: str) -> None:
     queue = await new_queue(bench.shell, aws_emulator)
     note = noting(bench)
@@ -137,6 +149,31 @@ async def test_what_a_consumer_has_received_goes_back(bench: Bench, aws_emulator
 
 async def received(shell: Any, queue: Queue[Any]) -> Any:
     return await shell.run(shell.port.to(SQS, queue.url).send(ReceiveMessage(queue.url, 10, 1, 30)))
+
+
+async def test_messages_of_a_group_stay_in_order_at_a_release_between_them(bench: Bench, aws_emulator: str) -> None:
+    name = f"held-{secrets.token_hex(6)}.fifo"
+    options = {"FifoQueue": "true", "ContentBasedDeduplication": "true"}
+    port, handled, asked = bench.shell.port, list[Any](), 0
+    queue = Queue[Any](await bench.shell.run(port.to(SQS, aws_emulator).send(CreateQueue(name, options))))
+    await bench.shell.run(send(port, queue, [Outgoing(number, group="g") for number in range(3)]))
+
+    class HeldOnce:
+        opened_at = 0.0
+
+        async def is_held(self, *, for_certain: bool = False) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked == 3  # before the step, the first message, the second
+
+    async def handle(message: Any) -> None:
+        handled.append(message.body)
+
+    def stop() -> bool:
+        return len(handled) == 3 or asked > 20
+
+    await bench.shell.run(consume(port, queue, handle, stop=stop, at_once=1, wait_seconds=1, gate=HeldOnce()))
+    assert handled == [0, 1, 2]
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------
@@ -223,3 +260,57 @@ def test_a_worker_that_runs_leaves_its_shards_and_begins_anew(db: Database, chan
     ChangeWorker(db, changes).run(stop=stop, signals=False, poll_seconds=0.01)
     assert seen.told == ["Inserted note first", "Inserted note new"]
     assert changes.passed_over == 1
+
+
+def test_what_changes_right_after_the_release_is_a_waiting_consumers(
+    db: Database, changes: Changes, seen: Seen
+) -> None:
+    """It begins "now", and its now is not later than the release, which it notices after a while."""
+    table, clocks = Hold(db, noted), db.port
+    monotonic, shift, looks = clocks.monotonic, 0.0, 0
+    clocks.monotonic = lambda: monotonic() + shift
+    table.begin("copied", in_use=False)
+    db.create(Note(id="copied"))
+
+    def stop() -> bool:
+        nonlocal looks, shift
+        looks += 1
+        if looks == 3:
+            table.release()
+            db.create(Note(id="new"))
+            shift = 4
+        return bool(seen.changes) or looks > 50
+
+    ChangeWorker(db, changes).run(start="now", stop=stop, signals=False, poll_seconds=0.01)
+    assert seen.told == ["Inserted note new"]
+
+
+def test_a_task_that_came_back_while_it_was_held_runs(db: Database) -> None:
+    app = Table("back", indexes=["gsi1"])
+    tasks, ran, shift, looks, phase = Tasks(app, index="gsi1"), list[str](), 0.0, 0, "work"
+    clocks, table = db.port, Hold(db, app)
+    monotonic = clocks.monotonic
+    clocks.monotonic = lambda: monotonic() + shift
+
+    @tasks.task
+    def mail(to: str) -> None:
+        ran.append(to)
+
+    with db.transaction() as tx:
+        tx.add(tasks.after(seconds(0), mail("ada"), key="k"))
+    task: Any = db.get(tasks.entities.by_id("k"))
+
+    def stop() -> bool:
+        nonlocal looks, shift, phase
+        looks += 1
+        if phase == "work" and ran:
+            table.begin("copied", in_use=False)
+            looks, shift, phase = 0, shift + 4, "held"
+        elif phase == "held" and looks == 3:
+            db.put(task)  # as a copy puts it once more
+            table.release()
+            shift, phase = shift + 4, "released"
+        return len(ran) == 2 or looks > 30
+
+    TaskWorker(db, tasks).run(stop=stop, signals=False, at_once=1, poll_seconds=0.01)
+    assert ran == ["ada", "ada"]

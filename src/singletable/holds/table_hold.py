@@ -7,8 +7,8 @@
 A worker reads the hold every `gate.READ_SECONDS`: one that runs notices it within this time. `hold` returns later.
 
 The boundary of a release is a whole second of the service's clock that begins after the call: the service dates changes
-by whole seconds, rounded down. The table stays held until that second has ended, with a margin for a clock that differs
-from the service's. So nothing that changed before the call is handled, and nothing after its return is missed.
+by whole seconds, rounded down. The table stays held until that second has begun. Both have a margin for a clock that
+differs from the service's. So nothing that changed before the call is handled, and nothing after its return is missed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from singletable.expressions import attr
 from singletable.flow import Port, instant
 from singletable.foundation import Table, flows
 from singletable.holds.item import HoldItem
+from singletable.wire import CLOCK_SECONDS
 
 NOTICED_SECONDS: Final = 5.0
 """A worker reads the hold every three seconds, and may be at a request."""
-_CLOCK_SECONDS: Final = 1.0
-"""The most by which this machine's clock, as the service's answers correct it, is off."""
 _SLEEP_SECONDS: Final = 0.001
 """A sleep by one clock may end just before its time by the other."""
 
@@ -73,7 +72,7 @@ async def _put(port: Port, table: Table, why: str, seconds: float) -> HoldItem:
 
 
 async def release(port: Port, table: Table) -> HoldItem | None:
-    """Release a table; None if it is not held. Waits for the boundary, up to two seconds, if it has a stream.
+    """Release a table; None if it is not held. Waits for the boundary, up to five seconds, if it has a stream.
 
     Called again after a kill, it begins again. Raises Conflict if the table was held again meanwhile. A read, a write.
     """
@@ -81,9 +80,10 @@ async def release(port: Port, table: Table) -> HoldItem | None:
     if stored is None or stored.opened_at is not None:
         return None
     await _sleep_until(port, stored.noticed_at.timestamp())
-    opens = floor(port.now()) + 1
+    margin = 0.0 if port.traits.creates_tables else CLOCK_SECONDS
+    opens = floor(port.now() + margin) + 1
     if table.definition.stream is not None:
-        await _sleep_until(port, opens + (0.0 if port.traits.creates_tables else _CLOCK_SECONDS))
+        await _sleep_until(port, opens + margin)
     kind: Any = HoldItem.of(table)
     is_same = (attr(kind.since) == stored.since) & ~attr(kind.opened_at).exists()
     try:

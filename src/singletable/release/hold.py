@@ -55,8 +55,9 @@ class Hold:
         """Let the workers begin, after the tasks of some names were deleted. Returns what was pending before.
 
         Each pending task runs once, when it is due. Handlers of changes get what changes after the return of this call,
-        and nothing from before it. Takes up to two seconds for a table with a stream. As `report`, a read and a write;
-        and a write for each dropped task. NotFound for a name of no task; Conflict if the table was held again.
+        and nothing from before it. Takes up to five seconds for a table with a stream. One that is not held stays as it
+        is. As `report`, a read and a write; and a write for each dropped task. NotFound for a name of no task; Conflict
+        if the table was held again.
         """
         return self.db.run(release_table(self.db.port, self.table, drop))
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from singletable.wire.hosts import is_aws_host as is_aws_host
     from singletable.wire.port_options import PortOptions as PortOptions, elapsed as elapsed
     from singletable.wire.retry import RetryPolicy as RetryPolicy
+    from singletable.wire.service_clock import CLOCK_SECONDS as CLOCK_SECONDS
 
 # Declarations take what errors mean from here, and no sockets.
 __getattr__ = late_names(
@@ -54,4 +55,5 @@ __getattr__ = late_names(
     hosts="is_aws_host",
     port_options="PortOptions elapsed",
     retry="RetryPolicy",
+    service_clock="CLOCK_SECONDS",
 )

@@ -22,7 +22,9 @@ from typing import Any, Protocol
 from singletable.wire.error_answers import server_time
 
 LOOK_SECONDS = 10.0
-_EARLIEST, _LATEST = -1.0, 2.0
+CLOCK_SECONDS = 2.0
+"""The most by which a corrected clock is off: a Date has whole seconds, and a clock that fits it is believed."""
+_EARLIEST, _LATEST = 1.0 - CLOCK_SECONDS, CLOCK_SECONDS
 """A clock fits a Date that it is behind by a second at most, or ahead by two and the time of the request."""
 _TOLD_SECONDS = 5.0
 
