@@ -98,7 +98,7 @@ class WorkerSlots:
         """Wait for a lease that may be over soon; False if there is none."""
         if self._lease_left == inf or self.stop() or await self.gate.is_held():
             return False
-        await self.port.sleep(min(self._lease_left, self.options.poll_seconds))
+        await self.port.sleep(min(self._lease_left + _AFTER_ITS_TIME_SECONDS, self.options.poll_seconds))
         return True
 
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
