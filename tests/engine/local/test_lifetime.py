@@ -302,6 +302,7 @@ def test_by_its_address_an_engine_has_the_same_traits() -> None:
             creates_tables=False,
             maintain_streams=None,
             wipe_deleted=None,
+            data_file="",
             copy_data=None,
             held_copy=None,
         )
