@@ -2,14 +2,25 @@
 
 The stored end of a lease is a time of its owner's clock, and says by itself only when to look. A live owner changes it:
 each extension moves it on. So a lease is over once its end has come, and has not changed for the length of the lease by
-the observer's clock of intervals (`flow.leases`). The length is stored with the claim.
+the observer's clock of intervals (as in `flow.leases`). The length is stored with the claim.
+
+A place that was not shown for twice its lease is forgotten. What is still shown never is, however much else there is.
 """
 
 from __future__ import annotations
 
-from singletable.flow import Observations
+from msgspec import Struct
 
 _MOST = 5000
+_FORGOTTEN_AFTER = 2.0
+
+
+class _Seen(Struct, frozen=True):
+    end: str
+    since: float
+    shown_at: float
+    length: float
+    is_alive: bool
 
 
 class LeaseWatch:
@@ -18,24 +29,34 @@ class LeaseWatch:
     def __init__(self, lease_seconds: float) -> None:
         """`lease_seconds` is the length of claims by programs that don't store it."""
         self.lease_seconds = lease_seconds
-        self._ends: Observations[str] = Observations(lease_seconds)
-        self._last: dict[str, str] = {}
-        self._alive: set[str] = set()
+        self._seen: dict[str, _Seen] = {}
+        self._most = _MOST
+
+    def __len__(self) -> int:
+        return len(self._seen)
 
     def left(self, place: str, end: str, seconds: float | None, now: float) -> float:
         """Seconds until a lease has had the same end for its length; 0 if it has. An end that is new is noted.
 
         `place` is the partition key: an order has one lease.
         """
-        if len(self._ends) > _MOST:
-            self._ends.note({}, now)
-            self._last.clear()
-        if self._last.setdefault(place, end) != end:
-            self._last[place] = end
-            self._alive.add(place)
         length = self.lease_seconds if seconds is None else seconds
-        return max(0.0, length - self._ends.unchanged(f"{place} {end}", end, now))
+        known = self._seen.get(place)
+        is_changed = known is not None and known.end != end
+        since = now if known is None or is_changed else known.since
+        is_alive = is_changed or (known is not None and known.is_alive)
+        self._seen[place] = _Seen(end, since, now, length, is_alive)
+        if len(self._seen) > self._most:
+            self._forget(now)
+        return max(0.0, length - (now - since))
 
     def is_alive(self, place: str) -> bool:
         """Whether a lease was seen to change."""
-        return place in self._alive
+        known = self._seen.get(place)
+        return known is not None and known.is_alive
+
+    def _forget(self, now: float) -> None:
+        """Forget what is not shown any more. The next time is at twice as many, so that a look stays cheap."""
+        seen = self._seen.copy().items()
+        self._seen = {place: s for place, s in seen if s.shown_at >= now - _FORGOTTEN_AFTER * s.length}
+        self._most = max(_MOST, 2 * len(self._seen))
