@@ -117,6 +117,22 @@ def test_from_a_copy_of_a_data_file(copied: Backed, to: str, tmp_path: Path, mon
         assert "nothing was done now" in note
 
 
+def test_contents_are_kept_for_a_table_of_another_name(
+    copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The live table has the same store, and deletes the document."""
+    blobs = LocalBlobs(tmp_path / "blobs")
+    with connect(f"local:{tmp_path / 'new.db'}") as db:
+        monkeypatch.setattr(db.port, "sleep", nobody_waits)
+        Restore(db, shop, blobs=blobs).run(**copied.source)
+        Restore(db, shop, to="shop-monday", blobs=blobs).run(**copied.source)
+        Documents(db, Page, blobs=blobs).delete("p1")
+        assert contents_in(blobs) == copied.contents
+        assert list(blobs.list("=backups/open/")) == []
+        (note,) = Restore(db, shop, to="shop-bare").run(**copied.source).notes
+        assert "no blob store is configured" in note
+
+
 def test_the_stream_begins_when_all_is_there(copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that nothing which the restore writes is a change. A table of leases that is in use stays as it is."""
     sent: list[str] = []

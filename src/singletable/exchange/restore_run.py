@@ -192,15 +192,20 @@ class RestoreRun:
         return not is_begun and await has_items(target, beside)
 
     async def _contents(self) -> None:
-        copied = CopiedContents()
+        copied, is_renamed, holder = CopiedContents(), self.to != self.table.name, f"table {self.to}"
         for part in self.contents:
+            if not part.has_store:
+                continue
             self.tell(part.name)
+            if is_renamed:  # the table of the declared name deletes from the same store
+                await part.begin(self.target, holder)
             if self.contents_from is not None:
                 copied = copied.and_also(await part.copy(self.target, source=self.contents_from))
-            elif self.to == self.table.name and self.source.is_service:
+            elif self.source.is_service and not is_renamed:
                 await part.take_over(self.target)  # the table of this name, in this place, is gone
-            elif self.to != self.table.name:
-                await part.hold(self.target, f"table {self.to}")
+            if is_renamed:
+                await part.hold(self.target, holder)
+                await part.end(self.target, holder)
         self.restored = replace(self.restored, contents=copied)
 
     async def _settings(self) -> None:
@@ -219,7 +224,7 @@ class RestoreRun:
         for beside, to in self._tables_beside():
             if (source := await self.source.beside(beside)) is not None:
                 yield RestoreStep("beside", f"{to}, from {source.text}, unless it is there")
-        for part in self.contents:
+        for part in filter(lambda part: part.has_store, self.contents):
             yield RestoreStep("contents", self._contents_in_words(part))
         if declared := migrations.wanted_settings(self.table.definition):
             yield RestoreStep("settings", ", ".join(declared))
