@@ -202,8 +202,28 @@ def test_what_waits_and_what_is_stored_apart(db: Database, pages: Documents[Page
     receipt = erase(db, pages)
     assert receipt.kept == ()
     assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
-    assert [row.id for row in db.all(Page.Inbox.by_id("p1"))] == [98]
+    inbox = db.all(Page.Inbox.by_id("p1"))
+    assert [(row.id, row.name, row.principal, row.arguments) for row in inbox if row.id == 99] == [
+        (99, "$erased", None, "{}")
+    ]
+    assert len(inbox) == 2
     assert {finding.code for finding in db.check(app, pages)} <= {"inbox.gap"}
+
+
+def test_others_who_share_a_client_go_on(db: Database, pages: Documents[Page]) -> None:
+    """Programs submit for their users under one client: what waits of theirs is rejected, and its id is consumed."""
+    pages.create("t1", "p1")
+    for name in ("bob", "ada", "bob"):
+        cell = put_cell(id=name, cell=Cell(f"{name} wrote"))
+        pages.submit_next("p1", "server", cell, principal=f"{name}-id")
+    assert erase(db, pages).cleared == {"Page": 1}
+    pages.process("p1")
+    assert list(pages.head("p1").cells.all()) == ["bob"]
+    (rejected,) = [row for row in db.all(Page.Record.by_id("p1")) if row.error is not None]
+    assert (rejected.id, rejected.principal, rejected.arguments) == (2, None, "{}")
+    third = pages.submit_next("p1", "server", put_cell(id="c", cell=Cell("on")), principal="bob-id")
+    assert [outcome.status for outcome in pages.process("p1")] == ["applied"]
+    assert (third.id, db.check(app, pages)) == (4, [])
 
 
 def test_branches_of_others_are_of_the_same_family(db: Database, pages: Documents[Page], tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_c
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
-from singletable.documents.erased_arguments import arguments_without, scalars_without
+from singletable.documents.erased_arguments import NONE, arguments_without, scalars_without
 from singletable.documents.families import Family, family_of, pages
 from singletable.documents.inbox import HeadState
 from singletable.documents.personal import Erased
@@ -52,7 +52,7 @@ from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, NotFound
 from singletable.expressions import AttributeChange
 from singletable.flow import Port, Race
-from singletable.foundation import ANY, Query, delete_if, is_type, model_for, update_if
+from singletable.foundation import ANY, Query, is_type, model_for, update_if
 from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.schema import key_of
 from singletable.values import changed, from_attribute_value
@@ -60,6 +60,17 @@ from singletable.values import changed, from_attribute_value
 READ_AT_ONCE = 64
 _RECORDS_AT_ONCE = 100
 _TRIES = 50
+_OF_NOBODY = {
+    "name": "$erased",
+    "principal": None,
+    "arguments": NONE,
+    "arguments_blob": None,
+    "refers": None,
+    "own": None,
+}
+"""The attributes of a waiting mutation of theirs: it will be rejected, as no mutator has that name, and its id is
+consumed. Without the id, whatever comes after it from the same client, which others may share, could never be applied.
+"""
 _WRITTEN_AT_ONCE = 8
 """Items of up to 400 KB, in a transaction of 4 MB."""
 
@@ -273,7 +284,7 @@ class FamilyRewrite:
             after = self._arguments(row, text)
             own = self.erased.is_by(row.principal)
             if own and isinstance(row, InboxRow):
-                actions.append(delete_if(key_of(row), is_type(model_for(row))))
+                actions.append(_update(row, **_OF_NOBODY))
             elif own or after != text:
                 actions.append(_update(row, **_record_values(row, after, needed, own=own)))
         await self._write(actions, needed)
