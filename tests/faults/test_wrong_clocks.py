@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from singletable import AlreadyExists, Database, NotFound, NotUnique, attr
+from singletable import AlreadyExists, Database, NotFound, NotUnique, TransactionCancelled, attr
 from singletable.flow import Traits, instant
 from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.exchange import Exchange, HttpResponse
@@ -183,6 +183,50 @@ def run(seed: int, operations: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_living_item_is_deleted_or_replaced(seed: int) -> None:
     run(seed, 750)
+
+
+def test_the_very_first_request_reads_what_lives() -> None:
+    """The clock is a day ahead; the answer to the read shows the time by which its item is judged."""
+    service = Service()
+    with fresh() as owner:
+        owner.create_table(shop)
+        for name in ("deleted", "updated", "moved"):
+            owner.create(Session(id=name, token=name, ends=instant(NOON + 60)))
+        first = [Process(owner, service, 86_400.0) for _ in range(3)]
+        assert first[0].db.delete(Session.by_id("deleted")) is not None
+        assert first[1].db.update(Session.by_id("updated"), attr(Session.token).set("new")).token == "new"
+        with first[2].db.transaction() as tx:
+            tx.update(Session.by_id("moved"), attr(Session.token).set("deleted"))  # its guard went with the item
+        assert owner.check(shop) == []
+        for process in first:
+            process.close()
+
+
+def test_another_threads_first_answer_comes_while_a_write_is_planned() -> None:
+    """The clock is a day ahead: a time that was read before that answer must not be taken for the service's."""
+    service = Service()
+    with fresh() as owner:
+        owner.create_table(shop)
+        owner.create(Passing(id="lives", ends=instant(NOON + 60)))
+        for write in ("create", "transaction"):
+            process = Process(owner, service, 86_400.0)
+            clock: Any = process.db.port.clock
+            date = {b"date": formatdate(service.time, usegmt=True).encode()}
+
+            def read_late(clock: Any = clock, date: Any = date, now: Any = clock.now) -> float:
+                time = now()
+                clock.look(date, time)
+                return float(time)
+
+            process.db.port.__dict__["now"] = read_late
+            taken, passing = (AlreadyExists, Passing(id="lives", ends=instant(NOON + 90)))
+            if write == "create":
+                with pytest.raises(taken):
+                    process.db.create(passing)
+            else:
+                with pytest.raises(TransactionCancelled), process.db.transaction() as tx:
+                    tx.create(passing)
+            process.close()
 
 
 @pytest.mark.soak

@@ -130,7 +130,8 @@ class Commit:
     async def send(self) -> Mapping[int, Any]:
         race = Race(self.port, "transaction", "another writer changed items of the transaction")
         while True:
-            self.moment = Moment(self.port.now(), is_known=self.port.clock.is_known)
+            is_known = self.port.clock.is_known  # read first: another thread's answer may come between the two
+            self.moment = Moment(self.port.now(), is_known=is_known)
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
@@ -186,8 +187,9 @@ class Commit:
         for number in needed:
             await self._bring(number)
         operations = [get_operation(self.writes[number].key, consistent=True) for number in needed]
-        for number, entity in zip(needed, await self.port.send_all(operations), strict=True):
-            is_gone = entity is None or self.writes[number].model.is_expired(entity, self.moment.now)
+        entities, now = await self.port.send_all(operations), self.port.now()
+        for number, entity in zip(needed, entities, strict=True):
+            is_gone = entity is None or self.writes[number].model.is_expired(entity, now)
             self.known[number] = None if is_gone else entity
 
     def _guards(self) -> Iterator[PlannedAction]:

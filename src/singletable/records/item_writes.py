@@ -129,7 +129,7 @@ class UpdateWrite(Write):
     def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
         model = self.model
         condition: Condition | None = is_type(model) & is_schema(model)
-        held = uniques_as_read(model, current, moment.now) if self.touches_uniques else None
+        held = uniques_as_read(model, current, moment.gone_until) if self.touches_uniques else None
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
         for parent in parents_of(self.updates):
@@ -185,7 +185,7 @@ class DeleteWrite(Write):
             there = is_type(model) & is_schema_or_older(model)
             for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
                 condition = both(there if condition is None else condition, more)
-        condition = both(condition, uniques_as_read(model, current, moment.now))
+        condition = both(condition, uniques_as_read(model, current, moment.gone_until))
         plain = condition is None
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
@@ -244,12 +244,12 @@ def where_with(check: Write, write: Write) -> Condition:
     return is_type(write.model) if where is None else where
 
 
-def uniques_as_read(model: Model[Any], current: Any, now: float) -> Condition | None:
-    """The unique values have not changed since they were read."""
+def uniques_as_read(model: Model[Any], current: Any, gone_until: float) -> Condition | None:
+    """The unique values have not changed since they were read; or the item is gone (see `Moment.gone_until`)."""
     if not model.uniques or current is UNREAD:
         return None
     if current is None:
-        return is_gone(model, now)
+        return is_gone(model, gone_until)
     condition: Condition | None = None
     for unique in model.uniques:
         condition = both(condition, is_as_read(unique, model, current))

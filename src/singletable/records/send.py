@@ -133,14 +133,15 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
     """Send one write of an item that lies under its key, in one form."""
     if exactly_once or (write.model.uniques and write.always_guards):
         return await transacted(port, write)
-    moment = Moment(port.now(), port.token(), port.clock.is_known)
+    is_known = port.clock.is_known  # read first: another thread's answer may come between the two
+    moment = Moment(port.now(), port.token(), is_known)
     current: Any = write.caller_copy
     race = Race(port, write.verb, CHANGED, key=write.key)
     while True:
         part = write.main(current, moment)
         if part is None:
             assert current is UNREAD
-            current = await read_current(port, write, moment.now)
+            current = await read_current(port, write)
             continue
         if any(True for _ in write.claims(current)):
             return await transacted(port, write, {0: current})
@@ -159,7 +160,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
                 race.hint = "An earlier try may have been written, and written over. Read the item, then try again."
             current = await _after_refusal(port, write, part, current, evidence, moment)
             if await race.lost() and current is not UNREAD:
-                current = await read_current(port, write, moment.now)
+                current = await read_current(port, write)
         except Applied as error:
             write.done()
             error.key = write.key
@@ -172,10 +173,10 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             return answer
 
 
-async def read_current(port: Port, write: Write, now: float) -> Any:
-    """The current entity of a write's item; None if it is missing or has expired."""
+async def read_current(port: Port, write: Write) -> Any:
+    """The current entity of a write's item; None if it is missing or has expired, by the time that its answer shows."""
     entity: Any = await port.send(get_operation(write.key, consistent=True))
-    return None if entity is None or write.model.is_expired(entity, now) else entity
+    return None if entity is None or write.model.is_expired(entity, port.now()) else entity
 
 
 class Evidence(Struct, frozen=True):
