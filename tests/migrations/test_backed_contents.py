@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from obstore.store import MemoryStore
 
 from singletable import ANY, Database, connect
-from singletable.documents import BlobStore, Documents, LocalBlobs, ObjectBlobs, flows
+from singletable.documents import BlobStore, Documents, LocalBlobs, ObjectBlobs, flows, manifests
 from singletable.documents.backed_contents import DocumentContents
 from singletable.documents.document import document_model
-from singletable.errors import AlreadyExists, Denied, InvalidRequest
+from singletable.errors import AlreadyExists, Corrupt, Denied, InvalidRequest, Unavailable
 from singletable.migrations import Backups, backups_flow
 from tests.documents.models import Project, Shape, app, put_comment, put_shape
 from tests.documents.stepping import Stepped, SteppingPort, at_random
@@ -302,3 +302,42 @@ def test_a_family_is_held_whole_whatever_lies_beside_its_contents(db: Database) 
     before = paths(store) - {"o1/projects/p1/sbetween"}
     docs.delete("p1")
     assert before <= paths(store)
+
+
+def test_a_backup_that_goes_on_is_always_open(db: Database, store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`begin` deletes nothing; a store that has no promise after it is told."""
+    contents = DocumentContents(Documents(db, Project, blobs=store).context)
+    db.run(contents.begin(db.port, "x"))
+    monkeypatch.setattr(store, "delete", lambda path: pytest.fail(path))
+    db.run(contents.begin(db.port, "x"))
+    monkeypatch.setattr(store, "put", lambda path, data: False)
+    with pytest.raises(Unavailable, match="does not have it"):
+        db.run(contents.begin(db.port, "y"))
+
+
+def test_a_manifest_that_goes_while_it_is_read_is_left_out(
+    db: Database, store: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, backups = Documents(db, Project, blobs=store), Backups(db, app, blobs=store)
+    filled(docs)
+    docs.store("p1", Project.shapes, [Shape(7, 7, "garbage")])
+    backups.copy(tmp_path / "one.db")
+    with monkeypatch.context() as patched:
+        get = store.get
+        patched.setattr(store, "get", lambda path, most: None if path.startswith("=backups/") else get(path, most))
+        assert backups.list() == []
+        assert docs.collect_garbage("p1").deleted == 1
+
+
+def test_a_manifest_unpacks_to_a_limit(db: Database, store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = Documents(db, Project, blobs=store)
+    filled(docs)
+    db.run(DocumentContents(docs.context).hold(db.port, "arn:x"))
+    monkeypatch.setattr(manifests, "_MOST_BYTES", 1000)
+    assert len(list(manifests.needed_by_backups(docs.context.contents("o1", "p1")))) == 1
+    monkeypatch.setattr(manifests, "_MOST_BYTES", 300)  # more than it has packed
+    with pytest.raises(Corrupt, match="unpacks to more than 300 bytes"):
+        list(manifests.needed_by_backups(docs.context.contents("o1", "p1")))
+    for damaged in (b"", b"no gzip"):
+        with pytest.raises(Corrupt, match="can't be read"):
+            manifests._decoded("x.gz", damaged, manifests.FamilyContents)

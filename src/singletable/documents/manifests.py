@@ -21,11 +21,12 @@ unreachable, then reads `open` and then `held`. It found this one unreachable af
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
-from typing import Any
+from typing import TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -33,12 +34,14 @@ from msgspec import Struct
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import Content, Contents, content_of
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, Unavailable
 from singletable.layers import BackupNote
 
+T = TypeVar("T")
 _ROOT = "=backups/"
 _HELD = f"{_ROOT}held/"
 _MOST_BYTES = 1 << 30
+_GZIP = 31
 
 
 class FamilyContents(Struct, frozen=True):
@@ -76,8 +79,14 @@ class Manifests:
     plural: str
 
     def begin(self, note: BackupNote) -> None:
-        """From now on nothing is deleted, until `end`."""
-        self._replace(self._path("open", note.backup), msgspec.json.encode(note))
+        """From now on nothing is deleted, until `end`. A backup that goes on is never without it."""
+        path = self._path("open", note.backup)
+        if not self.store.put(path, msgspec.json.encode(note)) and not self.store.has(path):
+            raise Unavailable(
+                f"the blob store refused to put {path}, and does not have it",
+                operation="blob put",
+                hint="No backup was made; call again when the store works.",
+            )
 
     def is_open(self, backup: str) -> bool:
         return self.store.has(self._path("open", backup))
@@ -107,8 +116,8 @@ class Manifests:
 
     def notes(self) -> list[BackupNote]:
         """The backups, oldest first. A listing, and a read of each."""
-        paths = list(self.store.list(f"{_ROOT}made/{self.plural}/"))
-        return sorted((_decoded(self.store, path, BackupNote) for path in paths), key=lambda note: note.at)
+        notes = _all_decoded(self.store, f"{_ROOT}made/{self.plural}/", BackupNote)
+        return sorted(notes, key=lambda note: note.at)
 
     def prefixes(self, backup: str) -> list[str]:
         """The prefixes of the families that a backup needs contents of. A listing of every backup's manifests."""
@@ -136,8 +145,7 @@ class Manifests:
 
 def needed_by_backups(contents: Contents) -> Iterator[FamilyContents]:
     """The contents that each backup needs of a family. A listing, and a read of each manifest. Blocks."""
-    for path in list(contents.store.list(f"{_HELD}{contents.prefix}")):
-        yield _decoded(contents.store, path, FamilyContents)
+    yield from _all_decoded(contents.store, f"{_HELD}{contents.prefix}", FamilyContents)
 
 
 def kept_for_backups(contents: Contents, wanted: set[Content], but: str = "") -> set[Content]:
@@ -162,13 +170,27 @@ def _name(backup: str) -> str:
     return sha256(backup.encode()).hexdigest()[:32]
 
 
-def _decoded(store: BlobStore, path: str, kind: type[Any]) -> Any:
-    data = store.get(path, _MOST_BYTES)
+def _all_decoded(store: BlobStore, prefix: str, kind: type[T]) -> Iterator[T]:
+    """The manifests below a prefix, but those that `backup delete` deletes meanwhile."""
+    for path in list(store.list(prefix)):
+        if (data := store.get(path, _MOST_BYTES)) is not None:
+            yield _decoded(path, data, kind)
+
+
+def _decoded(path: str, data: bytes, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(gzip.decompress(data or b"") if path.endswith(".gz") else data or b"", type=kind)
-    except (msgspec.MsgspecError, OSError, EOFError) as error:
+        return msgspec.json.decode(_unpacked(data) if path.endswith(".gz") else data, type=kind)
+    except (msgspec.MsgspecError, zlib.error) as error:
         raise Corrupt(
             f"the manifest {path} of a backup can't be read: {error}",
             operation="blob get",
             hint="Nothing is deleted while it is there. Delete it by hand if its backup is not needed.",
         ) from None
+
+
+def _unpacked(data: bytes) -> bytes:
+    unpacking = zlib.decompressobj(_GZIP)
+    unpacked = unpacking.decompress(data, _MOST_BYTES)
+    if not unpacking.eof:
+        raise zlib.error(f"it is cut short, or unpacks to more than {_MOST_BYTES} bytes")
+    return unpacked
