@@ -11,7 +11,7 @@ import pytest
 
 from singletable import Database, InvalidRequest, Meter, connect
 from singletable.documents import Documents, LocalBlobs
-from singletable.documents.collectors import Collector, check_collector
+from singletable.documents.collectors import Collector, check_collector, take_over_blobs
 from singletable.documents.manifests import Manifests
 from singletable.documents.read import epoch_row
 from singletable.flow import Traits
@@ -75,6 +75,36 @@ def test_a_table_takes_over_all_that_was_collected(store: LocalBlobs) -> None:
         with pytest.raises(InvalidRequest, match="another table"):
             first.collect_garbage("p3")
         assert [family.root for family in Manifests(store, "projects").families()] == ["p1", "p2", "p3"]
+
+
+def test_a_table_takes_over_what_is_its_own(store: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others may have the same store: their documents are not in this table, or it is told to leave their notes."""
+    with fresh() as old, fresh() as new:
+        first, second = documents_of(old, store), documents_of(new, store)
+        for id in ("p1", "p2", "p3"):
+            first.create("o1", id)
+        for id in ("p1", "p2"):
+            first.collect_garbage(id)  # they have a note, and no contents
+        copied(old, new)
+        first.create("o1", "p4")
+        first.collect_garbage("p4")
+        path = "=collectors/o1/projects/{}/table.json"
+        theirs = msgspec.json.encode(Collector("arn:another/table", "id"))
+        store.delete(path.format("p2"))
+        store.put(path.format("p2"), theirs)
+        before = store.get(path.format("p4"), 999)
+        delete = store.delete
+
+        def away(path: str) -> None:
+            delete(path)
+            assert len(list(store.list("=collectors/"))) == 2  # a kill now leaves the others
+
+        monkeypatch.setattr(store, "delete", away)
+        assert new.run(take_over_blobs(new.port, second.context, but_other_names=True)) == 1
+        assert (store.get(path.format("p2"), 999), store.get(path.format("p4"), 999)) == (theirs, before)
+        assert second.take_over_blobs() == 2
+        assert second.collect_garbage("p2").deleted == 0
+        assert store.get(path.format("p4"), 999) == before
 
 
 @pytest.mark.embedded("its data file is copied")

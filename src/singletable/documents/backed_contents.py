@@ -95,7 +95,7 @@ class DocumentContents:
 
     async def take_over(self, port: Port) -> int:
         """Let this table collect garbage where another one of its name did, which is gone."""
-        return await take_over_blobs(port, self.context)
+        return await take_over_blobs(port, self.context, but_other_names=True)
 
     async def _sweep(self, port: Port, stored: StoredFamily, backup: str) -> int:
         """Delete the contents of a family whose documents are all deleted, but for what other backups keep."""

@@ -18,9 +18,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from singletable.documents.blobs import BlobStore
 from singletable.documents.context import Context
 from singletable.documents.families import root_of
-from singletable.documents.manifests import Manifests
+from singletable.documents.manifests import Manifests, StoredFamily
+from singletable.documents.read import any_epoch_row
 from singletable.documents.rows import GcEpoch, Version
 from singletable.errors import InvalidRequest
 from singletable.flow import Port
@@ -70,18 +72,41 @@ async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, 
         await check_collector(port, context, epoch)
 
 
-async def take_over_blobs(port: Port, context: Context[Any]) -> int:
-    """Note this table for all families in the store, as after it took another one's place; their number.
+async def take_over_blobs(port: Port, context: Context[Any], *, but_other_names: bool = False) -> int:
+    """Note this table for the families of its documents, as after it took another one's place; their number.
 
-    One DescribeTable, a listing of the store, and two requests to it for each family.
+    `but_other_names` leaves what a table of another name is noted for. Killed, it is called again: one note at a time
+    is away. One DescribeTable and a listing of the store; for each family a read of both, a delete and a put.
     """
     await ready(port, context.model.table)
-    own, store = msgspec.json.encode(_collector(port, await _described(port, context))), context.store
-    families = Manifests(store, context.model.words.plural).families
-    (paths,) = await port.call_all([lambda: [f"{_ROOT}{family.prefix}table.json" for family in families()]])
-    await port.call_all([partial(store.delete, path) for path in paths])
-    await port.call_all([partial(store.put, path, own) for path in paths])
-    return len(paths)
+    own, store = _collector(port, await _described(port, context)), context.store
+    (prefixes,) = await port.call_all([lambda: _prefixes(store, context.model.words.plural)])
+    count = 0
+    for prefix in prefixes:
+        path = f"{_ROOT}{prefix}table.json"
+        (stored,) = await port.call_all([partial(store.get, path, _MOST_BYTES)])
+        noted = None if stored is None else msgspec.json.decode(stored, type=Collector)
+        is_others = but_other_names and noted is not None and noted.table != own.table
+        if is_others or not await _is_known(port, context, prefix):
+            continue
+        if noted is None or not noted.is_same(own):
+            await port.call_all([partial(store.delete, path)])
+            await port.call_all([partial(store.put, path, msgspec.json.encode(own))])
+        count += 1
+    return count
+
+
+def _prefixes(store: BlobStore, plural: str) -> list[str]:
+    """The families that have contents or a note. Blocks."""
+    noted = (path.removeprefix(_ROOT).removesuffix("table.json") for path in store.list(_ROOT))
+    prefixes = {prefix for prefix in noted if prefix.split("/")[1] == plural}
+    return sorted(prefixes | {family.prefix for family in Manifests(store, plural).families()})
+
+
+async def _is_known(port: Port, context: Context[Any], prefix: str) -> bool:
+    """Whether a family is this table's. Another one's may lie in the same store."""
+    root = await any_epoch_row(port, context, StoredFamily(prefix, ()).root)
+    return root is not None and context.contents_of(root).prefix == prefix
 
 
 async def forget_collector(port: Port, context: Context[Any], root: GcEpoch) -> None:

@@ -175,7 +175,8 @@ class Documents(Generic[D]):
         """Make this the table that collects garbage in the blob store: only when no other table uses its blobs.
 
         For a restored table that takes the place of the one it comes from. Returns the number of families of documents.
-        A `DescribeTable`, a listing of the store, and two requests to it for each family. Raises Unavailable.
+        Those of other tables in the store stay. A `DescribeTable` and a listing of the store; for each family a read of
+        the table and of the store, and two requests to it where another table was noted. Raises Unavailable.
         """
         return self.db.run(flows.take_over_blobs(self.db.port, self.context))
 
