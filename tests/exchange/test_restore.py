@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest, connect
+from singletable import Database, InvalidRequest, Table, connect
 from singletable.documents import Documents, LocalBlobs
-from singletable.exchange import Restore
+from singletable.errors import Conflict
+from singletable.exchange import Restore, TableCopy
 from singletable.exchange.restore_sources import ServiceSource
 from singletable.migrations import Backups
+from singletable.release import Hold
 from singletable.streams.state import state_entities
 from singletable.tables import describe, live_settings
 from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop
@@ -293,3 +295,33 @@ def test_under_its_own_name_it_collects_garbage(tmp_path: Path, monkeypatch: pyt
         assert pages.collect_garbage("p1").deleted == 1
         assert pages.head("p1").cells["c1"].text.startswith("text 1")
         assert db.check(shop, pages) == []
+
+
+def test_what_comes_in_is_held_though_this_program_declares_no_worker(copied: Backed) -> None:
+    bare = Table("shop", indexes=["gsi1"])  # its tasks and its stream are declared in another module
+    with connect("local") as db:
+        Restore(db, bare, to="shop-back").run(copy=copied.db)
+        assert held_by(db, "shop-back").startswith("restored from ")
+        copy = TableCopy(copied.db, db, bare, to_table="shop-copy")
+        assert copy.run(keep_personal=True, dry_run=True).is_held
+        assert copy.run(keep_personal=True).is_held
+        assert held_by(db, "shop-copy").startswith("copied from ")
+        assert not TableCopy(copied.db, db, bare, to_table="shop-free").run(keep_personal=True, hold=False).is_held
+        assert not TableCopy(copied.db, db, bare, to_table="shop-slice").run(sample=0.99).is_held  # tasks stay behind
+
+
+def test_a_restore_that_is_released_in_its_middle_is_held_again(
+    copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect("local") as db:
+        monkeypatch.setattr(db.port, "sleep", nobody_waits)
+        restore, table = Restore(db, shop, blobs=LocalBlobs(tmp_path)), Hold(db, shop)
+        assert killed_at(db, monkeypatch, 20, restore, copied.source)
+        assert len(table.report().unfinished) in (1, 2)  # the restore, and maybe the transfer of its items
+        with pytest.raises(Conflict, match="its restore from"):
+            table.release()
+        assert table.release(unfinished=True).opened_at is not None
+        restore.run(**copied.source)
+        copied.is_back(db, "shop", LocalBlobs(tmp_path))
+        assert table.report().unfinished == ()
+        assert table.release().opened_at is not None

@@ -21,12 +21,20 @@ from singletable.release import Hold, HoldReport, PendingWork, Released
 @click.command("release")
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.option("--drop", "dropped", multiple=True, metavar="NAME", help="Delete the waiting tasks of this name before.")
+@click.option("--unfinished", is_flag=True, help="Release it though a copy or a restore into it has not ended.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and write nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @options_anywhere("json", "db")
 @click.pass_context
 def release_command(
-    ctx: click.Context, /, module: str, dropped: Sequence[str], as_json: bool, dry_run: bool, yes: bool
+    ctx: click.Context,
+    /,
+    module: str,
+    dropped: Sequence[str],
+    as_json: bool,
+    unfinished: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Let the workers of held tables begin.
 
@@ -50,7 +58,7 @@ def release_command(
             facts: list[Any] = [*reports.values()]
         else:
             _confirm(db, [table.name for table in held], yes=yes)
-            facts = [Hold(db, table).release(drop=names) for table, names in drops.items()]
+            facts = [Hold(db, table).release(drop=names, unfinished=unfinished) for table, names in drops.items()]
         if as_json:
             output.print_json(msgspec.to_builtins(facts))
         elif held and not dry_run:
@@ -64,6 +72,8 @@ def show_report(report: HoldReport) -> None:
         click.echo(f"{report.table}: held since {report.since:%Y-%m-%d %H:%M:%S} UTC, {output.clean(report.why)}")
     else:
         click.echo(f"{report.table}: not held" + (f"; released {_time(report.opened_at)}" if report.opened_at else ""))
+    for each in report.unfinished:
+        click.echo(f"  not ended: {output.clean(each)}; it goes on with the same command")
     show_work(report.work)
 
 

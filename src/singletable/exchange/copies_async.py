@@ -53,7 +53,7 @@ class AsyncTableCopy:
         documents whole, with their parents. Edges with a missing node are left out, and edge sets name the copied
         edges.
 
-        The target of a table with a stream or tasks is held: its workers begin nothing until `singletable release`, in
+        The target of a table with a stream, or with tasks of any module, is held until `singletable release`, in
         Python `Hold(db, table).release()`, and what the copy writes is no change to them. `hold` decides it for any
         table. A target that was there before is held for five seconds before its first item comes. With `dry_run`,
         `work` of the answer has what the release would begin.

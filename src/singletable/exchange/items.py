@@ -17,6 +17,11 @@ class Transfer(ToolItem, word="transfer"):
     token: str
     """Random: by it a copy knows its own table from another."""
 
+    @property
+    def unfinished(self) -> str:
+        """The work that goes on with the same call."""
+        return "a copy or an import into it"
+
     @ToolKey
     @staticmethod
     def by_id(transfer: str = ANY) -> tuple[str, ...]:
@@ -35,6 +40,11 @@ class RestoreRecord(ToolItem, word="restore"):
     ended_at: datetime | None = None
     done: list[str] = field(default_factory=list[str])
     """The parts that are done."""
+
+    @property
+    def unfinished(self) -> str:
+        """The work that goes on with the same call; empty if it has ended."""
+        return "" if self.ended_at is not None else f"its restore from {self.source}"
 
     @ToolKey
     @staticmethod

@@ -23,7 +23,7 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.restore_sources import RestoreSource, Tell
-from singletable.exchange.table_copy import has_items, has_workers
+from singletable.exchange.table_copy import has_items
 from singletable.flow import Port, instant
 from singletable.foundation import Table, flows, maintain_stream, model_for
 from singletable.holds import hold
@@ -117,18 +117,22 @@ class RestoreRun:
         live = await describe_indexes(self.target, self.table.definition)
         record = await self._record(live)
         if record is not None:
+            if record.ended_at is None:
+                await self._hold()  # it may have been released in the middle
             return record
         if live is not None:
             await self._check_is_its_own(live)
         await self.source.make(self.target, self.table, self.to, self.tell)
-        if has_workers(self.table):
-            # Workers may run that know the declared name.
-            why = f"restored from {self.source.text}"
-            await hold(self.target, self.table, why, in_use=self.to == self.table.name)
+        await self._hold()
         live = await describe_indexes(self.target, self.table.definition)
         kind: Any = RestoreRecord.of(self.table)
         now = instant(self.port.now())
         return await self._put(kind(source=self.source.text, identity=_identity(live), began_at=now))
+
+    async def _hold(self) -> None:
+        """Whatever this program declares: another one may have workers. They may run, and know the declared name."""
+        why = f"restored from {self.source.text}"
+        await hold(self.target, self.table, why, in_use=self.to == self.table.name)
 
     async def _record(self, live: Description | None) -> Any:
         """The record of this restore; None if it has none yet. One that the items brought along is another table's.
@@ -217,8 +221,7 @@ class RestoreRun:
     # --- in words -----------------------------------------------------------------------------------------------------
     async def _steps(self) -> AsyncIterator[RestoreStep]:
         yield RestoreStep("make", f"{self.to}, from {self.source.text}: {self.source.costs}")
-        if has_workers(self.table):
-            yield RestoreStep("hold", "no task, handler or queue of it runs until `singletable release`")
+        yield RestoreStep("hold", "no task, handler or queue of it runs until `singletable release`")
         if not self.source.is_service:
             yield RestoreStep("items", "each item is written once, 25 in a request")
         for beside, to in self._tables_beside():

@@ -96,7 +96,8 @@ class CopyOptions(Struct, frozen=True):
     """Into a table that has items: those of equal keys are replaced."""
     dry_run: bool = False
     hold: bool | None = None
-    """Whether the target is held; None where the table has workers: a stream, or tasks."""
+    """Whether the target is held; None where the table has workers, by a stream, or by tasks that this program declares
+    or that are copied."""
 
     def __post_init__(self) -> None:
         check_sample(self.sample)
@@ -139,6 +140,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         self.mask: ItemMask | None = None
         self.recent: dict[tuple[str, str], None] = {}
         self.is_held = has_workers(table) if options.hold is None else options.hold
+        self.is_in_use = False
+        """Whether the target was there before, and may have workers."""
         self.work: tuple[PendingWork, ...] = ()
 
     @property
@@ -159,7 +162,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             self._set_mask(self.options.mask_key or secrets.token_bytes(_MASK_BYTES))
             self.work = tuple([each async for each in self._work()])
             return
-        in_use = await _prepare(self.target, self.table)
+        self.is_in_use = await _prepare(self.target, self.table)
         o = self.options
         is_masked = not o.keep_personal and has_personal(self.table)
         what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
@@ -180,7 +183,12 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         self.state = record.state
         self._set_mask(o.mask_key or record.secret)
         if self.is_held:
-            await hold(self.target, self.table, f"copied from {self.place}", in_use=in_use)
+            await self._hold()
+
+    async def _hold(self) -> None:
+        self.is_held = True
+        if not self.options.dry_run:
+            await hold(self.target, self.table, f"copied from {self.place}", in_use=self.is_in_use)
 
     async def _work(self) -> AsyncIterator[PendingWork]:
         """The work that waits in the source, as far as the copy takes it along."""
@@ -199,6 +207,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         if self.slices is not None:
             wanted = list(self._wanted(await self.slices.around(wanted), left_out))
         remade = self._made(wanted, left_out)
+        if not self.is_held and self.options.hold is None and any(_is_of_a_layer(self.table, item) for item in remade):
+            await self._hold()
         if not self.options.dry_run:
             await put_patiently(self.target, self.table, remade)
         copied = self.state.copied
@@ -315,8 +325,14 @@ async def _prepare(port: Port, table: Table) -> bool:
 
 
 def has_workers(table: Table) -> bool:
-    """Whether workers could run something of a table: a hold is of no use for others."""
+    """Whether workers could run something of a table, by what this program declares."""
     return table.definition.stream is not None or bool(work_of(table))
+
+
+def _is_of_a_layer(table: Table, item: Item) -> bool:
+    """Whether an item is a layer's own that this program does not import, as a task: another one may have workers."""
+    name = type_in(table, item)
+    return name.startswith("_") and name != GUARD_TYPE and table.model_here(name) is None and tool_class(name) is None
 
 
 def goes_along(table: Table, item: Item) -> bool:

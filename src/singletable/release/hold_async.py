@@ -28,8 +28,8 @@ class AsyncHold:
     async def report(self) -> HoldReport:
         """Whether the table is held, and what waits: tasks by name, their number, due since when; which handlers begin.
 
-        A read, and for tasks eight queries of their index, half a unit for each 4 KB, and a read of each task. Raises
-        NotConfigured if the table is missing.
+        A read; two queries if it is held, of what still brings items; and for tasks eight queries of their index, half
+        a unit for each 4 KB, and a read of each task. Raises NotConfigured if the table is missing.
         """
         return await self.db.run(report_of(self.db.port, self.table))
 
@@ -50,15 +50,16 @@ class AsyncHold:
         """
         return await self.db.run(drop(self.db.port, self.table, name))
 
-    async def release(self, *, drop: Sequence[str] = ()) -> Released:
+    async def release(self, *, drop: Sequence[str] = (), unfinished: bool = False) -> Released:
         """Let the workers begin, after the tasks of some names were deleted. Returns what was pending before.
 
         Each pending task runs once, when it is due. Handlers of changes get what changes after the return of this call,
         and nothing from before it. Takes up to five seconds for a table with a stream. One that is not held stays as it
         is. As `report`, a read and a write; and a write for each dropped task. NotFound for a name of no task; Conflict
-        if the table was held again.
+        if the table was held again, or if a restore or a copy into it was killed and has not gone on to its end:
+        `unfinished` releases it all the same.
         """
-        return await self.db.run(release_table(self.db.port, self.table, drop))
+        return await self.db.run(release_table(self.db.port, self.table, drop, unfinished))
 
     def gate(self) -> TableGate:
         """The gate of the table, for `consume` and `partial_failures` of a queue that belongs to it."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.errors import NotFound
+from singletable.errors import Conflict, NotFound
 from singletable.flow import Port
-from singletable.foundation import Table
+from singletable.foundation import Table, flows, tool_class
 from singletable.holds import PendingWork, hold_of, release
 from singletable.layers import work_of
+
+_BRINGING: Final = ("_restore", "_transfer")
+"""The types of what brings items into a table, and says `unfinished`."""
 
 
 class HoldReport(Struct, frozen=True):
@@ -26,6 +30,8 @@ class HoldReport(Struct, frozen=True):
     """When it was released last; None for one that is held, or never was."""
     work: tuple[PendingWork, ...] = ()
     """The tasks that wait, and the consumers of changes, of all that this program declares."""
+    unfinished: tuple[str, ...] = ()
+    """What has not brought all of its items yet, as a restore that was killed. Of a held table."""
 
 
 class Released(Struct, frozen=True):
@@ -39,13 +45,20 @@ class Released(Struct, frozen=True):
 
 
 async def report_of(port: Port, table: Table) -> HoldReport:
-    """The hold of a table, and what waits. A read, and what the layers' work takes."""
+    """The hold of a table, and what waits. A read, two queries if it is held, and what the layers' work takes."""
     stored = await hold_of(port, table)
     work = [each for layer in work_of(table) for each in await layer.pending(port)]
     if stored is None:
         return HoldReport(table.name, is_held=False, work=tuple(work))
     is_held = stored.opened_at is None
-    return HoldReport(table.name, is_held, stored.why, stored.since, stored.opened_at, tuple(work))
+    unfinished = await _unfinished(port, table) if is_held else ()
+    return HoldReport(table.name, is_held, stored.why, stored.since, stored.opened_at, tuple(work), unfinished)
+
+
+async def _unfinished(port: Port, table: Table) -> tuple[str, ...]:
+    kinds = [kind for kind in map(tool_class, _BRINGING) if kind is not None]
+    items: list[Any] = [item for kind in kinds for item in await flows.read_all(port, kind.all_of(table).consistent())]
+    return tuple(item.unfinished for item in items if item.unfinished)
 
 
 async def drop(port: Port, table: Table, name: str) -> int:
@@ -62,11 +75,19 @@ async def drop(port: Port, table: Table, name: str) -> int:
     return sum(known)
 
 
-async def release_table(port: Port, table: Table, dropped: Sequence[str]) -> Released:
-    """Drop what is named, then release. Of a table that is not held nothing is dropped."""
+async def release_table(port: Port, table: Table, dropped: Sequence[str], unfinished: bool = False) -> Released:
+    """Drop what is named, then release. Of a table that is not held nothing is dropped. Conflict before the end of what
+    brings its items, but with `unfinished`: items that it puts again would bring back tasks that ran."""
     before = await report_of(port, table)
     if not before.is_held:
         return Released(before, {}, None)
+    if before.unfinished and not unfinished:
+        raise Conflict(
+            f"{' and '.join(before.unfinished)} has not ended",
+            table=table.name,
+            operation="release",
+            hint="Run that again: it goes on where it was. If it is given up: release(unfinished=True) (--unfinished).",
+        )
     counts = {name: await drop(port, table, name) for name in dict.fromkeys(dropped)}
     stored = await release(port, table)
     return Released(before, counts, None if stored is None else stored.opened_at)
