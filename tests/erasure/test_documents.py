@@ -338,6 +338,36 @@ def test_others_go_on_meanwhile(
     assert db.check(app, pages) == []
 
 
+@pytest.mark.parametrize("what", ["branch", "process"])
+def test_what_was_older_is_taken_over_meanwhile(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Cells of bob that say what ada wrote: only her mutations tell that it is hers."""
+    pages.create("t1", "p1")
+    bob, done = Writer(pages, "bob"), False
+    bob.does(put_cell(id="c1", cell=Cell("bob began", "bob-id")))
+    Writer(pages, "ada").does(edit_cell(id="c1", text="ada amends"))
+    bob.does(drop_cell(id="c1"))
+    pages.submit("p1", [put_cell(id="c1", cell=Cell("ada waits", "bob-id")).by("tab-ada-p1", 2, principal="ada-id")])
+
+    def work(operation: Any) -> None:
+        nonlocal done
+        if type(operation).__name__ == "TransactWriteItems" and not done:
+            done = True
+            if what == "branch":
+                pages.branch("p1", "p2", version=2)
+                Writer(pages, "bob", "p2").does(put_cell(id="c2", cell=Cell("bob goes on", "bob-id")))
+            else:
+                pages.process("p1")
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, work)
+        assert erase(db, pages).cleared == {"Page": 1}
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert pages.head("p2" if what == "branch" else "p1").cells["c1"] == Cell("(erased)", "bob-id")
+    assert db.check(app, pages) == []
+
+
 def test_a_content_that_cant_be_read_is_kept(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
     fill(pages)
     (lost, *_) = sorted(tmp_path.rglob("cells/*.gz"))

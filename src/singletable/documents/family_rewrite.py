@@ -2,7 +2,9 @@
 
     look      the records and the inbox of each member, then the contents that anything refers to, then the versions
     renew     one new version of each living member whose newest one has to change, in a transaction as any commit
-    rewrite   the collections, scalars, arguments and principals that are older: each item is updated in its place
+    rewrite   the scalars and collections that are older: each item is updated in its place
+    look      again: a writer may have taken over what was older. So on until there is nothing
+    clear     the arguments and principals of the records
 
 The contents that nothing reaches then go with the next collection of garbage: whoever calls this runs one.
 
@@ -28,7 +30,7 @@ from typing import Any
 from singletable.documents.arguments import refs_in, texts_of
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.collections import CollectionModel
-from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage
+from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage, same_epoch
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
@@ -53,7 +55,7 @@ from singletable.errors import Corrupt, NotFound
 from singletable.expressions import AttributeChange
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, is_type, model_for, update_if
-from singletable.operations import ReasonedCancellation, TransactAction, TransactWriteItems
+from singletable.operations import ReasonedCancellation, RefusedWrite, TransactAction, TransactWriteItems
 from singletable.schema import key_of
 from singletable.values import changed, from_attribute_value
 
@@ -114,6 +116,10 @@ class FamilyRewrite:
         self.traces = Traces()
         self.members: list[str] = []
         self.living: list[str] = []
+        self.held: set[Content] = set()
+        """The contents in versions of collections, of those that may say something of a person."""
+        self.same: set[Content] = set()
+        """Contents without any of the texts that are known so far."""
 
     # --- looking ------------------------------------------------------------------------------------------------------
     async def look(self) -> Traces:
@@ -125,17 +131,21 @@ class FamilyRewrite:
         self.contents = self.context.contents_of(family.root)
         self.members, self.living = _members(family), family.living
         referred: set[Content] = set()
+        known = set(self.erased.texts)
         for document_id in self.members:
             async for rows, texts in self._records(document_id):
                 referred |= {ref for text in texts for ref in refs_in(text)}
                 self.traces.records += sum(map(self._is_changed, rows, texts))
         models = self.context.model.collections.values()
         folders = {model.folder for model in models if model.says_anything}
-        reached = {content for content in referred if content.folder in folders}
+        self.held = set()
         for document_id in self.members:
             async for name, parts in self._collections(document_id):
-                reached |= contents_in(self.context, name, parts)
-        await self._look_at(reached)
+                self.held |= contents_in(self.context, name, parts)
+        if self.erased.texts != known:
+            self.same.clear()
+            self.traces.contents.clear()
+        await self._look_at(self.held | {content for content in referred if content.folder in folders})
         for document_id in self.members:
             async for versions in self._versions(document_id):
                 self.traces.versions += sum(self._scalars(row) is not None for row in versions)
@@ -164,7 +174,7 @@ class FamilyRewrite:
     async def _look_at(self, reached: set[Content]) -> None:
         models = {model.folder: model for model in self.context.model.collections.values()}
         prefix, learns = self.contents.prefix, bool(self.erased.texts)
-        wanted = sorted(reached, key=lambda content: (content.folder, content.digest))
+        wanted = sorted(reached - self.same - self.traces.contents.keys(), key=lambda each: (each.folder, each.digest))
         wanted = [content for content in wanted if learns or (prefix, content) not in self.clean]
         for i in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[i : i + READ_AT_ONCE]
@@ -173,6 +183,7 @@ class FamilyRewrite:
             ]
             for content, data in zip(some, await self.port.call_all(calls), strict=True):
                 if data is None:
+                    self.same.add(content)
                     self.clean |= set() if learns else {(prefix, content)}
                 elif isinstance(data, Corrupt):
                     self.traces.unreadable += 1
@@ -203,7 +214,43 @@ class FamilyRewrite:
 
     # --- changing -----------------------------------------------------------------------------------------------------
     async def change(self) -> None:
-        """Make the changes that `look` found. The contents that nothing reaches then are the next collection's."""
+        """Make the changes that `look` found, and what it finds again. The contents that nothing reaches then are the
+        next collection's.
+
+        The records are last, as they say what was theirs: by then no version has it, and what began before can't end.
+        """
+        what = "others took over what older versions held"
+        race = Race(self.port, "erase", what, self.context.model.table.name, tries=_TRIES)
+        while True:
+            await self._reject_waiting()
+            await self._rewrite()
+            await self._raise_epochs()
+            self.traces = Traces(contents=self.traces.contents)
+            await self.look()
+            if not self.traces.versions and self.held.isdisjoint(self.traces.contents):
+                break
+            await race.lost()
+        for document_id in self.members:
+            async for rows, texts in self._records(document_id):
+                await self._write_records(rows, texts)
+
+    async def _reject_waiting(self) -> None:
+        """See to it that no mutation of theirs is applied any more."""
+        for document_id in self.members:
+            query: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
+            async for page in pages(self.port, query, _RECORDS_AT_ONCE):
+                await self._write([_update(row, **_OF_NOBODY) for row in page if self.erased.is_by(row.principal)])
+
+    async def _raise_epochs(self) -> None:
+        """No commit holds that began before, in any member. One of a garbage collection meanwhile has that effect."""
+        for document_id in dict.fromkeys([self.root, *self.living]):
+            epoch = await any_epoch_row(self.port, self.context, document_id)
+            if epoch is not None:
+                raised = AttributeChange("epoch", {"N": str(epoch.epoch + 1)})
+                with suppress(RefusedWrite):
+                    await self.port.send(update_if(key_of(epoch), [raised], same_epoch(epoch)))
+
+    async def _rewrite(self) -> None:
         for document_id in self.living:
             with suppress(NotFound):  # deleted meanwhile
                 await self._renew(document_id)
@@ -214,9 +261,6 @@ class FamilyRewrite:
         for document_id in self.members:
             async for name, parts in self._collections(document_id):
                 await self._write([_update(row, items=items) for row in parts if (items := self._items(name, row))])
-        for document_id in self.members:
-            async for rows, texts in self._records(document_id):
-                await self._write_records(rows, texts)
 
     async def _renew(self, document_id: str) -> None:
         """Commit a version without them, where the newest one has them."""
