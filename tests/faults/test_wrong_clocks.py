@@ -229,6 +229,28 @@ def test_another_threads_first_answer_comes_while_a_write_is_planned() -> None:
             process.close()
 
 
+def test_a_refusal_is_compared_as_seldom_as_a_success() -> None:
+    service, looks = Service(), list[float]()
+    with fresh() as owner:
+        owner.create_table(shop)
+        owner.create(Passing(id="lives", ends=instant(NOON + 60)))
+        process = Process(owner, service, 3600.0)
+        clock: Any = process.db.port.clock
+        look = clock.look
+
+        def looked(headers: Any, asked_at: float) -> float:
+            looks.append(asked_at)
+            return float(look(headers, asked_at))
+
+        clock.look = looked
+        for _ in range(5):
+            with pytest.raises(AlreadyExists):
+                process.db.create(Passing(id="lives"))
+        process.close()
+    assert len(looks) == 1
+    assert clock.is_known
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [3, 4])
 def test_no_living_item_is_deleted_or_replaced_in_many_operations(seed: int) -> None:

@@ -39,6 +39,7 @@ from singletable.wire.error_answers import (
     with_code,
 )
 from singletable.wire.exchange import AnswerLost, Exchange, HttpResponse, Undelivered
+from singletable.wire.hosts import is_aws_host
 from singletable.wire.idle_connections import MAX_IDLE_SECONDS
 from singletable.wire.port_options import PortOptions
 from singletable.wire.retry import FailedTry, RetryBudget, RetryState
@@ -63,8 +64,7 @@ class Delivery:
 
     def __init__(self, endpoint: Endpoint, credentials: CredentialSource, options: PortOptions) -> None:
         self.endpoint = endpoint
-        given, wall = options.now, options.wall
-        self.clock: Clock = ServiceClock(wall, options.monotonic) if given is None else GivenClock(given)
+        self.clock: Clock = _clock_for(endpoint, options)
         self.now = self.clock.now
         self.monotonic = options.monotonic
         self.random = options.random
@@ -190,7 +190,8 @@ class Delivery:
         fault = read_fault(body)
         verdict = classify(answer.status, fault)
         if verdict is Verdict.ANSWER:
-            self._look_at_date(answer, signed_at)
+            if signed_at >= self.clock.look_at:
+                self._look_at_date(answer, signed_at)
             return Response(answer.status, body, False, answer.request_id)
         what = _describe(answer.status, fault, verdict)
         if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
@@ -249,6 +250,12 @@ class Delivery:
             place=place,
             unsigned_lines=lines,
         )
+
+
+def _clock_for(endpoint: Endpoint, options: PortOptions) -> Clock:
+    if options.now is not None:
+        return GivenClock(options.now)
+    return ServiceClock(options.wall, options.monotonic, checks_signatures=is_aws_host(endpoint.host))
 
 
 def _verdict_on(fault: Undelivered) -> Verdict:

@@ -6,8 +6,10 @@ has expired, whose lease is over and what is due. It costs no request.
 
 * Before the first answer there is only the machine's wall clock, as it was when the port was made. `is_known` is False
   until then, and no write takes an item for expired that is there (`records.write.Moment`).
-* A Date has whole seconds, and an answer takes time. A wall clock that fits the Date is taken with its fractions; one
-  that doesn't is not looked at, and the time that the port had is kept where it still fits.
+* A Date has whole seconds, and an answer takes time. The time that the port had is kept where it still fits; a wall
+  clock that fits too, and is next to it, is taken with its fractions. One that doesn't is not looked at.
+* An answer without a Date changes nothing that is known. Neither does a Date which is far from the time of a signature
+  that its service has just checked and accepted.
 * An answer is compared every ten seconds: two clocks of intervals differ by less than a millisecond in that time.
 """
 
@@ -26,6 +28,8 @@ CLOCK_SECONDS = 2.0
 """The most by which a corrected clock is off: a Date has whole seconds, and a clock that fits it is believed."""
 _EARLIEST, _LATEST = 1.0 - CLOCK_SECONDS, CLOCK_SECONDS
 """A clock fits a Date that it is behind by a second at most, or ahead by two and the time of the request."""
+_SIGNED_SECONDS = 300.0
+"""A service that checks signatures accepts those of five minutes."""
 _TOLD_SECONDS = 5.0
 
 
@@ -73,8 +77,11 @@ class ServiceClock:
 
     skew = 0.0
 
-    def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
-        self._wall, self._monotonic = wall, monotonic
+    def __init__(
+        self, wall: Callable[[], float], monotonic: Callable[[], float], *, checks_signatures: bool = False
+    ) -> None:
+        """`checks_signatures`: the service refuses signatures whose times are over five minutes off."""
+        self._wall, self._monotonic, self._checks_signatures = wall, monotonic, checks_signatures
         self._ahead = [wall() - monotonic()]
         """One number: what `now` is ahead of the clock of intervals."""
         self.is_known = False
@@ -84,13 +91,29 @@ class ServiceClock:
         self.now: Callable[[], float] = map(add, iter(monotonic, None), iter(ahead, None)).__next__
 
     def look(self, headers: Mapping[bytes, bytes], asked_at: float) -> float:
-        date, wall, elapsed = server_time(headers), self._wall(), self._monotonic()
+        wall, elapsed = self._wall(), self._monotonic()
         now = elapsed + self._ahead[0]
-        latest = _LATEST + max(0.0, now - asked_at)
-        times = (wall, now) if date is not None else (wall,)
-        best = next((time for time in times if date is None or _EARLIEST <= time - date <= latest), None)
-        self._set((date or 0.0) + 0.5 if best is None else best, elapsed)
-        return self._news(wall - self.now())
+        date = self._usable_date(headers, asked_at, now)
+        if date is None:
+            best = now if self.is_known else wall
+        else:
+            best = self._best(date, wall, now, _LATEST + max(0.0, now - asked_at))
+        self._set(best, elapsed)
+        return self._news(wall - best)
+
+    def _usable_date(self, headers: Mapping[bytes, bytes], asked_at: float, now: float) -> float | None:
+        """The answer's Date; None for one that can't be the service's, which has accepted a signature of `asked_at`."""
+        date = server_time(headers)
+        if date is None or not self._checks_signatures:
+            return date
+        latest = _SIGNED_SECONDS + _LATEST + max(0.0, now - asked_at)
+        return date if -_SIGNED_SECONDS + _EARLIEST <= date - asked_at <= latest else None
+
+    def _best(self, date: float, wall: float, now: float, latest: float) -> float:
+        if self.is_known and _EARLIEST <= now - date <= latest:
+            is_near = _EARLIEST <= wall - date <= _LATEST and abs(wall - now) <= _LATEST
+            return wall if is_near else now
+        return next((time for time in (wall, now) if _EARLIEST <= time - date <= latest), date + 0.5)
 
     def correct(self, date: float) -> None:
         self._set(date, self._monotonic())

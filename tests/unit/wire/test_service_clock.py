@@ -112,9 +112,57 @@ def test_without_a_date_the_machines_clock_decides(headers: Mapping[bytes, bytes
     machine = Machine(off=3600.0)
     clock = ServiceClock(machine.wall, machine.monotonic)
     assert clock.look(headers, clock.now()) == 0.0
-    machine.off = 7200.0
-    clock.look(headers, clock.now())
     assert (clock.is_known, clock.now()) == (True, machine.wall())
+
+
+@pytest.mark.parametrize("headers", [{}, {b"date": b""}, {b"date": b"yesterday"}, {b"date": b"\xff"}])
+def test_without_a_date_a_known_time_stays(headers: Mapping[bytes, bytes]) -> None:
+    machine = Machine(off=3600.0)
+    clock = looked(machine)
+    machine.true += 11.0
+    known = clock.now()
+    assert clock.look(headers, known) == 0.0
+    assert (clock.is_known, clock.now(), clock.look_at) == (True, known, known + LOOK_SECONDS)
+
+
+@pytest.mark.parametrize(("off", "took"), [(8.0, 9.0), (1800.0, 3600.0), (-1.5, 0.01), (2.5, 1.0)])
+def test_a_known_time_is_not_left_for_a_wall_clock_that_is_wrong(off: float, took: float) -> None:
+    """Nor where a request took so long that its Date fits both."""
+    machine = Machine(off=off)
+    clock = looked(machine)
+    machine.true += 11.0
+    ask(clock, machine, took)
+    assert clock.now() == pytest.approx(machine.true, abs=1.0)
+
+
+def test_a_wall_clock_that_is_right_again_gives_the_fractions() -> None:
+    machine = Machine(off=3600.0)
+    clock = looked(machine)
+    machine.off, machine.true = 0.0, machine.true + 11.0
+    ask(clock, machine)
+    assert clock.now() == pytest.approx(machine.true, abs=1e-6)
+
+
+@pytest.mark.parametrize("off", [-400.0, 400.0, 86_400.0])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_date_far_from_an_accepted_signature_is_not_the_services(off: float, is_known: bool) -> None:
+    """As of a proxy that dates the answers it passes on."""
+    machine = Machine(off=0.5)
+    clock = ServiceClock(machine.wall, machine.monotonic, checks_signatures=True)
+    if is_known:
+        ask(clock, machine)
+    machine.true += 11.0
+    asked_at = clock.now()
+    clock.look({b"date": formatdate(machine.true + off, usegmt=True).encode()}, asked_at)
+    assert clock.now() == pytest.approx(machine.true, abs=1.0)
+
+
+@pytest.mark.parametrize("off", [-280.0, 280.0])
+def test_an_error_that_a_service_accepts_in_signatures_is_corrected(off: float) -> None:
+    machine = Machine(off=off)
+    clock = ServiceClock(machine.wall, machine.monotonic, checks_signatures=True)
+    ask(clock, machine)
+    assert clock.now() == pytest.approx(machine.true, abs=1.0)
 
 
 def test_an_answer_is_looked_at_every_ten_seconds() -> None:
