@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ import pytest
 
 from singletable import Database, InvalidRequest, Table, connect
 from singletable.documents import Documents, LocalBlobs
-from singletable.errors import Conflict
+from singletable.errors import Conflict, Denied, SingletableError, Unavailable
 from singletable.exchange import Restore, TableCopy
 from singletable.exchange.restore_sources import ServiceSource
 from singletable.migrations import Backups
 from singletable.release import Hold
 from singletable.streams.state import state_entities
 from singletable.tables import describe, live_settings
-from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop
+from singletable.tables.backups import begin_backup, list_backups
+from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop, write
 from tests.exchange.table_export_layout import write_full
 from tests.migrations.watching import Killed, before_each
 from tests.support.emulators import MOTO
@@ -224,6 +226,47 @@ def test_from_a_backup(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kills >= 10
     restored = restore.run(**moto.source)
     assert "nothing was done now" in restored.notes[0]
+
+
+def test_a_backup_whose_answer_is_lost_is_kept(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service has it. The same command makes another one, and the contents of both are kept."""
+    db, pages, backups = moto.db, Documents(moto.db, Page, blobs=moto.blobs), Backups(moto.db, shop, blobs=moto.blobs)
+    pages.create("o1", "p2")
+    pages.apply("p2", [write(id="c1", text="Tuesday " * 80).by("ada", 1)])
+    kept = contents_in(moto.blobs)
+    for request, error in (("CreateBackup", Denied), ("DescribeBackup", Unavailable), ("CreateBackup", Denied)):
+        with monkeypatch.context() as patched:
+            before_each(db, patched, partial(fail_at, request, error))
+            with pytest.raises(error):
+                backups.create("tuesday")
+        is_open = list(moto.blobs.list("=backups/open/")) != []
+        assert is_open == any(backup.name == "tuesday" for backup in backups.list())
+    pages.delete("p2")
+    assert contents_in(moto.blobs) == kept
+    second = backups.create("tuesday")
+    assert list(moto.blobs.list("=backups/open/")) == []
+    first, _ = named = [backup for backup in backups.list() if backup.name == "tuesday"]
+    assert named[1] == second
+    backups.delete(second.arn)
+    assert contents_in(moto.blobs) == kept
+    backups.delete(first.arn)
+    assert contents_in(moto.blobs) != kept
+
+
+def fail_at(name: str, error: type[SingletableError], operation: Any) -> None:
+    if operation.request().operation == name:
+        raise error("it was refused, or its answer lost")
+
+
+def test_a_backup_has_the_leases_of_its_own(moto: Backed) -> None:
+    """Two have one name, and the first has none: the second's are not deleted with it."""
+    db, backups = moto.db, Backups(moto.db, shop, blobs=moto.blobs)
+    first = db.run(begin_backup(db.port, "shop", "nightly"))
+    second = backups.create("nightly")
+    backups.delete(first)
+    assert [known.name for known in db.run(list_backups(db.port, "shop-leases"))].count("nightly") == 1
+    backups.delete(second.arn)
+    assert "nightly" not in [known.name for known in db.run(list_backups(db.port, "shop-leases"))]
 
 
 def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from singletable.errors import AlreadyExists, Corrupt, InvalidRequest, NotSupported, SingletableError
+from singletable.errors import AlreadyExists, Corrupt, Denied, InvalidRequest, Mistake, NotSupported, SingletableError
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.layers import BackedContents, BackupNote, tables_beside
@@ -22,6 +22,7 @@ DATA_FILE: Final = "data.db"
 BLOBS: Final = "blobs"
 """The names in the folder of a copy that has contents."""
 _NEVER: Final = datetime.min.replace(tzinfo=timezone.utc)
+_END: Final = datetime.max.replace(tzinfo=timezone.utc)
 CopyProgress = Callable[[int, int], object]
 
 
@@ -30,23 +31,39 @@ async def create(
 ) -> Backup:
     """Make a backup of a table and of those beside it, and keep the contents that it needs.
 
-    Where the stores fail after the backup was made, they delete nothing until it is called again.
+    Whatever fails once it is begun, the stores delete nothing until it is called again. That makes another backup, and
+    keeps the contents for each of the name.
     """
     making = f"{table.name} {name}"
+    is_first = not any([await store.is_open(port, making) for store in contents])
     for store in contents:
         await store.begin(port, making)
     try:
-        backup = await backups.create_backup(port, table.name, name, progress)
-    except SingletableError:
-        await _end(port, contents, making)
+        arn = await backups.begin_backup(port, table.name, name)
+    except (Mistake, Denied):
+        if is_first:  # there is no backup
+            await _end(port, contents, making)
         raise
+    backup = await backups.wait_backup(port, table.name, arn, progress)
     for beside in tables_beside(table):
         if await describe_indexes(port, beside.definition) is not None:
-            await backups.create_backup(port, beside.name, name, progress)
-    for store in contents:
-        await store.hold(port, backup.arn)
+            other = await backups.begin_backup(port, beside.name, name)
+            await backups.wait_backup(port, beside.name, other, progress)
+    await _hold_named(port, table, contents, backup)
     await _end(port, contents, making)
     return backup
+
+
+async def _hold_named(port: Port, table: Table, contents: Sequence[BackedContents], backup: Backup) -> None:
+    """Keep the contents of a backup, and of each of its name that has no note: it was killed, or its answer lost."""
+    if not contents:
+        return
+    named = [known.arn for known in await backups.list_backups(port, table.name) if known.name == backup.name]
+    for store in contents:
+        noted = {note.backup for note in await store.notes(port)}
+        for arn in dict.fromkeys((backup.arn, *named)):
+            if arn not in noted:
+                await store.hold(port, arn)
 
 
 async def switch_recovery(port: Port, table: Table, enabled: bool) -> Recovery:
@@ -66,7 +83,7 @@ async def listed(port: Port, table: Table, contents: Sequence[BackedContents]) -
         if not contents:
             raise
         made = []
-    return sorted([*made, *copies.values()], key=lambda backup: (backup.made_at or _NEVER, backup.arn))
+    return sorted([*made, *copies.values()], key=lambda backup: (_moment(backup), backup.arn))
 
 
 async def delete(port: Port, table: Table, contents: Sequence[BackedContents], arn: str) -> Backup:
@@ -94,9 +111,12 @@ async def delete(port: Port, table: Table, contents: Sequence[BackedContents], a
 
 
 async def beside_backup(port: Port, beside: str, backup: Backup) -> Backup | None:
-    """The backup of a table beside that was made with a backup: the first of its name after it."""
-    later = (b for b in await backups.list_backups(port, beside) if b.name == backup.name)
-    return next((b for b in later if (b.made_at or _NEVER) >= (backup.made_at or _NEVER)), None)
+    """The backup of a table beside that was made with a backup: of its name, after it and before the next one."""
+    made_at = _moment(backup)
+    moments = [_moment(known) for known in await backups.list_backups(port, backup.table) if known.name == backup.name]
+    until = min((moment for moment in moments if moment > made_at), default=_END)
+    later = (known for known in await backups.list_backups(port, beside) if made_at <= _moment(known) < until)
+    return next((known for known in later if known.name == backup.name), None)
 
 
 async def copy_file(
@@ -154,6 +174,10 @@ async def _notes(port: Port, contents: Sequence[BackedContents]) -> list[BackupN
 
 def _copy_of(note: BackupNote) -> Backup:
     return Backup(note.backup, Path(note.backup).name, note.table, "AVAILABLE", note.at, 0)
+
+
+def _moment(backup: Backup) -> datetime:
+    return backup.made_at or _NEVER
 
 
 def _is_arn(backup: str) -> bool:

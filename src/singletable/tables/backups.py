@@ -61,10 +61,14 @@ async def switch_recovery(port: Port, table: str, enabled: bool) -> Recovery:
     return await recovery(port, table)
 
 
-async def create_backup(port: Port, table: str, name: str, progress: Progress | None = None) -> Backup:
-    """Make a backup, and wait until it can be restored. It is there within seconds, whatever the table's size."""
+async def begin_backup(port: Port, table: str, name: str) -> str:
+    """Begin a backup, and return its ARN. One request."""
     answer = await _send(port, table, "CreateBackup", {"TableName": table, "BackupName": name})
-    arn = str(answer["BackupDetails"]["BackupArn"])
+    return str(answer["BackupDetails"]["BackupArn"])
+
+
+async def wait_backup(port: Port, table: str, arn: str, progress: Progress | None = None) -> Backup:
+    """Wait until a backup can be restored. It is there within seconds, whatever the table's size."""
 
     async def made() -> Backup | None:
         backup = await describe_backup(port, arn)
