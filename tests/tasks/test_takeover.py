@@ -9,9 +9,11 @@ import pytest
 
 from singletable import Meter, attr
 from singletable.flow import UNGATED, drive
+from singletable.queues import Queue
 from singletable.records.send import send_alone
 from singletable.tables import Index
-from singletable.tasks.dispatch import NotDue, TaskPointer, run_pointer
+from singletable.tasks import dispatch
+from singletable.tasks.dispatch import NotDue, TaskPointer, run_pointer, send_due
 from singletable.tasks.due import wake_text
 from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
@@ -180,7 +182,7 @@ async def test_a_message_is_dropped_where_the_lease_was_extended_since(one: Benc
 
 
 async def test_a_message_without_the_leases_end_is_received_again_until_it_was_watched(one: Bench, left: Any) -> None:
-    """As from a fifo queue, which holds no single message back."""
+    """As from a program that sent none to a fifo queue."""
     worker, pointer = slots(one), TaskPointer("x", left.fence)
     assert drive(run_pointer(worker, pointer, Counts())) == NotDue(LEASE)
     one.clock.advance(LEASE - 1)
@@ -189,6 +191,39 @@ async def test_a_message_without_the_leases_end_is_received_again_until_it_was_w
     one.clock.advance(1)
     assert drive(run_pointer(worker, pointer, Counts())) is None
     assert one.ran == ["x"]
+
+
+@pytest.mark.parametrize("length", [60.0, 900.0, 3600.0])
+@pytest.mark.parametrize("name", ["tasks", "tasks.fifo"])
+async def test_what_a_dead_worker_left_comes_back_through_a_queue(
+    one: Bench, name: str, length: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One lease after it is sent again, whichever of several workers receives the message; the owner of another, who
+    lives, keeps it."""
+    sent: list[tuple[float, Any]] = []
+
+    async def deliver(port: Any, queue: Any, messages: Any) -> None:
+        sent.extend((one.clock.at + (message.delay_seconds or 0), message.body) for message in messages)
+
+    monkeypatch.setattr(dispatch, "send", deliver)  # the queue is this test's list, and its time the clock's
+    note, tasks, queue = noting(one), one.tasks.entities, Queue(f"https://q/{name}", object)
+    for key in ("dead", "lives"):
+        await one.add(one.tasks.after(seconds(0), note(key), key=key))
+        await one.claim(key, length)
+    one.clock.advance(length + 121)
+    began = one.clock.at
+    while not one.ran and one.clock.at < began + 3 * length:
+        drive(send_due(one.shell.port, UNGATED, tasks, queue, 60.0))
+        if abs(one.clock.at - began - length / 2) <= 10:
+            await one.shell.update(tasks.by_id("lives"), attr(one.tasks.entity.wake).set(one.at(length)))
+        for message in [message for message in sent if message[0] <= one.clock.at]:
+            sent.remove(message)
+            early = drive(run_pointer(slots(one), message[1], Counts()))  # another process each time
+            if early is not None:
+                sent.append((one.clock.at + early.seconds, message[1]))
+        one.clock.advance(20)
+    assert one.ran == ["dead"]
+    assert length <= one.clock.at - began <= length + 40
 
 
 @pytest.mark.parametrize("order", [None, "o"])

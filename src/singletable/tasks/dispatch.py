@@ -43,8 +43,9 @@ class TaskPointer(Struct, frozen=True, omit_defaults=True):
     key: str
     fence: int
     wake: str = ""
-    """The end of a claimed task's lease, as the index's text. The queue holds the message back for the length of the
-    lease, so where the end is still the same then, the worker that claimed it is dead."""
+    """The end of a claimed task's lease, as the index's text: its length after the message was sent. Until then the
+    message is held back, so where the end is still the same then, the worker that claimed it is dead. A standard queue
+    delays it for up to 15 minutes; for the rest, and in a fifo queue, it is returned (`NotDue`)."""
 
 
 async def send_due(port: Port, gate: Gate, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
@@ -86,8 +87,7 @@ async def _send(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequen
 
 
 async def _resend(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
-    wait = 0.0 if queue.is_fifo else min(MAX_DELAY_SECONDS, max(task.lease or 0.0 for task in part))
-    model, woken = model_of(tasks.task), instant(now + wait)
+    model, woken = model_of(tasks.task), instant(now + max(task.lease or 0.0 for task in part))
     unmoved = equal("state", {"S": TaskState.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
     ours = await _mark(port, tasks, part, list(waking(model, tasks.index, woken)), unmoved)
     lost = [replace(task, wake=wake_text(tasks, woken)) for task, is_ours in zip(part, ours, strict=True) if is_ours]
@@ -97,11 +97,10 @@ async def _resend(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list
 
 def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float) -> Outgoing[TaskPointer]:
     values = task.key.model.key_values(task.key)
-    pointer = TaskPointer(values["id"], task.fence or 0)
+    pointer = TaskPointer(values["id"], task.fence or 0, task.wake if task.lease else "")
     if not queue.is_fifo:
         # As instants: a float of today's time is a quarter of a microsecond off, which would be rounded up to a second.
         wait = ceil((time_of(tasks, task.wake) - instant(now)).total_seconds())
-        pointer = TaskPointer(pointer.key, pointer.fence, task.wake if task.lease else "")
         return Outgoing(pointer, delay_seconds=min(MAX_DELAY_SECONDS, max(0, wait)))
     group = values.get("order", values["id"])
     return Outgoing(pointer, group=group, deduplication=f"{pointer.key}#{pointer.fence}#{task.wake}")
