@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from singletable.exchange.restore_sources import ServiceSource
 from singletable.migrations import Backups
 from singletable.release import Hold
 from singletable.streams.state import state_entities
-from singletable.tables import describe, live_settings
-from singletable.tables.backups import begin_backup, list_backups
+from singletable.tables import backups as backups_of_tables, describe, live_settings
+from singletable.tables.backups import Recovery, begin_backup, list_backups
 from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop, write
 from tests.exchange.table_export_layout import write_full
 from tests.migrations.watching import Killed, before_each
@@ -287,6 +287,26 @@ def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
             Restore(db, shop, to=to, blobs=moto.blobs).run(at=at)
     with pytest.raises(InvalidRequest, match="has a zone"):
         Restore(db, shop, to="shop-then", blobs=moto.blobs).run(at=datetime(2026, 11, 20))
+
+
+def test_leases_that_have_no_such_time_stay_behind(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan says it, where the restore was refused after the table was there."""
+    db, now = moto.db, datetime.now(timezone.utc)
+    reach = {"shop": now - timedelta(days=30), "shop-leases": now - timedelta(minutes=1)}
+
+    async def recovery(port: Any, table: str) -> Recovery:
+        return Recovery(True, reach[table], now)
+
+    monkeypatch.setattr(backups_of_tables, "recovery", recovery)
+    restore = Restore(db, shop, to="shop-old", blobs=moto.blobs)
+    plan = restore.plan(at=now - timedelta(days=2))
+    restored = restore.run(at=now - timedelta(days=2))
+    assert "beside" not in [step.name for step in plan.steps]
+    assert restored.beside == ()
+    assert plan.notes == restored.notes
+    assert "shop-leases is not brought back: its recovery has" in plan.notes[0]
+    with pytest.raises(InvalidRequest, match="has a zone"):
+        Restore(db, shop, to="shop-naive", blobs=moto.blobs).plan(at=datetime(2026, 11, 20))
 
 
 def test_a_point_in_time_is_told_from_others() -> None:

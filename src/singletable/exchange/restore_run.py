@@ -240,6 +240,7 @@ class RestoreRun:
         return f"{contents.name}: they are in the store, which keeps them for its backups"
 
     def _notes(self) -> Iterator[str]:
+        yield from self.source.lacking
         for part in self.contents:
             if not part.has_store:
                 yield f"the {part.name} are not brought back: no blob store is configured here"

@@ -31,6 +31,8 @@ class RestoreSource(ABC):
     """The time and the money that it takes, in words."""
     is_service: bool = False
     """Whether the service restores the items itself."""
+    lacking: tuple[str, ...] = ()
+    """The tables beside that it can't bring back, and why: known once `beside` was asked for them."""
 
     def has_made(self, raw: Mapping[str, Any]) -> bool:
         """Whether the service made a described table from this source."""
@@ -85,11 +87,18 @@ class ServiceSource(RestoreSource):
         if self.backup is None:
             if await describe_indexes(self.port, beside.definition) is None:
                 return None
-            is_on = (await backups.recovery(self.port, beside.name)).is_on
-            return ServiceSource(self.port, beside, at=self.at) if is_on else None
+            recovery = await backups.recovery(self.port, beside.name)
+            if self.at is not None and not backups.is_in_reach(recovery, self.at, beside.name):
+                self.lacking = (*self.lacking, f"{beside.name} is not brought back: {_reach(recovery)}")
+                return None
+            return ServiceSource(self.port, beside, at=self.at) if recovery.is_on else None
         backup = await backups.describe_backup(self.port, self.backup)
         other = await migrations.beside_backup(self.port, beside.name, backup)
         return None if other is None else ServiceSource(self.port, beside, backup=other.arn)
+
+
+def _reach(recovery: backups.Recovery) -> str:
+    return f"its recovery has {recovery.earliest} to {recovery.latest}" if recovery.is_on else "its recovery is off"
 
 
 class ItemSource(RestoreSource):

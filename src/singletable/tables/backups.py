@@ -129,16 +129,23 @@ async def restore_backup(port: Port, arn: str, to: str, progress: Progress | Non
 _NEVER: Final = datetime.min.replace(tzinfo=timezone.utc)
 
 
-def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
+def is_in_reach(known: Recovery, at: datetime, table: str) -> bool:
+    """Whether a table can be restored to a time. InvalidRequest for one without a zone."""
     if at.tzinfo is None:
         raise InvalidRequest("a time of recovery has a zone", table=table, hint="As in 2026-11-20T09:30:00Z.")
+    is_late = known.latest is not None and at > known.latest
+    return known.is_on and not is_late and (known.earliest is None or at >= known.earliest)
+
+
+def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
+    is_reached = is_in_reach(known, at, table)
     if not known.is_on:
         raise NotConfigured(
             "point-in-time recovery is off, so the table can't be restored to a time",
             table=table,
             hint="Switch it on, for the future: singletable backup recovery MODULE --on.",
         )
-    if (known.earliest is not None and at < known.earliest) or (known.latest is not None and at > known.latest):
+    if not is_reached:
         raise InvalidRequest(
             f"{at:%Y-%m-%d %H:%M:%S%z} can't be restored", table=table, hint=f"Say {known.earliest} to {known.latest}."
         )
