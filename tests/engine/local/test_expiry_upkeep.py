@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from singletable import Database, Entity, Key, Table, connect, field
 from singletable_local import Engine
+from singletable_local.expiry_upkeep import ExpiryUpkeep
 from singletable_local.timeouts import EngineTimeouts
 from tests.support.raw import all_items
 
@@ -56,11 +58,23 @@ def test_the_supervisor_removes_what_expired_two_days_ago(tmp_path: Path) -> Non
     path = tmp_path / "app.db"
     many = {f"old{number}": 3 + number / 100 for number in range(450)}
     with Engine.start(path, timeouts=EngineTimeouts(sweep_seconds=0.3)), connect(f"local:{path}") as db:
+        for number in range(100):  # a page of tables' names
+            db.create_table(Table(f"earlier{number}"))
         fill(db, {"day": 1.9, "hour": 1 / 24, "living": -1, **many})
         until = time.monotonic() + PATIENCE_SECONDS
         while any(id.startswith("old") for id in stored(db)) and time.monotonic() < until:
             db.get(Note.by_id("n"))  # users are served meanwhile
         assert stored(db) == {"day", "hour", "living", "never"}
+
+
+def test_an_answer_without_a_length_ends_the_sweep_only() -> None:
+    engine, supervisor = socket.socketpair()
+    with engine, supervisor:
+        engine.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        upkeep = ExpiryUpkeep(lambda: supervisor, 1e-9)
+        upkeep.step()
+        assert upkeep.pause_milliseconds() == pytest.approx(1.0, abs=0.1)
+        assert supervisor.fileno() == -1
 
 
 @pytest.mark.parametrize("ahead", [3600.0, 10 * DAY])

@@ -67,11 +67,20 @@ class ExpiryUpkeep:
     def _sweep(self) -> Iterator[None]:
         engine = _Client(self._connect())
         try:
-            for table in engine.ask("ListTables", {})["TableNames"]:
+            for table in _tables(engine):
                 yield
                 yield from _sweep_table(engine, table)
         finally:
             engine.close()
+
+
+def _tables(engine: _Client) -> Iterator[str]:
+    """The names of all tables, a hundred in an answer."""
+    page: dict[str, Any] = {"LastEvaluatedTableName": None}
+    while "LastEvaluatedTableName" in page:
+        last = page["LastEvaluatedTableName"]
+        page = engine.ask("ListTables", {"ExclusiveStartTableName": last} if last else {})
+        yield from page["TableNames"]
 
 
 def _sweep_table(engine: _Client, table: str) -> Iterator[None]:
@@ -107,7 +116,10 @@ class _Client:
         sent = json.dumps(body).encode()
         self._connection.sendall(_HEAD.format(operation, len(sent)).encode() + sent)
         head, _, answer = self._received(b"", lambda received: b"\r\n\r\n" in received).partition(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        lengths = (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        length = next(lengths, None)
+        if length is None:
+            raise OSError("the engine's answer has no length")
         answer = self._received(answer, lambda received: len(received) >= length)
         read: dict[str, Any] = json.loads(answer) if head.startswith(_OK) else {}
         return read
