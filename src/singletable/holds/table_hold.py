@@ -13,14 +13,15 @@ differs from the service's. So nothing that changed before the call is handled, 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import floor
 from typing import Any, Final
 
-from singletable.errors import ConditionFailed, Conflict, NotFound
+from singletable.errors import AlreadyExists, ConditionFailed, Conflict, NotFound
 from singletable.expressions import attr
-from singletable.flow import Port, instant
+from singletable.flow import HeldCopy, Port, instant
 from singletable.foundation import Table, flows
 from singletable.holds.item import HoldItem
 from singletable.wire import CLOCK_SECONDS
@@ -38,7 +39,10 @@ async def hold(port: Port, table: Table, why: str, *, in_use: bool = True) -> Ho
     `copied from aws`. With `in_use` it waits until workers that run have noticed, five seconds; without, the table was
     just made, and has none. One that is held stays so, with its reason. A read and a write.
     """
-    stored = await _put(port, table, why, NOTICED_SECONDS if in_use else 0.0)
+    stored = await _read(port, table)
+    if stored is None or stored.opened_at is not None:
+        stored = _fresh(port, table, why, NOTICED_SECONDS if in_use else 0.0)
+        await flows.put(port, stored)
     await _sleep_until(port, stored.noticed_at.timestamp())
     return stored
 
@@ -49,12 +53,26 @@ async def hold_of(port: Port, table: Table) -> HoldItem | None:
     The first look at a table of a copied data file writes down in it that it is held.
     """
     copy = port.traits.held_copy
-    if copy is not None:
-        (why,) = await port.call_all([partial(copy.why, table.name)])
-        if why is not None:
-            await _put(port, table, why, 0.0)
-            await port.call_all([partial(copy.settle, table.name)])
+    if copy is not None and (await port.call_all([partial(copy.why, table.name)]))[0] is not None:
+        await _write_down(port, table, copy)
     return await _read(port, table)
+
+
+async def _write_down(port: Port, table: Table, copy: HeldCopy) -> None:
+    """Hold a table that is marked, once: another program may do it now, and release the table.
+
+    It removes the mark before that. So the mark is read after the item, and the put is refused where that has changed.
+    """
+    stored = await _read(port, table)
+    (why,) = await port.call_all([partial(copy.why, table.name)])
+    if why is None:
+        return
+    if stored is None or stored.opened_at is not None:
+        with suppress(AlreadyExists, ConditionFailed):
+            fresh = _fresh(port, table, why, 0.0)
+            is_same = None if stored is None else attr(HoldItem.of(table).since) == stored.since
+            await (flows.create(port, fresh) if is_same is None else flows.put(port, fresh, where=is_same))
+    await port.call_all([partial(copy.settle, table.name)])
 
 
 async def _read(port: Port, table: Table) -> HoldItem | None:
@@ -62,13 +80,10 @@ async def _read(port: Port, table: Table) -> HoldItem | None:
     return stored
 
 
-async def _put(port: Port, table: Table, why: str, seconds: float) -> HoldItem:
-    stored = await _read(port, table)
-    if stored is None or stored.opened_at is not None:
-        now = instant(port.now())
-        stored = HoldItem.of(table)(why=why, since=now, noticed_at=now + timedelta(seconds=seconds))
-        await flows.put(port, stored)
-    return stored
+def _fresh(port: Port, table: Table, why: str, seconds: float) -> HoldItem:
+    now = instant(port.now())
+    made: HoldItem = HoldItem.of(table)(why=why, since=now, noticed_at=now + timedelta(seconds=seconds))
+    return made
 
 
 async def release(port: Port, table: Table) -> HoldItem | None:

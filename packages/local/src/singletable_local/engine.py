@@ -11,9 +11,11 @@ from pathlib import Path
 from singletable.errors import Unavailable
 from singletable_local.attachment import Attachment, Greeting
 from singletable_local.binary import find_engine
+from singletable_local.held_copies import HeldCopy
 from singletable_local.lock import DataLock, lock_path, published_address
 from singletable_local.polling import wait_until
 from singletable_local.private_files import delete_directory, make_files_private, private_directory
+from singletable_local.socket_names import DATA_LINK
 from singletable_local.timeouts import EngineTimeouts
 from singletable_local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
@@ -56,10 +58,13 @@ class Engine(UnixEndpoint):
         machine, and a web page in its browser, may then read and write the data. `environ` defaults to `os.environ`.
 
         The file and its directory are created. Raises `NotConfigured` if the engine isn't installed or the file
-        belongs to another user. Raises `Unavailable` if the engine ends before it answers (with its output), where
+        belongs to another user, or to expose a copy whose tables are held, as nobody has written down in them yet.
+        Raises `Unavailable` if the engine ends before it answers (with its output), where
         the file is locked and no engine answers, or where a running engine isn't exposed and should be.
         """
         data = None if path is None else Path(path).resolve()
+        if exposed and data is not None and data.exists():
+            HeldCopy(data).check_exposable()
         hold = _Hold(data, exposed, os.environ if environ is None else environ, timeouts)
         hold.acquire(timeouts.ready_seconds)
         return cls(hold)
@@ -211,6 +216,7 @@ def _start_engine(
     try:
         if path:
             make_files_private(path)
+            (directory / DATA_LINK).symlink_to(path)
         command = (directory, data, binary, ",".join(isolations), _port(previous), timeouts.ready_seconds)
         sweep_seconds = timeouts.sweep_seconds if path else 0.0  # a private engine's data goes with it
         attachment, greeting = Attachment.start(

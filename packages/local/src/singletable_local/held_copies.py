@@ -14,16 +14,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from singletable.errors import Unavailable
+from singletable.errors import NotConfigured, Unavailable
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 R = TypeVar("R")
 _BUSY_SECONDS = 10.0
+_WHY = "SELECT why FROM _singletable_held WHERE table_name = ?"
 _MARK = """
 CREATE TABLE IF NOT EXISTS _singletable_held (table_name TEXT PRIMARY KEY, why TEXT NOT NULL);
 """
+_WITH_WORK = (
+    "SELECT table_name FROM _singletable_held JOIN _tables USING (table_name) "
+    "WHERE stream_enabled OR COALESCE(gsi_definitions, '[]') NOT IN ('', '[]')"
+)
+"""Tasks need an index, and handlers of changes a stream: a table of leases, which no program releases, has neither."""
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE name = '_singletable_held'"
 
 
@@ -44,16 +50,30 @@ class HeldCopy:
     def why(self, table: str) -> str | None:
         """Why a table is held, if it is marked. Raises Unavailable if the file can't be read."""
         if self._marked is None:
-            self._marked = {name for (name,) in self._run(lambda database: _rows(database, "SELECT table_name"))}
+            self._marked = {
+                name
+                for (name,) in self._run(lambda database: _rows(database, "SELECT table_name FROM _singletable_held"))
+            }
         if table not in self._marked:
             return None
-        rows = self._run(lambda database: _rows(database, "SELECT why", table))
+        rows = self._run(lambda database: _rows(database, _WHY, table))
         return str(rows[0][0]) if rows else None
 
     def settle(self, table: str) -> None:
         """Remove the mark: the table itself says now that it is held."""
         self._run(lambda database: database.execute("DELETE FROM _singletable_held WHERE table_name = ?", (table,)))
         self._marked = (self._marked or set()) - {table}
+
+    def check_exposable(self) -> None:
+        """NotConfigured if a table that may have tasks or consumers is marked: who comes by HTTP does not see that."""
+        names = [name for (name,) in self._run(lambda database: _rows(database, _WITH_WORK))]
+        if names:
+            raise NotConfigured(
+                f"{self._data} is a copy, and its tables are held: programs would not know that by an address of HTTP",
+                table=", ".join(names),
+                operation="start",
+                hint=f"For their modules, before: `singletable release MODULE --dry-run --db local:{self._data}`.",
+            )
 
     def _run(self, work: Callable[[Connection], R]) -> R:
         import sqlite3  # noqa: PLC0415 for the few programs that have workers on this engine
@@ -71,9 +91,7 @@ class HeldCopy:
             ) from error
 
 
-def _rows(database: Connection, select: str, table: str | None = None) -> list[tuple[str]]:
+def _rows(database: Connection, select: str, *parameters: str) -> list[tuple[str]]:
     if not database.execute(_EXISTS).fetchone():
         return []
-    if table is None:
-        return database.execute(f"{select} FROM _singletable_held").fetchall()
-    return database.execute(f"{select} FROM _singletable_held WHERE table_name = ?", (table,)).fetchall()
+    return database.execute(select, parameters).fetchall()

@@ -70,9 +70,11 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
 
 def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """An embedded engine that another database of this user runs; it ends with that one."""
-    endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
+    engine = UnixEndpoint.at(target)
+    data = engine.data_file()
+    endpoint = endpoint_at(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
-    traits = options.traits or _TRAITS
+    traits = replace(options.traits or _TRAITS, held_copy=None if data is None else HeldCopy(data))
     seal = seal_of(options, environ)
     return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 

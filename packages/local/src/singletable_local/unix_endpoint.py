@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from singletable.errors import InvalidRequest
 from singletable_local.attachment import address_of, connection_failure
-from singletable_local.socket_names import ENGINE_SOCKET
+from singletable_local.socket_names import DATA_LINK, ENGINE_SOCKET
 
 _SCHEME = "unix://"
 _LONGEST_MESSAGE_BYTES = 8192
@@ -52,6 +52,11 @@ class UnixEndpoint:
     @property
     def url(self) -> str:
         return f"{_SCHEME}{quote(str(self.directory))}/{ENGINE_SOCKET}"
+
+    def data_file(self) -> Path | None:
+        """The data file that its engine serves; None for a private engine."""
+        link = self.directory / DATA_LINK
+        return link.readlink() if link.is_symlink() else None
 
     def request_connection(self) -> socket.socket:
         """Ask the supervisor for a connection. The socket becomes readable when the answer is there. Raises OSError."""
