@@ -97,6 +97,11 @@ def give(draft: Draft[Page], *, owner: str | None = None) -> None:
 
 
 @Page.mutation
+def put_picture(draft: Draft[Page], *, id: str, picture: str) -> None:
+    draft.pictures[id] = picture
+
+
+@Page.mutation
 def remark(draft: Draft[Page], *, id: str, remark: dict[str, Any]) -> None:
     draft.remarks[id] = remark
 
@@ -224,6 +229,34 @@ def test_others_who_share_a_client_go_on(db: Database, pages: Documents[Page]) -
     third = pages.submit_next("p1", "server", put_cell(id="c", cell=Cell("on")), principal="bob-id")
     assert [outcome.status for outcome in pages.process("p1")] == ["applied"]
     assert (third.id, db.check(app, pages)) == (4, [])
+
+
+def test_personal_values_of_others_stay(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+    """Arguments of theirs name items and others, and say more than what is personal."""
+    pages.create("t1", "p1")
+    bob, ada = Writer(pages, "bob"), Writer(pages, "ada")
+    cells = {"c1": Cell("todo", "bob-id"), "c2": Cell("Bob", "bob-id"), "c3": Cell("todo2", "bob-id")}
+    bob.does(*(put_cell(id=id, cell=cell) for id, cell in cells.items()))
+    bob.does(put_cell(id="c4", cell=Cell("c1", "bob-id")), put_cell(id="c5", cell=Cell("cy-id", "cy-id")))
+    bob.does(put_picture(id="dot", picture="."), put_cell(id="c6", cell=Cell("dot", "bob-id")))
+    Writer(pages, "eve").does(put_cell(id="c7", cell=Cell("eve-id")))
+    ada.does(edit_cell(id="c3", text="ada amends"), raise_cell(id="c1", height=2))
+    ada.does(put_cell(id="todo", cell=Cell("ada wrote", "bob-id", ["Bob"])))
+    ada.does(
+        remark(id="dot", remark={"to": "cy-id", "cc": "eve-id", "text": "ada remarks"}), entitle(title="ada's title")
+    )
+    pages.restore("p1", version=3, by="tab-ada-p1", principal="ada-id")
+    pages.restore("p1", version=13, by="tab-bob-p1", principal="bob-id")
+    erase(db, pages)
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    cells |= {"c1": replace(cells["c1"], height=2), "c3": Cell("(erased)", "bob-id"), "c4": Cell("c1", "bob-id")}
+    cells |= {
+        "c5": Cell("cy-id", "cy-id"),
+        "c6": Cell("dot", "bob-id"),
+        "c7": Cell("eve-id"),
+        "todo": Cell("(erased)", "bob-id", ["Bob"]),
+    }
+    assert pages.head("p1").cells.all() == cells
 
 
 def test_branches_of_others_are_of_the_same_family(db: Database, pages: Documents[Page], tmp_path: Path) -> None:

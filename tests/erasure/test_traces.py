@@ -30,7 +30,7 @@ from tests.erasure.test_documents import Cell, Page, Person, app as notebook, en
 from tests.erasure.traces import Hits, hits, unnamed
 
 pytestmark = pytest.mark.embedded("the bytes of its data file are read")
-RECORD_VALUES = family_rewrite._record_values  # pyright: ignore[reportPrivateUsage]
+RECORD_VALUES = family_rewrite.record_values
 LATER_AT = datetime(2030, 1, 1, tzinfo=timezone.utc)
 
 
@@ -183,9 +183,9 @@ def fill_notebook(scene: Scene) -> None:
 
 
 GAPS: dict[str, tuple[Any, str, Any]] = {
-    "principals": (family_rewrite, "_record_values", lambda *args, own: RECORD_VALUES(*args, own=False)),
+    "principals": (family_rewrite, "record_values", lambda *args, own: RECORD_VALUES(*args, own=False)),
     "arguments": (family_rewrite, "arguments_without", lambda context, erased, name, text, own: text),
-    "contents": (family_rewrite, "_without", lambda *args: None),
+    "contents": (family_rewrite, "content_without", lambda *args: None),
     "scalars": (family_rewrite, "scalars_without", lambda context, erased, stored: stored),
     "garbage": (belongings, "collect_family", nobody_collects),
     "groups": (SyncBelongings, "belongings", lambda self: LayerBelongings()),

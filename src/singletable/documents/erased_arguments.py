@@ -1,21 +1,40 @@
-"""Arguments and scalars of documents without the persons that an erasure erases."""
+"""Contents, arguments and scalars of documents without the persons that an erasure erases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from singletable.documents.canonical_json import canonical
+import msgspec
+
+from singletable.documents.arguments import Row, refs_in
+from singletable.documents.canonical_json import canonical, digest_of
+from singletable.documents.collections import CollectionModel
+from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.document import DocumentModel
 from singletable.documents.own_mutations import with_scalars
-from singletable.documents.personal import Erased, no_empty_value
-from singletable.errors import InvalidValue
+from singletable.documents.personal import Erased, no_empty_value, personal_texts, texts_in
+from singletable.documents.rows import MutationRecord
+from singletable.documents.submission import MAX_INLINE_BYTES
+from singletable.errors import Corrupt, InvalidValue
 from singletable.foundation import ERASED
 from singletable.values import AttributeValue, writer_of
 
 NONE = "{}"
+OF_NOBODY = {
+    "name": "$erased",
+    "principal": None,
+    "arguments": NONE,
+    "arguments_blob": None,
+    "refers": None,
+    "own": None,
+}
+"""The attributes of a waiting mutation of theirs: it will be rejected, as no mutator has that name, and its id is
+consumed. Without the id, whatever comes after it from the same client, which others may share, could never be applied.
+"""
 
 
 def arguments_without(context: Context[Any], erased: Erased, name: str, arguments: str, *, own: bool) -> str:
@@ -36,6 +55,21 @@ def arguments_without(context: Context[Any], erased: Erased, name: str, argument
         return NONE if own else arguments
     after = erased.taken_out(given, mutator.names, own=own)
     return arguments if after is given else canonical(after).decode()
+
+
+def learn_from(context: Context[Any], erased: Erased, name: str, arguments: str) -> None:
+    """Take in what a mutation of theirs gave: what is declared to be personal in it, or each text where nothing is.
+
+    Nothing of one of the library's own, whose arguments are what the document held.
+    """
+    if name.startswith("$"):
+        return
+    mutator = context.model.mutators.get(name)
+    if mutator is not None and mutator.says_personal:
+        with suppress(InvalidValue):  # an older program's: it declares nothing
+            erased.learn(personal_texts(mutator.decode(arguments), mutator.names), are_personal=True)
+            return
+    erased.learn(texts_in(msgspec.json.decode(arguments)), are_personal=False)
 
 
 def scalars_without(
@@ -66,3 +100,33 @@ def _empty_scalar(model: DocumentModel, name: str, held: Any) -> Any:
     if isinstance(held, str):
         return ERASED
     raise no_empty_value(f"{model.kind.__name__}.{name}")
+
+
+def record_values(row: Row, arguments: str, needed: dict[Content, bytes | None], *, own: bool) -> dict[str, Any]:
+    """The attributes of a mutation with other arguments, whose blob is added to `needed`."""
+    data, digest = arguments.encode(), None
+    if len(data) > MAX_INLINE_BYTES:
+        digest = digest_of(data)
+        needed[Content(ARGUMENTS, digest)] = data
+    values: dict[str, Any] = {
+        "arguments": arguments if digest is None else None,
+        "arguments_blob": digest,
+        "refers": True if digest is not None and refs_in(arguments) else None,
+    }
+    if own:
+        values["principal"] = None
+        if isinstance(row, MutationRecord) and row.error is not None:
+            values["error"] = row.error.partition(":")[0]  # the rest may quote an argument
+    return values
+
+
+def content_without(
+    contents: Contents, model: CollectionModel[Any], content: Content, erased: Erased
+) -> bytes | Corrupt | None:
+    """A content without them; None where it says nothing of them. Blocks."""
+    try:
+        value = model.codec.decode(contents.read(content))
+    except Corrupt as error:
+        return error
+    after = erased.taken_out(value, model.names)
+    return None if after is value else model.codec.encode(after)

@@ -29,12 +29,18 @@ from typing import Any
 
 from singletable.documents.arguments import refs_in, texts_of
 from singletable.documents.canonical_json import digest_of
-from singletable.documents.collections import CollectionModel
 from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage, same_epoch
-from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.contents import Content
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
-from singletable.documents.erased_arguments import NONE, arguments_without, scalars_without
+from singletable.documents.erased_arguments import (
+    OF_NOBODY,
+    arguments_without,
+    content_without,
+    learn_from,
+    record_values,
+    scalars_without,
+)
 from singletable.documents.families import Family, family_of, pages
 from singletable.documents.inbox import HeadState
 from singletable.documents.personal import Erased
@@ -49,7 +55,6 @@ from singletable.documents.read import (
 )
 from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version, version_id
 from singletable.documents.snapshots import scalars_of
-from singletable.documents.submission import MAX_INLINE_BYTES
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, NotFound
 from singletable.expressions import AttributeChange
@@ -62,17 +67,6 @@ from singletable.values import changed, from_attribute_value
 READ_AT_ONCE = 64
 _RECORDS_AT_ONCE = 100
 _TRIES = 50
-_OF_NOBODY = {
-    "name": "$erased",
-    "principal": None,
-    "arguments": NONE,
-    "arguments_blob": None,
-    "refers": None,
-    "own": None,
-}
-"""The attributes of a waiting mutation of theirs: it will be rejected, as no mutator has that name, and its id is
-consumed. Without the id, whatever comes after it from the same client, which others may share, could never be applied.
-"""
 _WRITTEN_AT_ONCE = 8
 """Items of up to 400 KB, in a transaction of 4 MB."""
 
@@ -131,11 +125,13 @@ class FamilyRewrite:
         self.contents = self.context.contents_of(family.root)
         self.members, self.living = _members(family), family.living
         referred: set[Content] = set()
-        known = set(self.erased.texts)
+        known, names = set(self.erased.texts), set[str]()
         for document_id in self.members:
             async for rows, texts in self._records(document_id):
                 referred |= {ref for text in texts for ref in refs_in(text)}
+                names |= {row.principal for row in rows if row.principal is not None}
                 self.traces.records += sum(map(self._is_changed, rows, texts))
+        await self._settle(names)
         models = self.context.model.collections.values()
         folders = {model.folder for model in models if model.says_anything}
         self.held = set()
@@ -146,14 +142,31 @@ class FamilyRewrite:
             self.same.clear()
             self.traces.contents.clear()
         await self._look_at(self.held | {content for content in referred if content.folder in folders})
+        known = set(self.erased.texts)
+        self.erased.settle()
+        if self.erased.texts != known:  # some only name somebody, as contents have shown
+            again, self.traces.contents = {*self.traces.contents}, {}
+            await self._look_at(again)
         for document_id in self.members:
             async for versions in self._versions(document_id):
                 self.traces.versions += sum(self._scalars(row) is not None for row in versions)
         return self.traces
 
+    async def _settle(self, names: set[str]) -> None:
+        """Decide which texts are theirs. Reads each version where it is not declared which ones are personal."""
+        for document_id in self.members if self.erased.guesses else ():
+            async for versions in self._versions(document_id):
+                for version in versions:
+                    self._scalars(version)  # which takes in whom it names
+            for kind in self.context.model.rows.collections.values():
+                query: Query[CollectionVersion] = kind.by_number(document_id, ANY)
+                async for parts in pages(self.port, query):
+                    names |= {id for part in parts for id in part.items}
+        self.erased.settle(names)
+
     def _is_changed(self, row: Record, text: str) -> bool:
         if self.erased.is_by(row.principal):
-            self.erased.learn(text)
+            learn_from(self.context, self.erased, row.name, text)
             return True
         return self._arguments(row, text) != text
 
@@ -179,7 +192,8 @@ class FamilyRewrite:
         for i in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[i : i + READ_AT_ONCE]
             calls: list[Callable[[], bytes | Corrupt | None]] = [
-                partial(_without, self.contents, models[content.folder], content, self.erased) for content in some
+                partial(content_without, self.contents, models[content.folder], content, self.erased)
+                for content in some
             ]
             for content, data in zip(some, await self.port.call_all(calls), strict=True):
                 if data is None:
@@ -239,7 +253,7 @@ class FamilyRewrite:
         for document_id in self.members:
             query: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
             async for page in pages(self.port, query, _RECORDS_AT_ONCE):
-                await self._write([_update(row, **_OF_NOBODY) for row in page if self.erased.is_by(row.principal)])
+                await self._write([_update(row, **OF_NOBODY) for row in page if self.erased.is_by(row.principal)])
 
     async def _raise_epochs(self) -> None:
         """No commit holds that began before, in any member. One of a garbage collection meanwhile has that effect."""
@@ -328,9 +342,9 @@ class FamilyRewrite:
             after = self._arguments(row, text)
             own = self.erased.is_by(row.principal)
             if own and isinstance(row, InboxRow):
-                actions.append(_update(row, **_OF_NOBODY))
+                actions.append(_update(row, **OF_NOBODY))
             elif own or after != text:
-                actions.append(_update(row, **_record_values(row, after, needed, own=own)))
+                actions.append(_update(row, **record_values(row, after, needed, own=own)))
         await self._write(actions, needed)
 
     async def _write(
@@ -367,33 +381,3 @@ def _update(row: DocumentRow, **values: Any) -> TransactAction:
     model = model_for(row)
     item, stored = model.item(changed(row, **values)), [model.by_name[name].stored for name in values]
     return update_if(key_of(row), [AttributeChange(name, item.get(name)) for name in stored], is_type(model))
-
-
-def _record_values(row: Record, arguments: str, needed: dict[Content, bytes | None], *, own: bool) -> dict[str, Any]:
-    """The attributes of a mutation with other arguments, whose blob is added to `needed`."""
-    data, digest = arguments.encode(), None
-    if len(data) > MAX_INLINE_BYTES:
-        digest = digest_of(data)
-        needed[Content(ARGUMENTS, digest)] = data
-    values: dict[str, Any] = {
-        "arguments": arguments if digest is None else None,
-        "arguments_blob": digest,
-        "refers": True if digest is not None and refs_in(arguments) else None,
-    }
-    if own:
-        values["principal"] = None
-        if isinstance(row, MutationRecord) and row.error is not None:
-            values["error"] = row.error.partition(":")[0]  # the rest may quote an argument
-    return values
-
-
-def _without(
-    contents: Contents, model: CollectionModel[Any], content: Content, erased: Erased
-) -> bytes | Corrupt | None:
-    """A content without them; None where it says nothing of them. Blocks."""
-    try:
-        value = model.codec.decode(contents.read(content))
-    except Corrupt as error:
-        return error
-    after = erased.taken_out(value, model.names)
-    return None if after is value else model.codec.encode(after)

@@ -11,7 +11,8 @@
 
 A mention of an erased person is cleared. So is each personal value beside it, in the same object, and each one that a
 mutation of theirs gave, wherever in the document it is now. In their own mutations all that is personal is cleared; of
-a mutation that says nothing of its arguments, all of them.
+a mutation that says nothing of its arguments, all of them. What such a mutation gave is not known to be personal: its
+texts that are an item's id, or name somebody in the document, are not theirs.
 """
 
 from __future__ import annotations
@@ -117,6 +118,18 @@ def texts_in(value: Any) -> Iterator[str]:
             rest += _held(each).values()
 
 
+def personal_texts(value: Any, names: PersonalNames = SAYS_NOTHING) -> Iterator[str]:
+    """The texts in what is declared personal in a value. `names` is for one that is not a dataclass: arguments."""
+    if is_array(value) or isinstance(value, (set, frozenset)):
+        for member in cast("Collection[Any]", value):
+            yield from personal_texts(member)
+    elif is_object(value) or isinstance(value, Struct) or dataclasses.is_dataclass(value):
+        kind: Any = type(value)
+        own = names_in(kind) if dataclasses.is_dataclass(value) else names
+        for name, each in (value if is_object(value) else _held(value)).items():
+            yield from texts_in(each) if name in own.personal else personal_texts(each)
+
+
 class Erased:
     """The erased persons, and the texts of theirs that are known so far."""
 
@@ -125,6 +138,10 @@ class Erased:
         self.ids = frozenset(map(str, () if principal is None else self.values_of(principal)))
         """The principals of their mutations."""
         self.texts: set[str] = set()
+        """The texts by which a personal value is known to be theirs."""
+        self._personal: set[str] = set()
+        self._undeclared: set[str] = set()
+        self._names: set[str] = set()
 
     def without_texts(self) -> Erased:
         """The same persons, for another family of documents."""
@@ -140,9 +157,20 @@ class Erased:
         named = [subject for subject in self.subjects if issubclass(subject.kind, owner_of(handle))]
         return [value for subject in named if (value := subject.values.get(first_name(handle))) is not None]
 
-    def learn(self, arguments: str) -> None:
-        """Take in the texts of a mutation of theirs."""
-        self.texts |= {text for text in texts_in(msgspec.json.decode(arguments)) if text and text != ERASED}
+    def learn(self, texts: Iterable[str], *, are_personal: bool) -> None:
+        """Take in texts of a mutation of theirs; `are_personal`: it is declared that they are."""
+        own = self._personal if are_personal else self._undeclared
+        own |= {text for text in texts if text and text != ERASED}
+
+    @property
+    def guesses(self) -> bool:
+        """Whether texts were learned that may be anything, as ids of items and names of others."""
+        return bool(self._undeclared)
+
+    def settle(self, names: Iterable[str] = ()) -> None:
+        """Decide what is theirs: not `names`, which are ids of items and principals, nor a value of a mention."""
+        self._names |= set(names)
+        self.texts = self._personal | (self._undeclared - self._names)
 
     def taken_out(self, value: Any, names: PersonalNames = SAYS_NOTHING, *, own: bool = False) -> Any:
         """A value without them: the same object where nothing has to go.
@@ -199,6 +227,7 @@ class Erased:
                 if mentions(after.get(name), wanted):
                     after[name] = without_mention(after[name], wanted, partial(empty, name, after[name]))
                     is_theirs = True
+            self._names |= set(texts_in(after.get(name)))
         for name in names.personal:
             if (held := after.get(name)) is not None and (is_theirs or not self.texts.isdisjoint(texts_in(held))):
                 nothing = empty(name, held)
