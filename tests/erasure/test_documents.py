@@ -23,6 +23,7 @@ from singletable.documents import (
     collection,
 )
 from singletable.erasure import AsyncErasure, Erasure, Receipt
+from singletable.errors import TooLarge
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
@@ -399,6 +400,23 @@ def test_what_was_older_is_taken_over_meanwhile(
     assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
     assert pages.head("p2" if what == "branch" else "p1").cells["c1"] == Cell("(erased)", "bob-id")
     assert db.check(app, pages) == []
+
+
+def test_collections_that_fit_into_no_one_version(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(pages)
+    before = pages.head("p1").version
+    with monkeypatch.context() as patched:
+        patched.setattr("singletable.operations.limits.MAX_TRANSACTION_BYTES", 600)
+        with pytest.raises(TooLarge) as refused:
+            erase(db, pages)
+    assert (refused.value.operation, refused.value.key.partition) == ("erase", "Page#p1")
+    with monkeypatch.context() as patched:
+        patched.setattr("singletable.documents.batches.MAX_TRANSACTION_BYTES", 6000)
+        erase(db, pages)
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert pages.head("p1").version == before + 2
 
 
 def test_a_content_that_cant_be_read_is_kept(db: Database, pages: Documents[Page], tmp_path: Path) -> None:

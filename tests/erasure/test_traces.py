@@ -22,6 +22,7 @@ from organisations.model import UserDetails, tasks as mails
 from projects.model import Project, projects, put_comment, put_shape, rename
 from singletable import Database, Table, connect
 from singletable.documents import Documents, LocalBlobs, belongings, family_rewrite
+from singletable.documents.erased_arguments import record_values
 from singletable.erasure import Erasure, Receipt
 from singletable.exchange import Exports
 from singletable.foundation import LayerBelongings
@@ -30,7 +31,7 @@ from tests.erasure.test_documents import Cell, Page, Person, app as notebook, en
 from tests.erasure.traces import Hits, hits, unnamed
 
 pytestmark = pytest.mark.embedded("the bytes of its data file are read")
-RECORD_VALUES = family_rewrite.record_values
+RECORD_VALUES = record_values
 LATER_AT = datetime(2030, 1, 1, tzinfo=timezone.utc)
 
 

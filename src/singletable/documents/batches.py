@@ -82,13 +82,13 @@ class Batch:
                 self.held[submission.client] = fault
                 continue
             record = record_bytes(row, error)
-            if error is None and not self._fits(record):
+            if error is None and not self.fits(record):
                 self.working.roll_back_to(savepoint)
                 if self.ended:
                     return
                 error = too_large()
                 record = record_bytes(row, error)
-            elif self.ended and not self._fits(record):
+            elif self.ended and not self.fits(record):
                 return
             self._bytes += record
             self.ended.append(EndedMutation(submission, error, row.arguments_blob, row.refers))
@@ -136,7 +136,7 @@ class Batch:
         else:
             mutator_named(context.model, mutation).run(draft, mutation.arguments)
 
-    def _fits(self, more: int) -> bool:
+    def fits(self, more: int = 0) -> bool:
         """Whether the writes are within the limits of a transaction, and the contents within that of memory."""
         working = self.working
         maps = {name: map_bytes(working, name) for name in working.changed}

@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.arguments import refs_in, texts_of
+from singletable.documents.batches import Batch
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage, same_epoch
 from singletable.documents.contents import Content
@@ -56,13 +57,13 @@ from singletable.documents.read import (
 from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version, version_id
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.version_transaction import actions_of
-from singletable.errors import Corrupt, NotFound
+from singletable.errors import Corrupt, NotFound, TooLarge
 from singletable.expressions import AttributeChange
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, is_type, model_for, update_if
 from singletable.operations import ReasonedCancellation, RefusedWrite, TransactAction, TransactWriteItems
 from singletable.schema import key_of
-from singletable.values import changed, from_attribute_value
+from singletable.values import changed, from_attribute_value, item_size
 
 READ_AT_ONCE = 64
 _RECORDS_AT_ONCE = 100
@@ -277,7 +278,7 @@ class FamilyRewrite:
                 await self._write([_update(row, items=items) for row in parts if (items := self._items(name, row))])
 
     async def _renew(self, document_id: str) -> None:
-        """Commit a version without them, where the newest one has them."""
+        """Commit a version without them, where the newest one has them: several, where one can't hold all of it."""
         race = Race(self.port, "erase", COMMITTED, self.context.model.table.name, tries=_TRIES)
         while True:
             epoch = await epoch_row(self.port, self.context, document_id)
@@ -285,6 +286,7 @@ class FamilyRewrite:
             if working is None:
                 return
             version, draft = working
+            is_all = _limit(draft)
             await ensure_contents(self.port, self.context, epoch, self.contents, self._needed(draft))
             state, token = HeadState(version, epoch, {}, [], [], []), self.port.token()
             actions = actions_of(self.context, state, draft, (), self.port.now(), version_id(token))
@@ -292,8 +294,12 @@ class FamilyRewrite:
                 await self.port.send(TransactWriteItems(actions, token))
             except ReasonedCancellation:
                 await race.lost()
+            except TooLarge as error:
+                hint = "Delete items of its largest collection, and erase again."
+                raise TooLarge(error.what, key=key_of(version), operation="erase", hint=hint) from None
             else:
-                return
+                if is_all:
+                    return
 
     async def _working(self, version: Version) -> tuple[Version, WorkingVersion] | None:
         hashes = await hashes_of(self.port, self.context, version, tuple(self.context.model.collections))
@@ -370,6 +376,15 @@ class FamilyRewrite:
                 await race.lost()
             else:
                 return
+
+
+def _limit(draft: WorkingVersion) -> bool:
+    """Leave collections for further versions until the rest fits into a transaction. Returns whether it is all."""
+    batch, all_of_it = Batch(draft), len(draft.changed)
+    scalars = item_size(draft.scalars)
+    while len(draft.changed) > 1 and not batch.fits(scalars):
+        draft.changed.popitem()
+    return len(draft.changed) == all_of_it
 
 
 def _members(family: Family) -> list[str]:
