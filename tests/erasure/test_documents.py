@@ -419,6 +419,23 @@ def test_collections_that_fit_into_no_one_version(
     assert pages.head("p1").version == before + 2
 
 
+def test_contents_are_put_once_in_an_epoch(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages.create("t1", "p1")
+    Writer(pages, "ada").does(*(put_cell(id=f"c{n}", cell=Cell("ada's", "ada-id", height=n)) for n in range(30)))
+    real, puts = LocalBlobs.put, 0
+
+    def put(self: LocalBlobs, path: str, data: bytes) -> bool:
+        nonlocal puts
+        puts += "/cells/" in path
+        return real(self, path, data)
+
+    monkeypatch.setattr(LocalBlobs, "put", put)
+    erase(db, pages)
+    assert puts == 30 + 30, "for the new version of the page, and for its older ones"
+
+
 def test_a_content_that_cant_be_read_is_kept(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
     fill(pages)
     (lost, *_) = sorted(tmp_path.rglob("cells/*.gz"))

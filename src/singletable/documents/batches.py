@@ -29,7 +29,7 @@ from singletable.errors import (
 from singletable.failure_text import error_text
 from singletable.flow import refuse_awaitable
 from singletable.operations import MAX_ACTIONS
-from singletable.values import MAX_TRANSACTION_BYTES, text_size
+from singletable.values import MAX_TRANSACTION_BYTES, item_size, text_size
 
 MAX_MUTATIONS = 40
 """In one version. Each takes a record and a client; the collections' parts, the version and a check come on top."""
@@ -145,6 +145,15 @@ class Batch:
         size = self._bytes + more + sum(maps.values()) + parts * ROW_BYTES
         fresh = sum(map(len, working.fresh.values()))
         return size <= MAX_TRANSACTION_BYTES and actions <= MAX_ACTIONS and (fresh <= MAX_FRESH_BYTES or not self.ended)
+
+
+def leave_what_does_not_fit(working: WorkingVersion) -> bool:
+    """Leave collections for further versions until the rest fits into a transaction. Returns whether it is all."""
+    batch, all_of_it = Batch(working), len(working.changed)
+    scalars = item_size(working.scalars)
+    while len(working.changed) > 1 and not batch.fits(scalars):
+        working.changed.popitem()
+    return len(working.changed) == all_of_it
 
 
 def record_bytes(row: InboxRow, error: str | None) -> int:

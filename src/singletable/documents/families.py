@@ -45,6 +45,10 @@ class Family:
     branches: Sequence[Branch]
 
     @property
+    def members(self) -> list[str]:
+        return [self.root.document_id, *(row.branch for row in self.branches)]
+
+    @property
     def living(self) -> list[str]:
         """The members that are not deleted."""
         own = [] if self.root.deleted else [self.root.document_id]

@@ -28,7 +28,7 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.arguments import refs_in, texts_of
-from singletable.documents.batches import Batch
+from singletable.documents.batches import leave_what_does_not_fit
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage, same_epoch
 from singletable.documents.contents import Content
@@ -42,7 +42,7 @@ from singletable.documents.erased_arguments import (
     record_values,
     scalars_without,
 )
-from singletable.documents.families import Family, family_of, pages
+from singletable.documents.families import family_of, pages
 from singletable.documents.inbox import HeadState
 from singletable.documents.personal import Erased
 from singletable.documents.read import (
@@ -63,7 +63,7 @@ from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, is_type, model_for, update_if
 from singletable.operations import ReasonedCancellation, RefusedWrite, TransactAction, TransactWriteItems
 from singletable.schema import key_of
-from singletable.values import changed, from_attribute_value, item_size
+from singletable.values import changed, from_attribute_value
 
 READ_AT_ONCE = 64
 _RECORDS_AT_ONCE = 100
@@ -72,6 +72,8 @@ _WRITTEN_AT_ONCE = 8
 """Items of up to 400 KB, in a transaction of 4 MB."""
 
 Record = MutationRecord | InboxRow
+Change = tuple[TransactAction, Mapping[Content, bytes | None]]
+"""The change of an item, and the contents that it refers to then."""
 
 
 @dataclass(eq=False)
@@ -115,6 +117,9 @@ class FamilyRewrite:
         """The contents in versions of collections, of those that may say something of a person."""
         self.same: set[Content] = set()
         """Contents without any of the texts that are known so far."""
+        self.put_in: tuple[int, str | None] | None = None
+        self.put: set[Content] = set()
+        """The contents that were put in the root's epoch `put_in`: while it lasts, none of them is deleted."""
 
     # --- looking ------------------------------------------------------------------------------------------------------
     async def look(self) -> Traces:
@@ -124,7 +129,7 @@ class FamilyRewrite:
         if family is None:
             return self.traces
         self.contents = self.context.contents_of(family.root)
-        self.members, self.living = _members(family), family.living
+        self.members, self.living = family.members, family.living
         referred: set[Content] = set()
         known, names = set(self.erased.texts), set[str]()
         for document_id in self.members:
@@ -254,7 +259,7 @@ class FamilyRewrite:
         for document_id in self.members:
             query: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
             async for page in pages(self.port, query, _RECORDS_AT_ONCE):
-                await self._write([_update(row, **OF_NOBODY) for row in page if self.erased.is_by(row.principal)])
+                await self._write([(_update(row, **OF_NOBODY), {}) for row in page if self.erased.is_by(row.principal)])
 
     async def _raise_epochs(self) -> None:
         """No commit holds that began before, in any member. One of a garbage collection meanwhile has that effect."""
@@ -272,10 +277,12 @@ class FamilyRewrite:
         touched = {key async for key in self._touched()}
         for document_id in self.members:
             async for versions in self._versions(document_id):
-                await self._write([*filter(None, (self._new_version(row, touched) for row in versions))])
+                updates = [self._new_version(row, touched) for row in versions]
+                await self._write([(update, {}) for update in updates if update is not None])
         for document_id in self.members:
             async for name, parts in self._collections(document_id):
-                await self._write([_update(row, items=items) for row in parts if (items := self._items(name, row))])
+                changes = [(row, items) for row in parts if (items := self._items(name, row))]
+                await self._write([(_update(row, items=items), self._new_in(name, items)) for row, items in changes])
 
     async def _renew(self, document_id: str) -> None:
         """Commit a version without them, where the newest one has them: several, where one can't hold all of it."""
@@ -286,7 +293,7 @@ class FamilyRewrite:
             if working is None:
                 return
             version, draft = working
-            is_all = _limit(draft)
+            is_all = leave_what_does_not_fit(draft)
             await ensure_contents(self.port, self.context, epoch, self.contents, self._needed(draft))
             state, token = HeadState(version, epoch, {}, [], [], []), self.port.token()
             actions = actions_of(self.context, state, draft, (), self.port.now(), version_id(token))
@@ -317,6 +324,10 @@ class FamilyRewrite:
         new: dict[Content, bytes] = dict(self.traces.contents.values())
         return {content: new.get(content) for content in draft.needed()}
 
+    def _new_in(self, name: str, items: Mapping[str, bytes]) -> dict[Content, bytes | None]:
+        folder, new = self.context.model.collections[name].folder, dict(self.traces.contents.values())
+        return {each: new[each] for digest in items.values() if (each := Content(folder, digest)) in new}
+
     async def _touched(self) -> AsyncIterator[CollectionKey]:
         """The versions of collections that refer to a content which has to go."""
         for document_id in self.members:
@@ -342,24 +353,24 @@ class FamilyRewrite:
         return _update(row, scalars=row.scalars if scalars is None else scalars, rewritten=True)
 
     async def _write_records(self, rows: Sequence[Record], texts: Sequence[str]) -> None:
-        needed: dict[Content, bytes | None] = {}
-        actions: list[TransactAction] = []
+        new = dict(self.traces.contents.values())
+        changes: list[Change] = []
         for row, text in zip(rows, texts, strict=True):
             after = self._arguments(row, text)
             own = self.erased.is_by(row.principal)
             if own and isinstance(row, InboxRow):
-                actions.append(_update(row, **OF_NOBODY))
+                changes.append((_update(row, **OF_NOBODY), {}))
             elif own or after != text:
-                actions.append(_update(row, **record_values(row, after, needed, own=own)))
-        await self._write(actions, needed)
+                needed: dict[Content, bytes | None] = {ref: new[ref] for ref in refs_in(after) if ref in new}
+                changes.append((_update(row, **record_values(row, after, needed, own=own)), needed))
+        await self._write(changes)
 
-    async def _write(
-        self, actions: Sequence[TransactAction], needed: Mapping[Content, bytes | None] | None = None
-    ) -> None:
+    async def _write(self, changes: Sequence[Change]) -> None:
         """Change items that are there still, a few at a time, each time on condition of the root's epoch."""
-        new = dict(self.traces.contents.values()) | dict(needed or {})
-        for i in range(0, len(actions), _WRITTEN_AT_ONCE):
-            await self._write_some(actions[i : i + _WRITTEN_AT_ONCE], new)
+        for i in range(0, len(changes), _WRITTEN_AT_ONCE):
+            some = changes[i : i + _WRITTEN_AT_ONCE]
+            needed = {content: data for _, contents in some for content, data in contents.items()}
+            await self._write_some([action for action, _ in some], needed)
 
     async def _write_some(self, actions: Sequence[TransactAction], needed: Mapping[Content, bytes | None]) -> None:
         race = race_with_garbage(self.port, self.context, "erase")
@@ -367,7 +378,11 @@ class FamilyRewrite:
         while left:
             epoch = await any_epoch_row(self.port, self.context, self.root)
             assert epoch is not None, "an epoch is never deleted"
-            await ensure_contents(self.port, self.context, epoch, self.contents, needed)
+            if self.put_in != (epoch.epoch, epoch.open):
+                self.put_in, self.put = (epoch.epoch, epoch.open), set()
+            rest = {content: data for content, data in needed.items() if content not in self.put}
+            await ensure_contents(self.port, self.context, epoch, self.contents, rest)
+            self.put |= rest.keys()
             try:
                 await self.port.send(TransactWriteItems([*left, epoch_check(epoch)], self.port.token()))
             except ReasonedCancellation as lost:
@@ -376,19 +391,6 @@ class FamilyRewrite:
                 await race.lost()
             else:
                 return
-
-
-def _limit(draft: WorkingVersion) -> bool:
-    """Leave collections for further versions until the rest fits into a transaction. Returns whether it is all."""
-    batch, all_of_it = Batch(draft), len(draft.changed)
-    scalars = item_size(draft.scalars)
-    while len(draft.changed) > 1 and not batch.fits(scalars):
-        draft.changed.popitem()
-    return len(draft.changed) == all_of_it
-
-
-def _members(family: Family) -> list[str]:
-    return [family.root.document_id, *(row.branch for row in family.branches)]
 
 
 def _update(row: DocumentRow, **values: Any) -> TransactAction:
