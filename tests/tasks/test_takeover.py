@@ -12,7 +12,7 @@ from singletable.flow import UNGATED, drive
 from singletable.queues import Queue
 from singletable.records.send import send_alone
 from singletable.tables import Index
-from singletable.tasks import dispatch
+from singletable.tasks import dispatch, due, worker as worker_module
 from singletable.tasks.dispatch import NotDue, TaskPointer, run_pointer, send_due
 from singletable.tasks.due import wake_text
 from singletable.tasks.worker import WorkerSlots
@@ -103,12 +103,7 @@ async def test_what_a_dead_worker_left_is_taken_over_after_one_lease(one: Bench,
         one.clock.at += LEASE  # its leases' ends have come
         assert drive(worker.drain()).done == 12
     else:
-        counts = Counts()
-        while counts.done < 12 and one.clock.monotonic() - began < 10 * LEASE:
-            if not drive(worker._work(counts)):
-                before = one.clock.monotonic()
-                drive(worker._rest())
-                one.clock.at += one.clock.monotonic() - before
+        work_until(one, worker, 12)
     assert sorted(one.ran, key=int) == [f"{number}" for number in range(12)]
     assert LEASE - 6 <= one.clock.monotonic() - began <= LEASE + 3
     assert await one.findings() == []
@@ -126,6 +121,42 @@ async def test_a_look_at_leases_does_not_read_what_is_due_another_day(one: Bench
     with Meter() as meter:
         drive(worker._work(counts))
     assert (meter.requests, meter.read_units) == (8, 4.0)
+
+
+@pytest.mark.parametrize("projection", ["all", "keys"])
+async def test_leases_that_have_ended_do_not_hide_what_is_due(
+    engine_url: str, clock: Clock, projection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a look shows of each shard. They are taken over when they are seen to be over."""
+    monkeypatch.setattr(worker_module, "_WINDOW", 3)
+    monkeypatch.setattr(due, "_PAGE_READ_ON", 2)
+    async with opened_at("blocking", engine_url, clock=clock) as shell:
+        bench = make_bench("blocking", shell, clock, indexes={"gsi1": Index("p1", "s1", projection)})
+        note = noting(bench)
+        for number in range(60):
+            await bench.add(bench.tasks.after(seconds(0), note("left"), key=f"left {number}"))
+            await bench.claim(f"left {number}", LEASE)
+        clock.advance(LEASE + 1)
+        await bench.add(*(bench.tasks.after(seconds(0), note("new")) for _ in range(20)))
+        clock.advance(1)
+        worker, began = slots(bench, at_once=1), clock.monotonic()
+        work_until(bench, worker, 20)
+        assert bench.ran == ["new"] * 20
+        assert clock.monotonic() - began < LEASE / 2
+        work_until(bench, worker, 80)
+        assert bench.ran[20:] == ["left"] * 60
+        assert LEASE <= clock.monotonic() - began <= 1.5 * LEASE
+        assert await bench.findings() == []
+
+
+def work_until(bench: Bench, worker: WorkerSlots, tasks: int) -> None:
+    """Work, for five leases at most, until so many tasks have run."""
+    until = bench.clock.monotonic() + 5 * LEASE
+    while len(bench.ran) < tasks and bench.clock.monotonic() < until:
+        if not drive(worker._work(Counts())):
+            before = bench.clock.monotonic()
+            drive(worker._rest())
+            bench.clock.at += bench.clock.monotonic() - before
 
 
 @pytest.mark.parametrize("projection", ["all", "keys"])

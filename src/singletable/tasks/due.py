@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,6 +12,9 @@ from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import KeyOf, OnUnreadable, Template, get_many, model_of, place_in, ready
 from singletable.operations import RAW, Item, Key, Query, Selection
 from singletable.tasks.items import SHARDS, TaskEntities, TaskItem, TaskState, lease_of
+
+_PAGE_READ_ON = 100
+_MOST_READ_ON = 10
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,31 @@ class Candidate:
 
 
 async def find(
-    port: Port, tasks: TaskEntities, state: TaskState, limit: int, until: datetime | None = None
+    port: Port,
+    tasks: TaskEntities,
+    state: TaskState,
+    limit: int,
+    until: datetime | None = None,
+    passes: Callable[[Candidate], bool] | None = None,
 ) -> list[Candidate]:
     """Up to `limit` tasks of each shard, those with the earliest times, all sorted by time; with `until`, only tasks
-    that wake by then.
+    that wake by then. A shard whose tasks `passes` is true of is read on, as they may hide others.
 
-    One round trip of eight requests, half a read unit for each 4 KB.
+    One round trip of eight requests, half a read unit for each 4 KB; up to ten more of pages that are read on.
     """
     await ready(port, tasks.table)
-    found = await port.send_all([rows_query(tasks, state, shard, limit, until=until) for shard in range(SHARDS)])
-    candidates = [each for shard, page in enumerate(found) for each in candidates_in(tasks, shard, page.items)]
+    candidates: list[Candidate] = []
+    asks = {shard: rows_query(tasks, state, shard, limit, until=until) for shard in range(SHARDS)}
+    for _ in range(1 + _MOST_READ_ON):
+        pages = dict(zip(asks, await port.send_all(list(asks.values())), strict=True))
+        asks.clear()
+        for shard, page in pages.items():
+            there = candidates_in(tasks, shard, page.items)
+            candidates += there
+            if page.after is not None and passes is not None and all(map(passes, there)):
+                asks[shard] = rows_query(tasks, state, shard, _PAGE_READ_ON, page.after, until)
+        if not asks:
+            break
     return sorted(candidates, key=lambda c: c.wake)
 
 

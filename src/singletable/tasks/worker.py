@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -66,6 +66,8 @@ class WorkerSlots:
     """The release that these belong to."""
     _gained: bool = False
     """Whether the list has given a task."""
+    _waits: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict[tuple[str, str], tuple[str, float]])
+    """The tasks whose leases an index of keys doesn't show: the time that it shows, and until when they are watched."""
     _only_leases: bool = False
     """Whether the last look has shown leases of other workers and nothing to do: the next one shows all of them."""
     _lease_left: float = inf
@@ -162,12 +164,16 @@ class WorkerSlots:
         """Fetch the list of what is due, and note when to look again."""
         self._forget_before_release()
         until = instant(self.port.now() + self.options.lease_seconds) if self._only_leases else None
-        candidates = await find(self.port, self.tasks, TaskState.DUE, window, until)
+        now = ClaimTime.now(self.port)
+        self._waits = {place: waits for place, waits in self._waits.copy().items() if waits[1] > now.monotonic}
+        text, here = wake_text(self.tasks, instant(now.wall)), self.execution.running_keys()
+        passes = partial(self._passes, now.monotonic, text, here)
+        candidates = await find(self.port, self.tasks, TaskState.DUE, window, until, passes)
         now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
-        others = [c for c in candidates if not (c.place in here or self._was_claimed(c))]
-        left = {c.place: self._left(c, now.monotonic) for c in others if c.lease != 0.0}
+        others = [c for c in candidates if not self._is_own(c, here)]
+        left = {c.place: seconds for c in others if (seconds := self._watched(c, now.monotonic)) is not None}
         due = [c for c in others if c.wake <= text and not left.get(c.place)]
         later = [c for c in candidates if c.wake > text]
         ended = [c for c in others if c.wake <= text and left.get(c.place) and not self.watch.is_alive(c.key.partition)]
@@ -206,8 +212,14 @@ class WorkerSlots:
         self._remember(item)
         await self.execution.run(item, now, counts)
 
-    def _was_claimed(self, candidate: Candidate) -> bool:
-        return candidate.fence is not None and self._claimed.get(candidate.place) == candidate.fence
+    def _passes(self, now: float, text: str, here: Container[tuple[str, str]], candidate: Candidate) -> bool:
+        """Whether a candidate is at its time and not to be claimed: what is due may lie after it."""
+        return candidate.wake <= text and (self._is_own(candidate, here) or bool(self._watched(candidate, now)))
+
+    def _is_own(self, candidate: Candidate, here: Container[tuple[str, str]]) -> bool:
+        """Whether this worker runs it, or has claimed it as the index, which may lag, still shows it."""
+        was_claimed = candidate.fence is not None and self._claimed.get(candidate.place) == candidate.fence
+        return was_claimed or candidate.place in here
 
     def _remember(self, item: TaskItem) -> None:
         """An index that lags shows for a while what was claimed already."""
@@ -223,6 +235,13 @@ class WorkerSlots:
             self._opened_at = self.gate.opened_at
             self._claimed.clear()
             self._claimed_order.clear()
+
+    def _watched(self, candidate: Candidate, now: float) -> float | None:
+        """Seconds until the lease of a task is over for this worker, as far as is known; None without a lease."""
+        if candidate.lease != 0.0:
+            return self._left(candidate, now)
+        wake, until = self._waits.get(candidate.place, ("", 0.0))
+        return max(0.0, until - now) if wake == candidate.wake else None
 
     def _left(self, candidate: Candidate, now: float) -> float:
         """Seconds until the lease of a claimed task is over for this worker; 0 if it is."""
@@ -240,7 +259,8 @@ class WorkerSlots:
             ended = await self._with_lease(candidate, now) if candidate.fence is None else None
             if ended is not None:
                 return await self._claim(ended, now, until)
-            self._left_to_others.add(candidate.shard)
+            if not self._watched(candidate, now.monotonic):
+                self._left_to_others.add(candidate.shard)
             return None
         return item
 
@@ -252,6 +272,8 @@ class WorkerSlots:
             return None
         claimed = replace(candidate, wake=wake_text(self.tasks, item.wake), fence=item.fence, lease=lease)
         left = self._left(claimed, now.monotonic)
+        if left:
+            self._waits[candidate.place] = candidate.wake, now.monotonic + left
         if left and not self.watch.is_alive(claimed.key.partition):
             self._lease_left = min(self._lease_left, left)
         return None if left else claimed
