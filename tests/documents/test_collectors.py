@@ -11,7 +11,8 @@ import pytest
 
 from singletable import Database, InvalidRequest, Meter, connect
 from singletable.documents import Documents, LocalBlobs
-from singletable.documents.collectors import Collector, check_collector, take_over_blobs
+from singletable.documents.backed_contents import DocumentContents
+from singletable.documents.collectors import Collector, check_collector
 from singletable.documents.manifests import Manifests
 from singletable.documents.read import epoch_row
 from singletable.flow import Traits
@@ -100,7 +101,7 @@ def test_a_table_takes_over_what_is_its_own(store: LocalBlobs, monkeypatch: pyte
             assert len(list(store.list("=collectors/"))) == 2  # a kill now leaves the others
 
         monkeypatch.setattr(store, "delete", away)
-        assert new.run(take_over_blobs(new.port, second.context, but_other_names=True)) == 1
+        assert new.run(DocumentContents(second.context).take_over(new.port)) == 1
         assert (store.get(path.format("p2"), 999), store.get(path.format("p4"), 999)) == (theirs, before)
         assert second.take_over_blobs() == 2
         assert second.collect_garbage("p2").deleted == 0

@@ -15,11 +15,12 @@ from singletable import Database, InvalidRequest, Table, connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.errors import Conflict, Denied, SingletableError, Unavailable
 from singletable.exchange import Restore, TableCopy
+from singletable.exchange.restore_run import RestoreRun
 from singletable.exchange.restore_sources import ServiceSource
 from singletable.migrations import Backups
 from singletable.release import Hold
 from singletable.streams.state import state_entities
-from singletable.tables import backups as backups_of_tables, describe, live_settings
+from singletable.tables import Description, backups as backups_of_tables, describe, live_settings
 from singletable.tables.backups import Recovery, begin_backup, list_backups
 from tests.exchange.restored import Cell, Order, Page, fill, items_in, shop, write
 from tests.exchange.table_export_layout import write_full
@@ -129,7 +130,15 @@ def test_contents_are_kept_for_a_table_of_another_name(
     with connect(f"local:{tmp_path / 'new.db'}") as db:
         monkeypatch.setattr(db.port, "sleep", nobody_waits)
         Restore(db, shop, blobs=blobs).run(**copied.source)
+        puts, put = list[str](), blobs.put
+
+        def noted(path: str, data: bytes) -> bool:
+            puts.append(path)
+            return put(path, data)
+
+        monkeypatch.setattr(blobs, "put", noted)
         Restore(db, shop, to="shop-monday", blobs=blobs).run(**copied.source)
+        assert puts[0].startswith("=backups/open/")
         Documents(db, Page, blobs=blobs).delete("p1")
         assert contents_in(blobs) == copied.contents
         assert list(blobs.list("=backups/open/")) == []
@@ -324,6 +333,14 @@ def test_a_point_in_time_is_told_from_others() -> None:
     assert not made(at=moment.timestamp() - 60)
     assert not made(SourceBackupArn=f"{arn}/backup/1")
     assert not made(SourceTableArn=f"{arn}s")
+
+
+def test_a_table_that_the_service_still_makes_has_no_record() -> None:
+    """It can't be read yet: the service answers that it is missing."""
+    with connect("local") as db:
+        run = RestoreRun(db.port, shop, "shop-monday", ServiceSource(db.port, shop, backup="arn"))
+        live = Description("shop", "", 0, 0, {"TableStatus": "CREATING"})
+        assert db.run(run._record(live)) is None
 
 
 def test_from_an_export(copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
