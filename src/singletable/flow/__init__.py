@@ -53,7 +53,7 @@ from singletable.flow.meter import (
 from singletable.flow.port import (
     FAN_OUT as FAN_OUT,
     Consumed as Consumed,
-    HeldCopy as HeldCopy,
+    HeldMarks as HeldMarks,
     Operation as Operation,
     Port as Port,
     ReadyTables as ReadyTables,

@@ -70,7 +70,7 @@ class CopyData(Protocol):
     def __call__(self, to: Path, progress: CopyProgress | None = None) -> int: ...
 
 
-class HeldCopy(Protocol):
+class HeldMarks(Protocol):
     """The marks that a copied data file has for its tables, until a program has written it down in them."""
 
     def why(self, table: str) -> str | None:
@@ -114,7 +114,7 @@ class Traits(Struct, frozen=True):
     """The path of the engine's file; empty where there is none, or it is not known."""
     copy_data: CopyData | None = None
     """Copies the engine's file to a new one, and returns its bytes. The tables of the copy are held."""
-    held_copy: HeldCopy | None = None
+    held_copy: HeldMarks | None = None
     """The marks of the engine's file, which may be a copy of another."""
 
     def check(self, capability: Capability, needed_by: str = "") -> None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from singletable.errors import AlreadyExists, ConditionFailed, Conflict, NotFound
 from singletable.expressions import attr
-from singletable.flow import HeldCopy, Port, instant
+from singletable.flow import HeldMarks, Port, instant
 from singletable.foundation import Table, flows
 from singletable.holds.item import HoldItem
 from singletable.wire import CLOCK_SECONDS
@@ -58,7 +58,7 @@ async def hold_of(port: Port, table: Table) -> HoldItem | None:
     return await _read(port, table)
 
 
-async def _write_down(port: Port, table: Table, copy: HeldCopy) -> None:
+async def _write_down(port: Port, table: Table, copy: HeldMarks) -> None:
     """Hold a table that is marked, once: another program may do it now, and release the table.
 
     It removes the mark before that. So the mark is read after the item, and the put is refused where that has changed.

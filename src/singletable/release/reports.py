@@ -31,7 +31,7 @@ class HoldReport(Struct, frozen=True):
     work: tuple[PendingWork, ...] = ()
     """The tasks that wait, and the consumers of changes, of all that this program declares."""
     unfinished: tuple[str, ...] = ()
-    """What has not brought all of its items yet, as a restore that was killed. Of a held table."""
+    """Work that has not brought all of its items yet, as a restore that was killed; of a held table."""
 
 
 class Released(Struct, frozen=True):

@@ -69,6 +69,22 @@ with connect(sys.argv[1]) as db:
     TaskWorker(db, tasks).drain()
     ChangeWorker(db, changes).drain()
 """
+KILLED = """
+from singletable import connect
+from singletable.exchange import TableCopy
+from desk import *
+
+class Killed(Exception): ...
+
+def kill(copied):
+    raise Killed
+
+with connect("local:desk.db") as source, connect("local:killed.db") as target:
+    try:
+        TableCopy(source, target, desk).run(keep_personal=True, progress=kill)
+    except Killed:
+        pass
+"""
 
 
 @pytest.fixture
@@ -130,6 +146,20 @@ def test_a_slice_leaves_tasks_behind_and_a_copy_without_workers_is_not_held(desk
     assert ("mail" in dry.out.split("stays behind")[0], "note inserted" in dry.out) == (False, True)
     assert "held" not in desk.run(*command, "--no-hold").out
     assert "greet first" in work(desk, "local:slice.db")
+
+
+def test_a_copy_that_has_not_ended_is_released_when_it_is_given_up(desk: Folder) -> None:
+    (desk.path / "killed.py").write_text(KILLED)
+    assert desk.python("killed.py").code == 0
+    command = "release", "desk.py", "--yes", "--db", "local:killed.db"
+    refused = desk.run(*command)
+    assert (refused.code, "not ended: a copy or an import" in refused.out, "--unfinished" in refused.err) == (
+        1,
+        True,
+        True,
+    )
+    released = desk.run(*command, "--unfinished")
+    assert (released.code, "desk: released" in released.out) == (0, True)
 
 
 @pytest.fixture(scope="module")
