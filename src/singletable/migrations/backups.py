@@ -44,7 +44,8 @@ class Backups:
         """Make a backup, and wait until it can be restored. It costs storage until it is deleted. NotSupported.
 
         The tables beside it, as that of leases, get a backup of the same name. The stores of documents keep the
-        contents that it needs: a listing of each store, and a put for each family of documents.
+        contents that it needs: a listing of each store, and a put for each family of documents. They delete nothing
+        after a kill or a failure until it is called again, which makes another backup and keeps the contents of both.
         """
         self._warn()
         return self.db.run(backups_flow.create(self.db.port, self.table, self.contents, name, progress))
