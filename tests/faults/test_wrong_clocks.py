@@ -10,13 +10,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from email.utils import formatdate
 from typing import Any, TypeVar
 
 import pytest
 
-from singletable import AlreadyExists, Database, NotFound, NotUnique, TransactionCancelled, attr
+from singletable import AlreadyExists, Database, Meter, NotFound, NotUnique, Table, TransactionCancelled, attr
 from singletable.flow import Traits, instant
+from singletable.tasks import Tasks
 from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.exchange import Exchange, HttpResponse
 from tests.faults.clock import NOON
@@ -226,6 +228,39 @@ def test_another_threads_first_answer_comes_while_a_write_is_planned() -> None:
             else:
                 with pytest.raises(TransactionCancelled), process.db.transaction() as tx:
                     tx.create(passing)
+            process.close()
+
+
+@pytest.mark.parametrize("order", [None, "o"])
+def test_a_task_of_a_first_request_is_due_by_the_services_time(order: str | None) -> None:
+    """The clock is a day behind. One read more; none for a task of a given time, or of a later request."""
+    service, tasks = Service(), Tasks(Table("jobs", indexes=["gsi1"]), index="gsi1")
+
+    @tasks.task
+    def mail() -> None: ...
+
+    def scheduled(process: Process, key: str, due: datetime | timedelta, *before: Any) -> tuple[set[datetime], int]:
+        with Meter() as meter, process.db.transaction() as tx:
+            for write in before:
+                tx.add(write)
+            tx.add((tasks.at if isinstance(due, datetime) else tasks.after)(due, mail(), key=key, order=order))  # type: ignore[arg-type]
+        mine = [item for kind in (tasks.entities.task, tasks.entities.ordered) for item in owner.scan(kind)]
+        return {item.due for item in mine if item.id == key and item.due.year > 1}, meter.requests
+
+    hour, at = timedelta(hours=1), instant(NOON + 60)
+    with fresh() as owner:
+        owner.create_table(tasks.table)
+        first, second, third = (Process(owner, service, -86_400.0) for _ in range(3))
+        dues, requests = scheduled(first, "relative", hour)
+        assert all(abs(due - instant(NOON) - hour) <= timedelta(seconds=1) for due in dues)
+        assert (len(dues), requests) == (1, 2 if order is None else 3)
+        assert scheduled(first, "later", hour)[1] == 1
+        assert scheduled(second, "given", at) == ({at}, 1)
+        if order is None:  # one that replaces another
+            dues, _ = scheduled(third, "later", 2 * hour, tasks.cancel("later"))
+            assert all(abs(due - instant(NOON) - 2 * hour) <= timedelta(seconds=1) for due in dues)
+            assert len(dues) == 1
+        for process in (first, second, third):
             process.close()
 
 

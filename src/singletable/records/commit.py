@@ -188,6 +188,8 @@ class Commit:
             await self._bring(number)
         operations = [get_operation(self.writes[number].key, consistent=True) for number in needed]
         entities, now = await self.port.send_all(operations), self.port.now()
+        if not self.moment.is_known:
+            self.moment = Moment(now)  # the answers have shown the time that decides
         for number, entity in zip(needed, entities, strict=True):
             is_gone = entity is None or self.writes[number].model.is_expired(entity, now)
             self.known[number] = None if is_gone else entity

@@ -142,6 +142,8 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
         if part is None:
             assert current is UNREAD
             current = await read_current(port, write)
+            if not moment.is_known:
+                moment = Moment(port.now(), moment.write_id)  # the answer has shown the time that decides
             continue
         if any(True for _ in write.claims(current)):
             return await transacted(port, write, {0: current})

@@ -74,7 +74,9 @@ class ScheduleOrdered(NewItem):
         due = self.plan.due if isinstance(self.plan.due, datetime) else _ANY_TIME
         self.key = self.tasks.by_place(self.plan.order or "", due, self.plan.id)
 
-    def main(self, current: Any, moment: Moment) -> WritePart:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
+        if self.lacks_time(current, moment):
+            return None
         action = put_if(self.key, self.model.item(self.item(moment.now)), None)
         return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
@@ -126,7 +128,7 @@ class FinishName(Write):
         """The next task of the same key, scheduled where this one ends."""
         if not isinstance(other, Schedule):
             return None
-        return Replace(self.key, other.item, is_name_of(self.tasks, self.task))
+        return Replace(self.key, other, is_name_of(self.tasks, self.task))
 
 
 def check_name(tasks: TaskEntities, task: OrderedTask, *, gone: bool = False) -> GuardedWrite:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import secrets
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
@@ -84,9 +84,16 @@ class PlannedTask:
 
 
 class NewItem(Write):
-    """A write of a new item of a task."""
+    """A write of a new item of a task.
+
+    A duration needs the service's time: where no answer has shown it yet, the item is read first.
+    """
 
     verb: ClassVar[str] = "schedule"
+    plan: PlannedTask
+
+    def lacks_time(self, current: Any, moment: Moment) -> bool:
+        return current is UNREAD and not moment.is_known and isinstance(self.plan.due, timedelta)
 
     @abstractmethod
     def item(self, now: float) -> TaskItem: ...
@@ -103,7 +110,9 @@ class Schedule(NewItem):
     def __post_init__(self) -> None:
         self.key = self.tasks.by_id(self.plan.id)
 
-    def main(self, current: Any, moment: Moment) -> WritePart:
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
+        if self.lacks_time(current, moment):
+            return None
         part = CreateWrite(self.item(moment.now)).main(UNREAD, moment)
         return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
@@ -135,13 +144,14 @@ class Replace(Write):
 
     verb: ClassVar[str] = "schedule"
     key: KeyOf[Any]
-    item: Callable[[float], TaskItem]
-    """The new task, at a time of the database's clock."""
+    new: NewItem
     held: Condition
     ends: Finish | None = None
 
-    def main(self, current: Any, moment: Moment) -> WritePart:
-        item = self.model.item(self.item(moment.now))
+    def main(self, current: Any, moment: Moment) -> WritePart | None:
+        if self.new.lacks_time(current, moment):
+            return None
+        item = self.model.item(self.new.item(moment.now))
         action = put_if(self.key, item, self.held)
         return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
@@ -159,7 +169,7 @@ class Cancel(DeleteWrite):
         """A task that replaces it."""
         if not isinstance(other, Schedule):
             return None
-        return Replace(self.key, other.item, is_absent(self.model) | is_type(self.model))
+        return Replace(self.key, other, is_absent(self.model) | is_type(self.model))
 
 
 @dataclass(eq=False)
@@ -246,7 +256,7 @@ class Finish(Write):
         """The next task of the same key, scheduled where this one ends."""
         if not isinstance(other, NewItem):
             return None
-        return Replace(self.key, other.item, is_held(self.model, self.item), self)
+        return Replace(self.key, other, is_held(self.model, self.item), self)
 
     def done(self) -> None:
         self.ended = True
