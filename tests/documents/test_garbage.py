@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,9 @@ from obstore.store import MemoryStore
 from singletable import Database, NotFound, Table, Unavailable
 from singletable.documents import Document, Documents, Items, ObjectBlobs, flows
 from singletable.documents.contents import Content, content_of
+from singletable.documents.document import document_model
+from singletable.documents.garbage import GarbageRun
+from singletable.operations import encode, read_item
 from singletable.records import flows as records
 from singletable.schema import ANY
 from tests.documents.models import Comment, Project, Shape, fail, link_shape, note, put_comment, put_shape
@@ -21,6 +25,7 @@ from tests.faults.actions import NotThereYet, PartialPage
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
 from tests.support.engines import fresh
+from tests.support.raw import put_raw
 from tests.support.sampling import fewer_elsewhere, wider_elsewhere
 
 GARBAGE = [Shape(n, n, "garbage") for n in range(3)]
@@ -374,3 +379,25 @@ def test_a_check_counts_what_nothing_reaches(memory: Documents[Project]) -> None
     memory.store("p1", Project.shapes, GARBAGE)
     memory.delete("p1")
     assert [finding.code for finding in memory.check("p2")] == ["blob.unreached"]
+
+
+def test_what_an_older_version_is_rewritten_to_meanwhile_stays(
+    memory: Documents[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an erasure does, between the two looks of a collection."""
+    memory.create("o1", "p1")
+    memory.apply("p1", [put_shape(id="s", shape=Shape(1, 1, "first")).by("a", 1)])
+    memory.apply("p1", [put_shape(id="s", shape=Shape(2, 2, "second")).by("a", 2)])
+    (ref,) = memory.store("p1", Project.shapes, [Shape(3, 3, "rewritten")])
+    kind: Any = document_model(Project).rows.collections["shapes"]
+    raise_epochs = GarbageRun.raise_epochs
+
+    async def rewritten_first(run: GarbageRun) -> None:
+        (part, _) = await records.read_all(run.port, kind.by_number("p1", ANY))
+        item = kind.__model__.item(replace(part, items={"s": bytes.fromhex(ref.blob.partition("/")[2])}))
+        await put_raw(run.port, kind, read_item(encode(item)))
+        await raise_epochs(run)
+
+    monkeypatch.setattr(GarbageRun, "raise_epochs", rewritten_first)
+    assert memory.collect_garbage("p1").kept == 1
+    assert memory.at("p1", version=1).shapes["s"] == Shape(3, 3, "rewritten")

@@ -6,7 +6,7 @@ no clock, and no writer has to stop:
     list      the store's contents, then everything that refers to one; the unreachable rest is doomed
     condemn   put a row for each doomed content, with the name of this run
     raise     the epoch: a processor that began in an older one can't commit, and starts again
-    look      again at what was committed in between, and delete the rows of contents that are reachable now
+    look      again at all, and delete the rows of contents that are reachable now
     delete    mark the row as `deleting` on condition that it is still this run's; delete the content; delete the row
 
 A document shares its contents with its branches: the run looks at what each of them reaches, and raises the epoch of
@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -43,8 +43,6 @@ from singletable.documents.read import (
     epoch_row,
     newest,
     not_found,
-    record_rows,
-    versions_since,
 )
 from singletable.documents.rows import (
     CollectionVersion,
@@ -53,12 +51,11 @@ from singletable.documents.rows import (
     GcEpoch,
     InboxRow,
     MutationRecord,
-    Version,
 )
 from singletable.errors import Denied, NotFound, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, Race
-from singletable.foundation import ANY, Query, TryWrite, after, delete_if, is_absent, model_of, ready, update_if
+from singletable.foundation import ANY, Query, TryWrite, delete_if, is_absent, model_of, ready, update_if
 from singletable.operations import PutItem, RefusedWrite
 from singletable.schema import key_of
 from singletable.values import AttributeValue
@@ -83,14 +80,6 @@ class Collected:
     """Mutations that were deleted because they waited too long for a missing id. Clients can submit them again."""
 
 
-@dataclass
-class _Reached:
-    """The reached contents, and the progress in each member of the family."""
-
-    versions: dict[str, Version] = field(default_factory=dict[str, Version])
-    contents: set[Content] = field(default_factory=set[Content])
-
-
 async def collect_garbage(port: Port, context: Context[Any], document_id: str, *, take_over: bool = False) -> Collected:
     """Delete the contents that nothing reaches: of a document, and of all that share contents with it by branches.
 
@@ -98,9 +87,9 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
 
     First it deletes mutations of the inbox that have waited for a missing id for longer than the document's bounds.
 
-    It reads every item of these documents but their versions', lists the blobs, and for each doomed one writes a unit
-    three times. `take_over` also finishes what a run left at `deleting`, and makes this the table that collects: only
-    when no other run of this document lives, and no other table uses its blobs.
+    It reads every item of these documents but their versions', twice where something is doomed, lists the blobs, and
+    for each doomed one writes a unit three times. `take_over` also finishes what a run left at `deleting`, and makes
+    this the table that collects: only when no other run of this document lives, and no other table uses its blobs.
     Raises NotFound; InvalidRequest where another table collects in these blobs.
     """
     await ready(port, context.model.table)
@@ -109,10 +98,9 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     contents, root = context.contents_of(own), root_of(own)
     stored = await _stored(port, context, contents)
     run = GarbageRun(port, context, root, contents, port.token(), take_over)
-    family, reached = await run.family(), _Reached()
+    family = await run.family()
     dropped = await run.drop(family)
-    await run.look(family, reached, {})
-    unreached = stored - reached.contents
+    unreached = stored - await run.look(family)
     doomed = unreached - await run.kept(unreached)
     spared = len(unreached) - len(doomed)
     left = await run.condemn(doomed, await run.rows())
@@ -120,12 +108,11 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     if not doomed and not await run.is_open(family):
         return Collected(len(stored), 0, 0, len(left), dropped, spared)
     await run.raise_epochs()
-    since, reached.contents = dict(reached.versions), set()
-    await run.look(await run.family(), reached, since)
+    reached = await run.look(await run.family())
     # Backups come after the look: what one that was made meanwhile needs is unreachable only since then.
-    needed = await run.kept(doomed - reached.contents)
-    deleted, failed = await run.delete(doomed - reached.contents - needed)
-    await run.release(doomed & (reached.contents | needed))
+    needed = await run.kept(doomed - reached)
+    deleted, failed = await run.delete(doomed - reached - needed)
+    await run.release(doomed & (reached | needed))
     await run.close()
     kept = len(doomed) - deleted - failed - len(needed)
     return Collected(len(stored), deleted, kept, len(left) + failed, dropped, spared + len(needed))
@@ -140,12 +127,11 @@ async def unreached(port: Port, context: Context[Any], root: str, reached: set[C
     family = await family_of(port, context, root)
     if family is None or not family.living:
         return set()
-    contents, looked = context.contents_of(family.root), _Reached()
+    contents = context.contents_of(family.root)
     run = GarbageRun(port, context, root, contents, "", False)
     rest = await _stored(port, context, contents) - reached
     if rest:
-        await run.look(family, looked, {})
-        rest -= looked.contents | {content_of(row.folder, row.sha256) for row in await run.rows()}
+        rest -= await run.look(family) | {content_of(row.folder, row.sha256) for row in await run.rows()}
     return rest - await run.kept(rest)
 
 
@@ -169,18 +155,18 @@ class GarbageRun:
     take_over: bool
 
     # --- looking ------------------------------------------------------------------------------------------------------
-    async def look(self, family: Family, reached: _Reached, since: Mapping[str, Version]) -> None:
-        """Add what the family reaches. Where a member was looked at before, only what was committed since, and what
-        waits."""
-        looked: set[str] = set()
+    async def look(self, family: Family) -> set[Content]:
+        """What the family reaches. The second look is whole as well: an erasure rewrites older versions where they
+        lie."""
+        reached, looked = set[Content](), set[str]()
         for document_id in family.living:
             with suppress(NotFound):  # deleted meanwhile
-                await self._look_at(document_id, reached, since.get(document_id))
+                reached |= await self._look_at(document_id)
                 looked.add(document_id)
         # The first contents of branches lie in other documents, which may be deleted.
-        branches = [row for row in family.branches if not row.deleted and row.branch not in since]
-        elsewhere = [key for key in sources_of(branches) if key.document_id not in looked or key.document_id in since]
-        reached.contents |= await contents_at(self.port, self.context, elsewhere)
+        branches = [row for row in family.branches if not row.deleted]
+        elsewhere = [key for key in sources_of(branches) if key.document_id not in looked]
+        return reached | await contents_at(self.port, self.context, elsewhere)
 
     async def family(self) -> Family:
         family = await family_of(self.port, self.context, self.root)
@@ -188,27 +174,21 @@ class GarbageRun:
             raise not_found(self.context, self.root)
         return family
 
-    async def _look_at(self, document_id: str, reached: _Reached, since: Version | None) -> None:
-        rows = self.context.model.rows
+    async def _look_at(self, document_id: str) -> set[Content]:
+        rows, reached = self.context.model.rows, set[Content]()
         # The inbox first: a row that leaves it after this read has become a record, which is read next.
         inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
         async for waiting in pages(self.port, inbox):
-            reached.contents |= await contents_of_mutations(self.port, self.contents, waiting)
-        reached.versions[document_id] = head = await newest(self.port, self.context, document_id)
-        if since is None:
-            everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
-            async for records in pages(self.port, everything):
-                reached.contents |= await contents_of_mutations(self.port, self.contents, records)
-        else:
-            versions = await versions_since(self.port, self.context, document_id, since.number, head.number)
-            places = [(each.client, each.id) for version in versions for each in version.mutations]
-            found = await record_rows(self.port, self.context, document_id, places)
-            reached.contents |= await contents_of_mutations(self.port, self.contents, found)
+            reached |= await contents_of_mutations(self.port, self.contents, waiting)
+        await newest(self.port, self.context, document_id)  # NotFound of one that is deleted
+        everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
+        async for records in pages(self.port, everything):
+            reached |= await contents_of_mutations(self.port, self.contents, records)
         for name, row in rows.collections.items():
-            number: Any = ANY if since is None else after(since.collections.get(name, 0))
-            parts: Query[CollectionVersion] = row.by_number(document_id, number)
+            parts: Query[CollectionVersion] = row.by_number(document_id, ANY)
             async for page in pages(self.port, parts):
-                reached.contents |= contents_in(self.context, name, page)
+                reached |= contents_in(self.context, name, page)
+        return reached
 
     async def kept(self, unreached: set[Content]) -> set[Content]:
         """The contents that backups keep. Nothing is asked for none."""
