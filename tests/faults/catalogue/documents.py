@@ -157,8 +157,6 @@ _DOCUMENTS = (
             "documents/test_mutations.py::test_no_item_of_a_document_expires",
         ),
     ),
-)
-_BLOBS = (
     Entry(
         "F-F18",
         "A table is restored, copied or forked while clients are away, with pending edits.",
@@ -169,6 +167,8 @@ _BLOBS = (
             "sync/replicache/test_restored.py::test_clients_of_a_table_that_is_restored_and_forked",
         ),
     ),
+)
+_BLOBS = (
     Entry(
         "F-J1",
         "A processor is killed after a blob and before the commit.",
