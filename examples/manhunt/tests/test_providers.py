@@ -136,7 +136,7 @@ def test_a_message_whose_worker_dies_each_time_ends_unknown(world: World) -> Non
     world.outbox.before = dies = Raising(Killed)
     for _ in range(MESSAGE_TRIES):
         with pytest.raises(Killed):
-            TaskWorker(world.db, tasks).drain(at_once=1)
+            TaskWorker(world.db, tasks).drain(at_once=1, lease_seconds=0.2)
         world.clock.forward(120)
     TaskWorker(world.db, tasks).drain()
     assert dies.count == MESSAGE_TRIES

@@ -90,6 +90,7 @@ def test_a_branch_of_the_history_copies_nothing_and_merges_exactly(app: Service,
     assert [each.name for each in newest.mutations] == ["$merge"]
     app.repositories.delete(source)
     assert hashes(repositories.head("branch")) == theirs
+    repositories.collect_garbage("branch")
     assert repositories.check("branch") == []
 
 
