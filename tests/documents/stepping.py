@@ -23,7 +23,7 @@ class SteppingPort:
 
     def __init__(self, inner: BlockingPort) -> None:
         self._inner = inner
-        self.traits, self.ready = inner.traits, inner.ready
+        self.traits, self.ready, self.clock = inner.traits, inner.ready, inner.clock
         self.now, self.monotonic = inner.now, inner.monotonic
         self.random, self.token = inner.random, inner.token
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from singletable import Database, Entity, Key, Table, field
 from singletable.erasure.items import ErasureRecord
-from singletable.exchange.items import Transfer
+from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.foundation import model_for
+from singletable.holds.item import HoldItem
 from singletable.migrations.items import ApplyLease, FillPart, SharedBudget
 from singletable.operations import PutItem
 from singletable.schema.table import GUARD_TYPE
@@ -82,6 +83,16 @@ def _transfers(db: Database) -> None:
     put(db, [Transfer.of(app)(transfer=f"{n}", state="{}", token="t") for n in range(MANY)])
 
 
+def _restores(db: Database) -> None:
+    """There is one of a table."""
+    put(db, [RestoreRecord.of(app)(source="a copy", identity="t", began_at=PAST, ended_at=PAST)])
+
+
+def _holds(db: Database) -> None:
+    """There is one of a table, which was released."""
+    put(db, [HoldItem.of(app)(why="a copy", since=PAST, noticed_at=PAST, opened_at=PAST)])
+
+
 def _raw(type_name: str) -> Callable[[Database], None]:
     """Items of a layer that the program doesn't use any more."""
 
@@ -99,6 +110,8 @@ FIRST: dict[str, Callable[[Database], None]] = {
     "_erasure": _erasures,
     "_rate": _rates,
     "_transfer": _transfers,
+    "_restore": _restores,
+    "_hold": _holds,
     **{name: _raw(name) for name in ("_task", "_turn", "_lane", "_consumer", "_lease", "_try", "_aside")},
     **{name: _raw(name) for name in ("_sync_group", "_sync_client")},
 }

@@ -99,6 +99,10 @@ def damaged_blob(docs: Docs) -> None:
     store.delete(contents.path(content))
 
 
+def left_behind(docs: Docs) -> None:
+    docs.store("p1", Project.shapes, [Shape(9, 9, "left")])
+
+
 def condemned(docs: Docs) -> None:
     digest = read(docs, SHAPES.by_number("p1", 2, 0)).items["s2"]
     of = {"document_id": "p1", "folder": "shapes", "sha256": digest.hex(), "run": "r"}
@@ -141,6 +145,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
         lambda d: plant(d, waiting(id=4, name="gone", at=datetime.now(timezone.utc))),
     ),
     "a content that is damaged": (["blob.wrong"], damaged_blob),
+    "a content that nothing reaches": (["blob.unreached"], left_behind),
     "a content that is being deleted": (["blob.deleting"], condemned),
     "half a deletion": (
         ["document.deleting"],
