@@ -18,7 +18,6 @@ _ACCUMULATORS = {
     "WorkingVersion",
     "_Deletion",
     "_Entry",
-    "_Reached",
     "_Stray",
 }
 """They are filled while something goes on, and compared by nobody."""

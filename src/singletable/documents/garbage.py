@@ -156,8 +156,8 @@ class GarbageRun:
 
     # --- looking ------------------------------------------------------------------------------------------------------
     async def look(self, family: Family) -> set[Content]:
-        """What the family reaches. The second look is whole as well: an erasure rewrites older versions where they
-        lie."""
+        """Return the contents that the family reaches. The second look is whole as well, since an erasure rewrites
+        older versions where they lie."""
         reached, looked = set[Content](), set[str]()
         for document_id in family.living:
             with suppress(NotFound):  # deleted meanwhile
