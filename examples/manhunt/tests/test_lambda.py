@@ -121,6 +121,7 @@ def test_the_functions_are_made_from_the_environment(tmp_path: Any) -> None:
         SECRETS: SECRET.replace(" ", "-"),
     }
     found = functions_of(environ)
-    assert found.on_change({"Records": []}) == {"batchItemFailures": []}
+    with found.db:
+        assert found.on_change({"Records": []}) == {"batchItemFailures": []}
     with pytest.raises(KeyError, match="MANHUNT_QUEUE_URL"):
         functions_of({name: value for name, value in environ.items() if name != "MANHUNT_QUEUE_URL"})

@@ -30,9 +30,11 @@ Answer = dict[str, list[dict[str, str]]]
 
 
 class Functions:
-    """The three, over one database. Each call costs what its events cost, and nothing while there are none."""
+    """The three, over one database. Each call costs what its events cost, and a unit every three seconds: whether the
+    table is held."""
 
     def __init__(self, escalation: Escalation, queue: Queue[Any]) -> None:
+        self.db = escalation.db
         self._worker, self._queue = TaskWorker(escalation.db, tasks), queue
         self.on_change = ChangeWorker(escalation.db, escalation.changes).lambda_handler()
         self.on_task = self._worker.lambda_handler()
