@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from contextvars import copy_context
 from typing import Any
 
 from singletable.flow import drive
@@ -66,6 +67,8 @@ class Stepped:
 
     def __init__(self, flow: Coroutine[Any, Any, Any]) -> None:
         self._flow = flow
+        self._context = copy_context()
+        """Its own, as that of a task of asyncio: flows that end crosswise leave nothing behind for each other."""
         self.steps = 0
         self.is_done = False
         self.value: Any = None
@@ -75,7 +78,7 @@ class Stepped:
         """To its next request. What it raises is kept."""
         self.steps += 1
         try:
-            self._flow.send(None)
+            self._context.run(self._flow.send, None)
         except StopIteration as done:
             self.is_done, self.value = True, done.value
         except Exception as error:

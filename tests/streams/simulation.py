@@ -13,6 +13,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
@@ -42,6 +43,8 @@ class Until:
 class Task:
     flow: Coroutine[Any, Any, Any]
     worker: str
+    context: Context = field(default_factory=copy_context)
+    """Its own, as that of a thread: flows that end crosswise leave nothing behind for each other."""
     waiting: list[Task] = field(default_factory=list["Task"])
     is_done: bool = False
     result: Any = None
@@ -111,10 +114,10 @@ class World:
         at, _, _, task = heapq.heappop(self._due)
         self.now = max(self.now, at)
         if task.worker in self.killed:
-            task.flow.close()
+            task.context.run(task.flow.close)
             return
         try:
-            wait = task.flow.send(None)
+            wait = task.context.run(task.flow.send, None)
         except StopIteration as done:
             self._finish(task, done.value, None)
         except BaseException as error:

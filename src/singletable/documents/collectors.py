@@ -28,6 +28,7 @@ from singletable.errors import InvalidRequest
 from singletable.flow import Port
 from singletable.foundation import KeyOf, get, ready
 from singletable.operations import TableCall
+from singletable.tables import table_identity
 
 _ROOT = "=collectors/"
 _MOST_BYTES = 1 << 16
@@ -126,8 +127,8 @@ async def _described(port: Port, context: Context[Any]) -> dict[str, Any]:
 
 def _collector(port: Port, described: dict[str, Any]) -> Collector:
     """The table that is described."""
-    id = described.get("TableId") or described.get("CreationDateTime", "")
-    return Collector(described.get("TableArn", described["TableName"]), str(id), port.traits.data_file)
+    name = described.get("TableArn", described["TableName"])
+    return Collector(name, table_identity(described), port.traits.data_file)
 
 
 async def _is_older(port: Port, context: Context[Any], epoch: GcEpoch, described: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from singletable.documents.document import DocumentModel
 from singletable.documents.own_mutations import with_scalars
 from singletable.documents.personal import Erased, no_empty_value, personal_texts, texts_in
 from singletable.documents.rows import MutationRecord
+from singletable.documents.snapshots import as_stored
 from singletable.documents.submission import MAX_INLINE_BYTES
 from singletable.errors import Corrupt, InvalidValue
 from singletable.foundation import ERASED
@@ -88,7 +89,7 @@ def scalars_without(
         return stored
     kept = {name: value for name, value in stored.items() if name not in {fields[each].stored for each in different}}
     new = {fields[n].stored: writer_of(fields[n].plan)(v) for n, v in different.items() if v is not None}
-    return {**kept, **new}
+    return {**kept, **as_stored(new)}
 
 
 def _empty_scalar(model: DocumentModel, name: str, held: Any) -> Any:

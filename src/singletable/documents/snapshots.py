@@ -106,8 +106,13 @@ def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hash
 
 
 def stored_scalars(model: DocumentModel, values: Any) -> dict[str, AttributeValue]:
-    """The scalars of an object, as an item holds them: bytes are the text that they have in a request."""
-    return read_item(encode(model.scalars.dump(values)))
+    """The scalars of an object, as an item holds them."""
+    return as_stored(model.scalars.dump(values))
+
+
+def as_stored(written: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
+    """Scalars as an item holds them: bytes are the text that they have in a request."""
+    return read_item(encode(written))
 
 
 def scalars_of(version: Version) -> dict[str, AttributeValue]:

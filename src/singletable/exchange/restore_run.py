@@ -30,7 +30,7 @@ from singletable.holds import hold
 from singletable.layers import BackedContents, CopiedContents, tables_beside
 from singletable.migrations import flows as migrations
 from singletable.operations import PutItem
-from singletable.tables import Description, describe_indexes
+from singletable.tables import Description, describe_indexes, table_identity
 from singletable.values import changed
 
 
@@ -260,6 +260,4 @@ def unprepared(port: Port, name: str, there: str) -> RenamedPort:
 
 
 def _identity(live: Description | None) -> str:
-    """A text that a table of the same name, made later, does not have."""
-    raw = {} if live is None else live.raw
-    return str(raw.get("TableId") or raw.get("CreationDateTime", ""))
+    return "" if live is None else table_identity(live.raw)

@@ -19,11 +19,11 @@ class HandedBack(Exception):
 @contextmanager
 def handling_while(goes_on: Callable[[], bool]) -> Generator[None]:
     """Handlers that are called in the block ask this function."""
-    _goes_on.set(goes_on)
+    before = _goes_on.set(goes_on)
     try:
         yield
     finally:
-        _goes_on.set(None)  # not what was before: of two flows in one context, the other one may have ended first
+        _goes_on.reset(before)
 
 
 def check_going_on() -> None:

@@ -77,19 +77,12 @@ class Observations(Generic[S]):
         """A lease whose sign doesn't change for so long has lost its owner."""
         self._seen: dict[str, tuple[S, float]] = {}
 
-    def __len__(self) -> int:
-        return len(self._seen)
-
-    def unchanged(self, name: str, sign: S, now: float) -> float:
-        """The seconds for which an owner has shown the same sign. A sign that is new is noted."""
+    def is_dead(self, name: str, sign: S, now: float) -> bool:
+        """Whether an owner has shown the same sign for the length of a lease. A sign that is new is noted."""
         known = self._seen.get(name)
         if known is None or known[0] != sign:
             known = self._seen[name] = sign, now
-        return now - known[1]
-
-    def is_dead(self, name: str, sign: S, now: float) -> bool:
-        """Whether an owner has shown the same sign for the length of a lease."""
-        return self.unchanged(name, sign, now) >= self.seconds
+        return now - known[1] >= self.seconds
 
     def note(self, signs: Mapping[str, S], now: float) -> None:
         """Note all leases that there are, and forget all others."""

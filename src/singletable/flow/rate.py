@@ -47,11 +47,11 @@ _UNRATED: Final = ContextVar("singletable_unrated", default=False)
 def unrated() -> Generator[None, None, None]:
     """Requests inside the block neither use a rate nor wait for one. A table is set up so: a shared rate that renewed
     itself meanwhile would wait for that very table."""
-    _UNRATED.set(True)
+    before = _UNRATED.set(True)
     try:
         yield
     finally:
-        _UNRATED.set(False)  # not what was before: of two flows in one context, the other one may have ended first
+        _UNRATED.reset(before)
 
 
 class _Bucket:

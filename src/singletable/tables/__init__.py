@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         set_stream as set_stream,
         set_ttl as set_ttl,
         smaller_indexes as smaller_indexes,
+        table_identity as table_identity,
         wait_until_active as wait_until_active,
     )
     from singletable.tables.backups import (
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
 __getattr__ = late_names(
     __name__,
     admin="Description Difference add_index check_indexes create delete describe "
-    "describe_indexes differences is_empty set_stream set_ttl smaller_indexes wait_until_active",
+    "describe_indexes differences is_empty set_stream set_ttl smaller_indexes table_identity wait_until_active",
     capabilities="check_capabilities find_capabilities",
     expiry_sweep="sweep",
     backups="Backup Progress Recovery list_backups recovery",

@@ -119,6 +119,11 @@ async def describe_indexes(port: Port, table: TableDefinition) -> Description | 
     return None if answer is None else Description(table.name, "", 0, 0, answer["Table"])
 
 
+def table_identity(raw: Mapping[str, Any]) -> str:
+    """A text in a described table that one of the same name, made later, does not have."""
+    return str(raw.get("TableId") or raw.get("CreationDateTime", ""))
+
+
 def smaller_indexes(table: TableDefinition, live: Description | None) -> list[Difference]:
     """The indexes that hold less than declared."""
     return [] if live is None else [each for each in differences(table, live) if each.is_of_less]
