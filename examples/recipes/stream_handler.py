@@ -67,7 +67,8 @@ def main() -> None:
         print("a second time nothing is left to do:", sent)
 
         print("costs")
-        print("  six changes:", draining)
+        units = f"{draining.read_units:g} read units, {draining.write_units:g} write units"
+        print(f"  six changes: {units}; a poll of the stream is a request without units")
         print("An idle worker takes 3 write units in 30 seconds and half a read unit a second for each shard.")
 
 

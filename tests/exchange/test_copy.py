@@ -27,7 +27,7 @@ from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items, put_raw
 
 KEY = b"a key for these masks"
-TELLING = r"somebody\d|Surname\d|7946|Nickname|Longstreet|Schoolmate|Confidential"
+TELLING = r"somebody\d|Surname\d|\b7946\b|Nickname|Longstreet|Schoolmate|Confidential"
 """What no masked copy may hold."""
 
 

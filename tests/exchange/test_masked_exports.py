@@ -41,7 +41,7 @@ class Account(Entity, table=ledger, type="account"):
         return f"account#{number}", "account"
 
 
-PERSONAL = ("somebody", "Surname", "7946", "Nickname", "Longstreet", "Schoolmate", "Confidential")
+PERSONAL = ("somebody", "Surname", " 7946 ", "Nickname", "Longstreet", "Schoolmate", "Confidential")
 
 
 @pytest.fixture(scope="module")

@@ -195,6 +195,8 @@ async def partial_failures(
                 return [left["messageId"] for left in records[number:]]
         return []
 
+    if len(groups) > 1:  # for all of them, before each of them asks
+        await gate.is_held()
     failed: list[list[str]] = await port.call_all([partial(run, records) for records in groups.values()])
     return {"batchItemFailures": [{"itemIdentifier": id} for ids in failed for id in ids]}
 
