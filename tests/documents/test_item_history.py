@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from singletable import NotFound
+from singletable import Meter, NotFound
 from singletable.documents import Changer, Document, Documents, Draft, Items
 from tests.documents.models import Project, Shape, app, delete_shape, move_shape, put_shape, rename
 from tests.documents.shells import World
@@ -43,6 +43,23 @@ async def test_each_change_names_its_mutation_also_where_a_version_has_several(w
     assert await world.docs.item_history("p1", Project.shapes, "never") == []
     with pytest.raises(NotFound):
         await world.docs.item_history("p9", Project.shapes, "s1")
+
+
+async def test_versions_say_who_made_them(world: World) -> None:
+    await written(world.docs)
+    versions = await world.docs.history("p1", limit=3)
+    with Meter() as meter:
+        records = await world.docs.mutations(versions)
+    assert [(row.version, row.name, row.client, row.principal, row.error is None) for row in records] == [
+        (4, "delete_shape", "cem", None, True),
+        (3, "move_shape", "ben", "b@x", True),
+        (3, "put_shape", "cem", None, True),
+        (3, "rename", "dan", None, True),
+        (3, "move_shape", "eve", None, False),
+        (2, "rename", "ada", None, True),
+    ]
+    assert (meter.requests, meter.read_units) == (1, len(records))
+    assert await world.docs.mutations([]) == []
 
 
 async def test_it_goes_on_in_what_was_branched_from_and_through_merges(world: World) -> None:

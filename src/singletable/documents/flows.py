@@ -20,6 +20,7 @@ from singletable.documents.read import (
     items_of as items_of,
     last_ids as last_ids,
     load as load,
+    mutations_of as mutations_of,
     newest as newest,
     newest_of as newest_of,
     newest_operation as newest_operation,

@@ -387,6 +387,18 @@ async def record_rows(
     return found
 
 
+async def mutations_of(port: Port, context: Context[Any], versions: Sequence[Version]) -> list[MutationRecord]:
+    """The records of the mutations of some versions, in their order. One round trip for a hundred."""
+    kind = context.model.rows.mutation
+    keys = [
+        kind.by_id(version.document_id, applied.client, applied.id)
+        for version in versions
+        for applied in version.mutations
+    ]
+    records: list[MutationRecord] = await get_many(port, keys, consistent=True) if keys else []
+    return records
+
+
 def outcome_of(row: MutationRecord) -> Outcome:
     status: Any = "applied" if row.error is None else "rejected"
     return Outcome(row.client, row.id, row.name, status, row.version, row.error)

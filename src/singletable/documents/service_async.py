@@ -19,7 +19,7 @@ from singletable.documents.garbage import Collected
 from singletable.documents.merge import Merge, Side
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
-from singletable.documents.rows import Listing, Tag, Version
+from singletable.documents.rows import Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow import check_awaiting
 from singletable.foundation import (
@@ -243,6 +243,14 @@ class AsyncDocuments(Generic[D]):
     ) -> Page[Version]:
         """Some versions, newest first: number, time, scalars, and the mutations that made each. One request."""
         return await self.db.run(flows.history(self.db.port, self.context, document_id, limit, after, principal))
+
+    async def mutations(self, versions: Sequence[Version]) -> list[MutationRecord]:
+        """The mutations that made some versions, in their order, each with its principal, arguments and outcome.
+
+        As in `mutations(documents.history("p1"))`. A record of a mutation whose arguments are large has their hash. One
+        round trip for a hundred mutations, and a unit for each 4 KB of each.
+        """
+        return await self.db.run(flows.mutations_of(self.db.port, self.context, versions))
 
     async def item_history(
         self,
