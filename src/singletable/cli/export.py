@@ -26,6 +26,9 @@ _PLACE = "s3://BUCKET/PREFIX"
 @click.option("--format", type=click.Choice(_FORMATS), default="parquet", show_default=True)
 @click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
 @click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
+@click.option(
+    "--contents", is_flag=True, help="The contents of documents, and the arguments of mutations, as datasets."
+)
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @click.option("--at", metavar="TIME", help="With --through: as the table was then.")
 @click.option(
@@ -40,7 +43,7 @@ _PLACE = "s3://BUCKET/PREFIX"
     metavar=f"{_PLACE}/AWSDynamoDB/ID",
     help="Read this export of DynamoDB's, instead of the table; may be repeated, for incremental ones after it.",
 )
-@options_anywhere("read-rate", "share-rate", "segments", "personal", "json", "db")
+@options_anywhere("read-rate", "share-rate", "segments", "blobs", "personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write every item to files: a dataset an entity class, with typed columns.
@@ -49,13 +52,15 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     where it was. Items that no class of MODULE explains go to the dataset _unknown, and the exit code is 1 then.
 
     Values of attributes with personal=True get masks of the same type and shape, the same for the same value, unless
-    --personal is said. Two exports mask alike where SINGLETABLE_MASK_KEY, of 16 characters or more, is set.
+    --personal is said; so do the parts of contents that are declared personal, and all of a content of which nothing is
+    declared. Two exports mask alike where SINGLETABLE_MASK_KEY, of 16 characters or more, is set.
 
     \b
     singletable export shop.model --to exports
     singletable export shop.model --to exports --through s3://bucket/shop
     singletable export shop.model --to exports --from-export s3://bucket/shop/AWSDynamoDB/01693685827463-2d8752fd
     """
+    from singletable.documents import LocalBlobs
     from singletable.exchange import Exported, Exports
 
     _check_options(options)
@@ -67,20 +72,20 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
             def show(done: Exported) -> None:
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
 
-            exports = Exports(db, *tables)
+            exports = Exports(db, *tables, blobs=LocalBlobs(options["blobs"]) if options["blobs"] else None)
             given: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew", "personal")}
             given["mask_key"] = None if options["personal"] else mask_key()
             if places := _places_of(db, tables, options, status.update):
                 done = exports.export_from(places, options["to"], progress=show, **given)
             else:
-                given |= {name: options[name] for name in ("consistent", "segments")}
+                given |= {name: options[name] for name in ("consistent", "contents", "segments")}
                 done = exports.export(options["to"], rate=rate, progress=show, **given)
     if as_json:
         output.print_json(msgspec.to_builtins(done))
     else:
         _tell(done, options["to"])
     cost.print()
-    if done.unknown:
+    if done.unknown or done.lost:
         ctx.exit(1)
 
 
@@ -100,6 +105,10 @@ def _tell(done: Any, place: str) -> None:
         names = [f"{d.name}.{column}" for d in manifest.datasets if d.name != UNKNOWN for column in d.left_out or ()]
         values = output.counted(done.left_out, "value")
         click.echo(f"{values} beyond the type of a column: null there, exact in _rest, of {', '.join(names)}.")
+    if done.lost:
+        click.echo(
+            f"{output.counted(done.lost, 'content')} that can't be read: null there. `singletable check` says whose."
+        )
     if done.unknown:
         click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")
 
@@ -111,7 +120,7 @@ def _check_options(options: dict[str, Any]) -> None:
         raise click.UsageError("--from-export reads an export that is there, and --through makes one: say one of them.")
     if options["at"] and not options["through"]:
         raise click.UsageError("--at needs --through: only DynamoDB can export a table as it was.")
-    scanning = [name for name in ("consistent", "read_rate", "segments", "share_rate") if options[name]]
+    scanning = [name for name in ("consistent", "contents", "read_rate", "segments", "share_rate") if options[name]]
     if scanning and (options["from_exports"] or options["through"]):
         named = ", ".join(f"--{name.replace('_', '-')}" for name in scanning)
         raise click.UsageError(f"{named}: no table is read with --from-export and --through.")

@@ -130,6 +130,35 @@ def personal_texts(value: Any, names: PersonalNames = SAYS_NOTHING) -> Iterator[
             yield from texts_in(each) if name in own.personal else personal_texts(each)
 
 
+def hidden(raw: Any, value: Any, hide: Callable[[Any], Any], names: PersonalNames = SAYS_NOTHING) -> Any:
+    """The JSON of a value, with `hide` of each part that is declared to be personal or to name somebody.
+
+    `names` is for one that is not a dataclass: arguments, and JSON. A part that its class does not declare is hidden.
+    """
+    if is_object(raw):
+        kind: Any = type(value)
+        own, held = (names_in(kind) if dataclasses.is_dataclass(value) else names), _held_in_json(value)
+        return {
+            name: hide(part)
+            if name in own.personal or name in own.mentions or name not in held
+            else hidden(part, held[name], hide)
+            for name, part in raw.items()
+        }
+    if is_array(raw) and is_array(value):
+        return [hidden(part, member, hide) for part, member in zip(raw, value, strict=True)]
+    is_set = isinstance(value, (set, frozenset))
+    return hide(raw) if is_set and any(map(dataclasses.is_dataclass, cast("Collection[Any]", value))) else raw
+
+
+def _held_in_json(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Struct):
+        return {
+            name: getattr(value, own)
+            for name, own in zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        }
+    return value if is_object(value) else _held(value)
+
+
 class Erased:
     """The erased persons, and the texts of theirs that are known so far."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -242,15 +242,20 @@ def datasets_of(*tables: Table) -> tuple[Dataset, ...]:
     taken: set[str] = {UNKNOWN}
     named: list[Dataset] = []
     for dataset in datasets:
-        name = dataset.name
-        if name in taken:
-            name = f"{snake(dataset.table.name)}_{name}"
-        number = 2
-        while name in taken:
-            name, number = f"{name}_{number}", number + 1
+        name = free_name(dataset.name, dataset.table, taken)
         taken.add(name)
         named.append(replace(dataset, name=name))
     return tuple(named)
+
+
+def free_name(name: str, table: Table, taken: Collection[str]) -> str:
+    """A name that no other dataset has."""
+    if name in taken:
+        name = f"{snake(table.name)}_{name}"
+    number = 2
+    while name in taken:
+        name, number = f"{name}_{number}", number + 1
+    return name
 
 
 def fingerprint_of(datasets: Iterable[Dataset]) -> str:

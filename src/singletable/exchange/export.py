@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -58,6 +58,9 @@ from singletable.foundation import (
 )
 from singletable.operations import Item, Scan, Selection, encode
 
+if TYPE_CHECKING:
+    from singletable.exchange.document_rows import DocumentRows
+
 _MASK_BYTES: Final = 32
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
@@ -85,6 +88,10 @@ class Exported(Struct, frozen=True):
     left_out: int | None = 0
     """The cells that are null in these files while their items have a value, as a number beyond its column's type:
     `_rest` has it. None if it is unknown, as an older version wrote some of the files."""
+    contents: int = 0
+    """The rows of contents and arguments of documents."""
+    lost: int = 0
+    """Those among them that are null, as the content can't be read."""
 
 
 Progress = Callable[[Exported], object]
@@ -101,6 +108,7 @@ class ExportOptions(Struct, frozen=True):
     personal: bool = True
     """Whether personal values are written unmasked; else masks stand for them."""
     mask_key: bytes | None = None
+    contents: bool = False
 
     def __post_init__(self) -> None:
         if self.personal and self.mask_key is not None:
@@ -121,7 +129,7 @@ async def export(
     """Scan tables into a store, and replace its manifest at the end. `place` names the database in the manifest."""
     for table in tables:
         await ready(port, table)
-    return await _export(ScanExport(port, tables, store, options, place), progress)
+    return await run_export(ScanExport(port, tables, store, options, place), progress)
 
 
 async def export_from(
@@ -135,10 +143,10 @@ async def export_from(
 
     A run that goes on reads the files from their beginning, and leaves out what the sections before it have.
     """
-    return await _export(FileExport(port, exported, store, options), progress)
+    return await run_export(FileExport(port, exported, store, options), progress)
 
 
-async def _export(run: ExportRun, progress: Progress | None) -> Exported:
+async def run_export(run: ExportRun, progress: Progress | None) -> Exported:
     """Run with the folder for itself. Whatever ends it, nothing is left half-written."""
     await run.claim.take(run.port)
     try:
@@ -161,6 +169,9 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         self.sorters = {table.name: Sorter(table, self.datasets, self.tally) for table in tables}
         self.masks: dict[str, PageMask] = {}
         """The masks by table, if personal values are masked."""
+        self.mask: Mask | None = None
+        self.beside: list[DocumentRows] = []
+        """The datasets whose rows are no items."""
         self.count = options.segments or usual_segments(port)
         self.claim = store.claim()
         is_masked = not options.personal and any(map(has_personal, tables))
@@ -183,11 +194,13 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             self.state = new
             self.kept.begin(new)
         if not self.options.personal:
-            mask = Mask(self.options.mask_key or self.state.mask_key or b"")
+            self.mask = mask = Mask(self.options.mask_key or self.state.mask_key or b"")
             self.masks = {t.name: PageMask(t, mask) for t in self.tables if has_personal(t)}
         if not self._is_written(before):
             delete_unkept(self.folder, self.state)
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
+        for beside in self.beside:
+            schemas |= beside.schemas
         self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files, self.tally)
 
     def _add(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
@@ -219,6 +232,8 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         for dataset in self.datasets:
             if not dataset.is_system and not self.state.files.get(dataset.name):
                 self.open.write_empty(dataset.name)
+        for name in (name for beside in self.beside for name in beside.schemas if not self.state.files.get(name)):
+            self.open.write_empty(name)
         self.manifest = self._manifest(None if before is None else before.id)
         self.claim.beat(self.port)
         write_manifest(self.folder, self.manifest)
@@ -235,7 +250,10 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         left_out = cells_left_out(file for name, found in self.state.files.items() if name != UNKNOWN for file in found)
         unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.open.rows_of(UNKNOWN)
         size = sum(file.bytes for file in files)
-        return Exported(self.state.id, self.state.items, unknown, size, self.manifest, self.resumed, left_out)
+        state, resumed = self.state, self.resumed
+        return Exported(
+            state.id, state.items, unknown, size, self.manifest, resumed, left_out, state.contents, state.lost
+        )
 
     def _end_section(self) -> None:
         self.open.close()
@@ -262,6 +280,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             "personal": options.personal,
             "mask_key": None if options.mask_key is None else sha256(options.mask_key).hexdigest(),
             "section": [PAGE_ITEMS, SECTION_ITEMS, SECTION_BYTES],
+            **({"contents": True} if options.contents else {}),
         }
 
     def _manifest(self, previous: str | None) -> Manifest:
@@ -269,6 +288,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
         files = self.state.files
         shown = [d for d in self.datasets if not d.is_system or files.get(d.name)]
         datasets = [dataset_files(d, files.get(d.name, ())) for d in shown]
+        datasets += [rows for beside in self.beside for rows in beside.files(files)]
         if files.get(UNKNOWN):
             columns = columns_of(UNKNOWN_SCHEMA)
             said = "Items that no class explains, or reads."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.exchange.export import Exported, ExportOptions, Progress, export, export_from
@@ -11,16 +12,17 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Port, Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 
 
 class AsyncExports:
     """The exports of tables."""
 
-    def __init__(self, db: AwaitingDatabase, *tables: Table) -> None:
+    def __init__(self, db: AwaitingDatabase, *tables: Table, blobs: Any = None) -> None:
+        """`blobs` is the store of contents for documents whose class has none."""
         check_awaiting(db, "AsyncExports")
-        self.db, self.tables = db, tables
+        self.db, self.tables, self.blobs = db, tables, blobs
 
     async def export(
         self,
@@ -29,6 +31,7 @@ class AsyncExports:
         format: Format = "parquet",
         keys: bool = False,
         consistent: bool = False,
+        contents: bool = False,
         segments: int | None = None,
         personal: bool = True,
         mask_key: bytes | None = None,
@@ -50,13 +53,34 @@ class AsyncExports:
         exports mask alike; without one the key is random. It stays in a file that only this user may read,
         with the progress of the export, until the end.
 
+        With `contents` there are two datasets more for documents: each change of an item with its content, and each
+        mutation with its arguments and its principal, as JSON. After the scan it reads each document's collections and
+        mutations once more, a unit for each 4 KB, and a blob for each change. Masks stand for what contents and
+        arguments declare to be personal or to mention somebody; where nothing is declared, for all of it. NotConfigured
+        for documents without a store; InvalidRequest for tables without documents.
+
         `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and Unavailable
         where the place refuses or is full: nothing is left half-written; Throttled from a table that refuses for
         minutes on end.
         """
-        options = ExportOptions(format, keys, consistent, segments, anew, personal, mask_key)
-        port = at_rate(self.db.port, rate)
-        return await self.db.run(export(port, self.tables, store_at(to), options, progress, self.db.target.place))
+        options = ExportOptions(format, keys, consistent, segments, anew, personal, mask_key, contents)
+        port, store, place = at_rate(self.db.port, rate), store_at(to), self.db.target.place
+        if contents:
+            return await self.db.run(self._with_contents(port, store, options, progress))
+        return await self.db.run(export(port, self.tables, store, options, progress, place))
+
+    def _with_contents(
+        self, port: Port, store: Store, options: ExportOptions, progress: Progress | None
+    ) -> Coroutine[Any, Any, Exported]:
+        from singletable.exchange.content_export import (  # noqa: PLC0415 documents, which other exports don't need
+            ContentExport,
+            contexts_of_all,
+            export_with_contents,
+        )
+
+        contexts = contexts_of_all(self.tables, self.db.target.seal, self.blobs)
+        run = ContentExport(port, self.tables, store, options, self.db.target.place, contexts)
+        return export_with_contents(run, progress)
 
     async def export_from(
         self,

@@ -29,6 +29,7 @@ from singletable.foundation import Table
 from singletable.graph import Edge
 from singletable.operations import RAW, Scan, Selection
 
+_CONTENTS: Final = "contents of documents lie in a store, which `singletable restore --contents` fills"
 PAGE: Final = 500
 """Rows between two checkpoints."""
 
@@ -192,14 +193,14 @@ def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> 
         and not any(
             by_name.get(each.name) is None or by_name[each.name].digest != each.digest
             for each in manifest.datasets
-            if each.name != UNKNOWN
+            if each.name != UNKNOWN and not each.is_contents
         )
     )
     parts: list[ImportPart] = []
     left_out: dict[str, int] = {}
     for files in sorted(manifest.datasets, key=lambda each: _is_edge(by_name.get(each.name))):
         dataset = by_name.get(files.name)
-        if why := _why_not(files.name, dataset, is_exact):
+        if why := _CONTENTS if files.is_contents else _why_not(files.name, dataset, is_exact):
             if files.rows:
                 left_out[f"{files.name}: {why}"] = files.rows
             continue

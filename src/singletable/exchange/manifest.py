@@ -56,6 +56,8 @@ class DatasetFiles(Struct, frozen=True):
     """The digest of the class's declaration at the time."""
     files: tuple[DataFile, ...] = ()
     is_system: bool = False
+    is_contents: bool = False
+    """Whether its rows are no items: contents and arguments of documents."""
 
     @property
     def rows(self) -> int:
@@ -121,7 +123,7 @@ class Manifest(Struct, frozen=True):
         before = {dataset.name: dataset.digest for dataset in self.datasets}
         names = {dataset.name for dataset in now}
         changed = [d.entity for d in now if before.get(d.name) != d.digest and (d.name in before or not d.is_system)]
-        gone = [d.entity for d in self.datasets if d.name not in names and d.name != UNKNOWN]
+        gone = [d.entity for d in self.datasets if d.name not in names and d.name != UNKNOWN and not d.is_contents]
         return tuple(dict.fromkeys((*changed, *gone)))
 
 

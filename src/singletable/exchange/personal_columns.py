@@ -9,6 +9,8 @@ from singletable.exchange.manifest import DatasetFiles
 from singletable.foundation import GUARD_TYPE, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
+_OF_CONTENTS = frozenset({"principal", "content", "arguments"})
+"""The columns of contents of documents that may hold what is personal."""
 _NAMING_NOBODY = frozenset({"type", "attribute"})
 """The columns of a guard that name nobody."""
 
@@ -16,13 +18,17 @@ _NAMING_NOBODY = frozenset({"type", "attribute"})
 def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles]) -> Mapping[str, frozenset[str]]:
     """The columns of an export that hold what is personal, by dataset: attributes, keys that are made of them, and raw
     items. Of a dataset whose class is gone, all of them, where any class has personal attributes."""
-    written = {files_of.name: {column.name for column in files_of.columns} for files_of in files}
+    listed = list(files)
+    written = {files_of.name: {column.name for column in files_of.columns} for files_of in listed}
+    contents = {files_of.name: frozenset(written[files_of.name]) for files_of in listed if files_of.is_contents}
     guards = {each.name: _guard_columns(each, written) for each in datasets if each.type == GUARD_TYPE}
     personal = {each.name: _columns(each, written) for each in datasets if each.name not in guards}
+    personal |= {name: columns & _OF_CONTENTS for name, columns in contents.items()}
     if not any(personal[each.name] for each in datasets if not each.is_system):
         return personal
     of_items = personal | guards
-    known = {each.name: of_items[each.name] | _derived_columns(each) for each in datasets}
+    known = {name: of_items[name] for name in contents}
+    known |= {each.name: of_items[each.name] | _derived_columns(each) for each in datasets}
     gone = {name: frozenset(columns) for name, columns in written.items() if name not in known}
     return {**known, **gone, UNKNOWN: _UNKNOWN_COLUMNS}
 

@@ -33,6 +33,10 @@ class UnfinishedExport(Struct):
     """The unfinished segments of each table's scan. Missing in the file of an older version, which begins again."""
     files: dict[DatasetName, list[DataFile]] = {}
     items: Count = 0
+    documents: tuple[Count, Count] = (0, 0)
+    """The class of documents whose contents are being written, by its number, and its documents that are done."""
+    contents: Count = 0
+    lost: Count = 0
     mask_key: bytes | None = None
     """The key of the masks, if the caller didn't give one. It is deleted with the last file."""
 
