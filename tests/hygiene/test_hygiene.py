@@ -42,6 +42,8 @@ from tests.support.shells import KINDS
 
 FAMILIES = {"error", "mistake", "conflict"}
 """Classes that only group others, and are never raised themselves."""
+_NUMBERS = count()
+"""Of tokens: an engine remembers those of the tests that it had before."""
 
 
 @pytest.fixture
@@ -49,8 +51,7 @@ async def stage(kind: str, engine_url: str, faults: Faults, clock: Clock) -> Asy
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(opening, "MADE_UP", StaticCredentials(CREDENTIALS))
         shell = make(kind, engine_url, clock, RetryPolicy(attempts=3), opening.PATIENT, 0, (CURSOR_KEY,))
-    numbers = count()
-    shell.port.token = lambda: f"{TOKEN}-{next(numbers)}"
+    shell.port.token = lambda: f"{TOKEN}-{next(_NUMBERS)}"
     for table in (vault, strict):
         await shell.run(ready(shell.port, table))
     await shell.create(secret())

@@ -18,9 +18,9 @@ import sqlite3
 import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
@@ -37,6 +37,8 @@ _LARGEST_BYTES = 64 << 20
 """Of a data file, which does not become smaller again."""
 _PATIENCE_SECONDS = 10.0
 _SIGNED = {
+    "host": "localhost",
+    "content-type": "application/x-amz-json-1.0",
     "x-amz-date": "20260101T000000Z",
     "authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, "
     "Signature=0",
@@ -87,7 +89,7 @@ class Pool:
         """Empty an engine for the next one, or stop it where that fails."""
         if os.getpid() != self._process:
             return
-        with suppress(NotEmptied, OSError, HTTPException, sqlite3.Error):
+        with suppress(NotEmptied, OSError, sqlite3.Error):
             if _empty(owner):
                 self._idle.append(owner)
                 return
@@ -127,14 +129,16 @@ def _empty(owner: Database) -> bool:
     assert owner.target.engine is not None
     data = owner.target.engine.data
     had_streams = False
-    with closing(HTTPConnection("localhost", timeout=_PATIENCE_SECONDS)) as engine:
-        engine.auto_open = 0  # never to port 80
-        engine.sock, _ = open_unix(UnixEndpoint.at(owner.target.endpoint.url), _PATIENCE_SECONDS)
-        engine.sock.settimeout(_PATIENCE_SECONDS)
-        engine.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a head and its body are two packets
-        while names := _ask(engine, "ListTables", {})["TableNames"]:
-            for name in names:
-                table = _ask(engine, "DeleteTable", {"TableName": name})["TableDescription"]
+    connection, _ = open_unix(UnixEndpoint.at(owner.target.endpoint.url), _PATIENCE_SECONDS)
+    with connection, connection.makefile("rb") as answers:
+        connection.settimeout(_PATIENCE_SECONDS)
+        asked = partial(_ask, connection, answers)
+        is_last = False
+        while not is_last:
+            page = asked("ListTables", {})
+            is_last = "LastEvaluatedTableName" not in page
+            for name in page["TableNames"]:
+                table = asked("DeleteTable", {"TableName": name})["TableDescription"]
                 had_streams = had_streams or "LatestStreamArn" in table
     if had_streams:
         _forget_streams(data)
@@ -149,12 +153,17 @@ def _forget_streams(data: Path) -> None:
             database.execute(f"DELETE FROM {name}")
 
 
-def _ask(engine: HTTPConnection, operation: str, body: dict[str, str]) -> dict[str, Any]:
+def _ask(connection: socket.socket, answers: BinaryIO, operation: str, body: dict[str, str]) -> dict[str, Any]:
     """One request. Raises NotEmptied for any answer but a good one."""
-    headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": f"DynamoDB_20120810.{operation}"}
-    engine.request("POST", "/", json.dumps(body), {**headers, **_SIGNED})
-    answer = engine.getresponse()
-    said = answer.read()
-    if answer.status != 200:
-        raise NotEmptied(f"{operation} was answered with {answer.status}: {said!r}")
+    content = json.dumps(body).encode()
+    headers = {"x-amz-target": f"DynamoDB_20120810.{operation}", **_SIGNED, "content-length": str(len(content))}
+    lines = ["POST / HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    connection.sendall("\r\n".join(lines).encode() + content)
+    status, length = answers.readline().split(b" ")[1:2], 0
+    while header := answers.readline().strip():
+        name, _, value = header.lower().partition(b":")
+        length = int(value) if name == b"content-length" else length
+    said = answers.read(length)
+    if status != [b"200"]:
+        raise NotEmptied(f"{operation} was answered with {status}: {said!r}")
     return dict(json.loads(said))
