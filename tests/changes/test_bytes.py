@@ -21,10 +21,10 @@ def test_rules_are_true_of_the_bytes(part: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(4))
 def test_rules_are_true_of_more_bytes(part: int) -> None:
-    """10,000 changes."""
-    for seed in range(1000 + part, 1000 + 10_000 // CHANGES_OF_ONE, 10):
+    """4,000 changes."""
+    for seed in range(1000 + part, 1000 + 4_000 // CHANGES_OF_ONE, 4):
         assert not check(seed, CHANGES_OF_ONE)
 
 

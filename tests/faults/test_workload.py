@@ -18,7 +18,7 @@ from tests.faults.storms import PATIENT, everything_goes_wrong
 from tests.faults.world import World
 from tests.rules.models import Named, Ranked, guarded, shop
 
-SHORT_RUN, LONG_RUN = 250, 15_000
+SHORT_RUN, LONG_RUN = 250, 6_000
 
 
 async def run(world: World, seed: int, length: int) -> None:

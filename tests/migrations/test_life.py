@@ -197,5 +197,5 @@ def test_a_short_life(tmp_path: Path) -> None:
 @pytest.mark.embedded("its processes share one engine's socket")
 def test_a_long_life(tmp_path: Path) -> None:
     """Twenty changes under eight writers. `LIFE_ITEMS=100000` is the size of a table in use, and takes longer."""
-    count = int(os.environ.get("LIFE_ITEMS", "5000"))
+    count = int(os.environ.get("LIFE_ITEMS", "2500"))
     assert lived(tmp_path, range(len(PROGRAMS)), count, writers=8, kills=2, seed=1, units=20.0) > 15

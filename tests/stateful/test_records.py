@@ -108,4 +108,4 @@ def test_records_stay_sound(kind: str, engine_url: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_records_stay_sound_for_long(kind: str, engine_url: str) -> None:
-    run_machine(kind, engine_url, examples=250, length=60, derandomize=False)
+    run_machine(kind, engine_url, examples=150, length=60, derandomize=False)

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.fixtures import seed_of
 from tests.storm.run import weather
 
-SHORT, LONG = 7_000, 60_000
+SHORT, LONG = 7_000, 30_000
 
 
 @pytest.mark.timeout(600)

@@ -313,9 +313,9 @@ def test_a_hundred_copies_are_written_while_others_join() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_ten_thousand_copies_are_written_while_others_join() -> None:
+def test_thousands_of_copies_are_written_while_others_join() -> None:
     with fresh() as db:
-        rename_while_they_join(db, 10_000)
+        rename_while_they_join(db, 4_000)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

@@ -162,5 +162,5 @@ async def test_a_few_clients(engine_url: str, faults: Faults, tmp_path: Path, se
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-async def test_twenty_clients_and_five_thousand_mutations(engine_url: str, faults: Faults, tmp_path: Path) -> None:
-    await run(engine_url, faults, tmp_path, clients=20, mutations=5_000, seed=7)
+async def test_twenty_clients_and_two_thousand_mutations(engine_url: str, faults: Faults, tmp_path: Path) -> None:
+    await run(engine_url, faults, tmp_path, clients=20, mutations=2_000, seed=7)

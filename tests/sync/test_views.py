@@ -135,7 +135,7 @@ def any_step(dice: random.Random) -> tuple[str, dict[str, Any]]:
             return what, {"id": id}
 
 
-@pytest.mark.parametrize("histories", [10, pytest.param(150, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("histories", [10, pytest.param(60, marks=pytest.mark.soak)])
 async def test_a_client_has_the_filter_of_the_document_after_each_pull(world: World, histories: int) -> None:
     """Random histories and random views. That a patch deletes only what was there, the client asserts by itself."""
     pulls = filtered = 0

@@ -240,4 +240,4 @@ def test_workers_stay_sound(kind: str, engine_url: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_workers_stay_sound_for_long(kind: str, engine_url: str) -> None:
-    run_machine(kind, engine_url, examples=60, length=50, derandomize=False)
+    run_machine(kind, engine_url, examples=30, length=50, derandomize=False)

@@ -104,11 +104,11 @@ def test_simulate_prints_what_became_of_the_searches(kind: str, searches: int, t
 
 @pytest.mark.soak
 @pytest.mark.timeout(800)
-def test_a_thousand_searches_at_once_all_end_once(tmp_path: Path) -> None:
+def test_hundreds_of_searches_at_once_all_end_once(tmp_path: Path) -> None:
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
-    ran = run("simulate", "--searches", "1000", "--json", seconds=760)
-    found = outcome_of(ran, 1000)
-    assert found["answered"] > 100
+    ran = run("simulate", "--searches", "300", "--json", seconds=760)
+    found = outcome_of(ran, 300)
+    assert found["answered"] > 30
     sys.stdout.write(f"{found}\n{ran.err}\n")
     assert run("check").out == "nothing is wrong\n"
 
@@ -134,10 +134,10 @@ def test_a_storm_of_incidents_while_rotas_change_and_workers_are_killed(tmp_path
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_storm_of_five_hundred_incidents(tmp_path: Path) -> None:
+def test_a_storm_of_two_hundred_incidents(tmp_path: Path) -> None:
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
-    ran = run("storm", "--incidents", "500", "--json", seconds=560)
-    found = storm_of(ran, 500)
+    ran = run("storm", "--incidents", "200", "--json", seconds=560)
+    found = storm_of(ran, 200)
     assert found["unanswered"] > 0
     sys.stdout.write(f"{found}\n{ran.err}\n")
     assert run("check").out == "nothing is wrong\n"
@@ -161,8 +161,8 @@ def test_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3700)
 def test_many_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
-    """Some hundred, so that other long runs beside them have time; `BUSY_SEARCHES=2000` for the whole."""
-    count = int(os.environ.get("BUSY_SEARCHES", "200"))
+    """Some dozens, so that other long runs beside them have time; `BUSY_SEARCHES=2000` for the whole."""
+    count = int(os.environ.get("BUSY_SEARCHES", "80"))
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
     with busy_loops():
         ran = run("simulate", "--searches", str(count), "--json", seconds=3600)

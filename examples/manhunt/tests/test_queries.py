@@ -190,7 +190,7 @@ def others(first: int, last: int) -> Iterator[Contact | Search]:
 
 
 def fill(db: Database, first: int, last: int) -> None:
-    """Past the verbs, which hold the type of each item: a hundred thousand transactions would take the time here."""
+    """Past the verbs, which hold the type of each item: tens of thousands of transactions would take the time here."""
     for some in batched(others(first, last), 25 * 8):
         items = [model_for(entity).item(entity) for entity in some]
         calls = [BatchWriteItem(manhunt.name, items[at : at + 25]) for at in range(0, len(items), 25)]
@@ -202,7 +202,7 @@ def batched(entities: Iterator[Contact | Search], size: int) -> Iterator[list[Co
         yield taken
 
 
-@pytest.mark.parametrize("rows", [1_000, pytest.param(100_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("rows", [1_000, pytest.param(30_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_they_cost_the_same_whatever_else_is_there(rows: int) -> None:
     with fresh() as db:
         db.create_table(manhunt)

@@ -1,4 +1,4 @@
-"""This repository's own history, imported: every version's files are the commit's tree, byte for byte."""
+"""This repository's own history, imported: each version's files are the commit's tree, byte for byte."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from projects.model import Repository, commit
 from projects.service import Service
 from tests.documents.recording import recorded
 
-FIRST = 25
-"""Commits of the short run."""
+FIRST, MANY = 25, 400
+"""Commits of the short run and of the long one."""
 
 ROOT = Path(__file__).parents[3]
 
@@ -35,7 +35,7 @@ def own(tmp_path: Path) -> Path:
     return tmp_path / "own"
 
 
-def assert_imported(app: Service, own: Path, limit: int | None) -> None:
+def assert_imported(app: Service, own: Path, limit: int) -> None:
     ids = commits_of(own)[:limit]
     done = import_git(app.db, app.blobs, own, organisation=ORGANISATION, limit=limit)
     assert done.versions == len(ids)
@@ -51,8 +51,8 @@ def test_the_first_commits(app: Service, own: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_every_commit(app: Service, own: Path) -> None:
-    assert_imported(app, own, None)
+def test_hundreds_of_commits(app: Service, own: Path) -> None:
+    assert_imported(app, own, MANY)
 
 
 # --- branches of it ---------------------------------------------------------------------------------------------------

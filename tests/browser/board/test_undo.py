@@ -77,8 +77,8 @@ def test_two_browsers_undo_against_each_other(tmp_path: Path, open_board: Open) 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_two_browsers_undo_against_each_other_for_500_steps(tmp_path: Path, open_board: Open) -> None:
-    undo_against_each_other(tmp_path, open_board, steps=500, seed=4)
+def test_two_browsers_undo_against_each_other_for_250_steps(tmp_path: Path, open_board: Open) -> None:
+    undo_against_each_other(tmp_path, open_board, steps=250, seed=4)
 
 
 def undo_against_each_other(folder: Path, open_board: Open, steps: int, seed: int) -> None:
