@@ -1,4 +1,4 @@
-"""Import each module of a folder and write what does not come from this checkout: `python -m ... src`."""
+"""Import each module of folders and write what does not come from this checkout: `python -m ... src tools`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def modules(folder: str) -> dict[str, Path]:
 
 
 if __name__ == "__main__":
-    for name, path in modules(sys.argv[1]).items():
-        file = importlib.import_module(name).__file__
-        if file != str(path):
-            sys.stdout.write(f"{name} is {file}\n")
+    for folder in sys.argv[1:]:
+        for name, path in modules(folder).items():
+            file = importlib.import_module(name).__file__
+            if file != str(path):
+                sys.stdout.write(f"{name} is {file}\n")
