@@ -13,10 +13,10 @@ from singletable.migrations.model_document import ModelDocument, document_of
 from tests.changes.laws import CHANGES_OF_ONE, Case, broken, cases, check
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_rules_are_true_of_the_bytes(part: int) -> None:
-    """900 changes; 100 more are those of `test_layers`."""
-    for seed in range(part, 900 // CHANGES_OF_ONE, 4):
+    """400 changes: most planted faults show within 310. 100 more are those of `test_layers`, thousands the long run's."""
+    for seed in range(part, 400 // CHANGES_OF_ONE, 2):
         assert not check(seed, CHANGES_OF_ONE)
 
 
