@@ -95,7 +95,7 @@ def test_the_rate_is_held(tmp_path: Path, kind: str) -> None:
     and what was not taken for more than a tenth of a second is not made up for."""
     made, units = KINDS[kind], 60.0  # fewer than an engine on a busy machine takes
     with fresh_url() as url, connect(url, traits=LOCAL) as db:
-        made.put(db, min(ITEMS, 1_500))
+        made.put(db, min(ITEMS, 2_000))
         runs = filled_by(url, kind, tmp_path / "notes", str(units), kills=0)
         shares = [share for run in runs for share in shares_of(run, units)]
         say(f"{kind}: {len(shares)} windows, {min(shares):.3f} to {max(shares):.3f}, median {median(shares):.3f}")
