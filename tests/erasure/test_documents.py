@@ -424,6 +424,39 @@ def test_collections_that_fit_into_no_one_version(
     assert pages.head("p1").version == before + 2
 
 
+def test_killed_between_records_it_knows_what_was_theirs(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only their own mutations say that a text of somebody else's mutation is theirs: they change last."""
+    pages.create("t1", "p1")
+    bob, kills, left = Writer(pages, "bob"), 0, 0
+    bob.does(put_cell(id="c1", cell=Cell("bob began", "bob-id")))
+    Writer(pages, "ada").does(*(edit_cell(id="c1", text=f"ada {n}") for n in range(9)))
+    bob.does(edit_cell(id="c1", text="ada 3"), edit_cell(id="c1", text="bob ends"))
+
+    def kill(operation: Any) -> None:
+        nonlocal left
+        if type(operation).__name__ == "TransactWriteItems" and b"tab-" in operation.request().body:
+            left -= 1
+            if left == 0:
+                raise Killed
+
+    for at in range(1, 9):
+        left = at
+        with monkeypatch.context() as patched:
+            Pace(db, patched)
+            before_each(db, patched, kill)
+            try:
+                erase(db, pages)
+            except Killed:
+                kills += 1
+            else:
+                break
+    assert kills == 2
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    assert pages.head("p1").cells.all() == {"c1": Cell("bob ends", "bob-id")}
+
+
 def test_contents_are_put_once_in_an_epoch(
     db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,8 +214,7 @@ class FamilyRewrite:
     async def _records(self, document_id: str) -> AsyncIterator[tuple[Sequence[Record], list[str]]]:
         """The inbox first: a row that leaves it after this read has become a record, which is read next."""
         rows = self.context.model.rows
-        queries: list[Query[Any]] = [rows.inbox.by_id(document_id, ANY), rows.mutation.by_id(document_id, ANY)]
-        for query in queries:
+        for query in (rows.inbox.by_id(document_id, ANY), rows.mutation.by_id(document_id, ANY)):
             async for page in pages(self.port, query, _RECORDS_AT_ONCE):
                 yield page, await texts_of(self.port, self.contents, page)
 
@@ -228,8 +227,7 @@ class FamilyRewrite:
                     yield name, page
 
     async def _versions(self, document_id: str) -> AsyncIterator[Sequence[Version]]:
-        query: Query[Version] = self.context.model.rows.version.by_number(document_id, ANY)
-        async for page in pages(self.port, query):
+        async for page in pages(self.port, self.context.model.rows.version.by_number(document_id, ANY)):
             yield page
 
     # --- changing -----------------------------------------------------------------------------------------------------
@@ -237,7 +235,8 @@ class FamilyRewrite:
         """Make the changes that `look` found, and what it finds again. The contents that nothing reaches then are the
         next collection's.
 
-        The records are last, as they say what was theirs: by then no version has it, and what began before can't end.
+        The records are last, and their own the very last, as they say what was theirs: by then nothing else has it, and
+        what began before can't end.
         """
         what = "others took over what older versions held"
         race = Race(self.port, "erase", what, self.context.model.table.name, tries=_TRIES)
@@ -250,15 +249,15 @@ class FamilyRewrite:
             if not self.traces.versions and self.held.isdisjoint(self.traces.contents):
                 break
             await race.lost()
-        for document_id in self.members:
-            async for rows, texts in self._records(document_id):
-                await self._write_records(rows, texts)
+        for own in (False, True):
+            for document_id in self.members:
+                async for rows, texts in self._records(document_id):
+                    await self._write_records(rows, texts, own=own)
 
     async def _reject_waiting(self) -> None:
         """See to it that no mutation of theirs is applied any more."""
         for document_id in self.members:
-            query: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
-            async for page in pages(self.port, query, _RECORDS_AT_ONCE):
+            async for page in pages(self.port, self.context.model.rows.inbox.by_id(document_id, ANY), _RECORDS_AT_ONCE):
                 await self._write([(_update(row, **OF_NOBODY), {}) for row in page if self.erased.is_by(row.principal)])
 
     async def _raise_epochs(self) -> None:
@@ -352,12 +351,13 @@ class FamilyRewrite:
             return None
         return _update(row, scalars=row.scalars if scalars is None else scalars, rewritten=True)
 
-    async def _write_records(self, rows: Sequence[Record], texts: Sequence[str]) -> None:
+    async def _write_records(self, rows: Sequence[Record], texts: Sequence[str], *, own: bool) -> None:
         new = dict(self.traces.contents.values())
         changes: list[Change] = []
         for row, text in zip(rows, texts, strict=True):
+            if self.erased.is_by(row.principal) != own:
+                continue
             after = self._arguments(row, text)
-            own = self.erased.is_by(row.principal)
             if own and isinstance(row, InboxRow):
                 changes.append((_update(row, **OF_NOBODY), {}))
             elif own or after != text:
@@ -386,8 +386,8 @@ class FamilyRewrite:
             try:
                 await self.port.send(TransactWriteItems([*left, epoch_check(epoch)], self.port.token()))
             except ReasonedCancellation as lost:
-                failed = [reason.code == "ConditionalCheckFailed" for reason in lost.reasons]
-                left = [action for action, is_gone in zip(left, failed, strict=False) if not is_gone]
+                pairs = zip(left, lost.reasons, strict=False)
+                left = [action for action, reason in pairs if reason.code != "ConditionalCheckFailed"]
                 await race.lost()
             else:
                 return
