@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import AsyncIterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from singletable.flow import Kernel, Traits
 from singletable.holds import HoldItem, TableGate, hold, hold_of, release
 from singletable.holds.gate import READ_SECONDS
 from singletable.holds.table_hold import NOTICED_SECONDS
+from singletable.operations import PutItem
 from singletable.wire import CLOCK_SECONDS
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
@@ -94,6 +96,21 @@ async def test_workers_that_run_have_noticed_when_a_hold_returns(shell: Shell, c
     clock.advance(60)
     again = await shell.run(hold(shell.port, plain, "copied again"))
     assert (again.why, again.since) == (made.why, made.since)  # as a copy that was killed goes on
+
+
+async def test_workers_have_noticed_a_hold_whose_write_took_long(
+    shell: Shell, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = shell.port.send
+
+    async def slow(operation: Any) -> Any:
+        if isinstance(operation, PutItem):
+            clock.advance(NOTICED_SECONDS)  # throttled, and sent again
+        return await send(operation)
+
+    monkeypatch.setattr(shell.port, "send", slow)
+    await shell.run(hold(shell.port, plain, "copied"))
+    assert sum(clock.slept) == pytest.approx(NOTICED_SECONDS, abs=0.1)
 
 
 async def test_a_release_opens_at_a_whole_second_after_its_call(shell: Shell, clock: Clock) -> None:

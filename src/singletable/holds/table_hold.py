@@ -40,10 +40,13 @@ async def hold(port: Port, table: Table, why: str, *, in_use: bool = True) -> Ho
     just made, and has none. One that is held stays so, with its reason. A read and a write.
     """
     stored = await _read(port, table)
-    if stored is None or stored.opened_at is not None:
-        stored = _fresh(port, table, why, NOTICED_SECONDS if in_use else 0.0)
-        await flows.put(port, stored)
-    await _sleep_until(port, stored.noticed_at.timestamp())
+    if stored is not None and stored.opened_at is None:
+        await _sleep_until(port, stored.noticed_at.timestamp())
+        return stored
+    seconds = NOTICED_SECONDS if in_use else 0.0
+    stored = _fresh(port, table, why, seconds)
+    await flows.put(port, stored)
+    await _sleep_until(port, port.now() + seconds)  # the put may have taken long
     return stored
 
 
