@@ -10,7 +10,8 @@ has expired, whose lease is over and what is due. It costs no request.
   clock that fits too, and is next to it, is taken with its fractions. One that doesn't is not looked at.
 * An answer without a Date changes nothing that is known. Neither does a Date which is far from the time of a signature
   that its service has just checked and accepted.
-* An answer is compared every ten seconds: two clocks of intervals differ by less than a millisecond in that time.
+* An answer is compared every ten seconds: two clocks of intervals differ by less than a millisecond in that time. After
+  one that took long, whose Date fits many clocks, the next is compared.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _EARLIEST, _LATEST = 1.0 - CLOCK_SECONDS, CLOCK_SECONDS
 _SIGNED_SECONDS = 300.0
 """A service that checks signatures accepts those of five minutes."""
 _TOLD_SECONDS = 5.0
+_LONG_SECONDS = 1.0
 
 
 class Clock(Protocol):
@@ -93,20 +95,23 @@ class ServiceClock:
     def look(self, headers: Mapping[bytes, bytes], asked_at: float) -> float:
         wall, elapsed = self._wall(), self._monotonic()
         now = elapsed + self._ahead[0]
-        date = self._usable_date(headers, asked_at, now)
+        took = max(0.0, now - asked_at)
+        date = self._usable_date(headers, asked_at, took)
         if date is None:
             best = now if self.is_known else wall
         else:
-            best = self._best(date, wall, now, _LATEST + max(0.0, now - asked_at))
+            best = self._best(date, wall, now, _LATEST + took)
         self._set(best, elapsed)
+        if date is not None and took > _LONG_SECONDS:
+            self.look_at = -inf
         return self._news(wall - best)
 
-    def _usable_date(self, headers: Mapping[bytes, bytes], asked_at: float, now: float) -> float | None:
+    def _usable_date(self, headers: Mapping[bytes, bytes], asked_at: float, took: float) -> float | None:
         """The answer's Date; None for one that can't be the service's, which has accepted a signature of `asked_at`."""
         date = server_time(headers)
         if date is None or not self._checks_signatures:
             return date
-        latest = _SIGNED_SECONDS + _LATEST + max(0.0, now - asked_at)
+        latest = _SIGNED_SECONDS + _LATEST + took
         return date if -_SIGNED_SECONDS + _EARLIEST <= date - asked_at <= latest else None
 
     def _best(self, date: float, wall: float, now: float, latest: float) -> float:

@@ -83,6 +83,17 @@ def test_a_slow_answer_proves_nothing_against_the_clock() -> None:
     assert clock.now() == pytest.approx(machine.true, abs=1e-6)
 
 
+@pytest.mark.parametrize("took", [1.5, 5.0])
+def test_after_a_slow_answer_the_next_one_decides(took: float) -> None:
+    """A Date fits every clock that is ahead by as much as its answer took, as while a connection was made."""
+    machine = Machine(off=took + 1.9)
+    clock = looked(machine, took)
+    assert clock.now() >= clock.look_at
+    ask(clock, machine)
+    assert clock.now() == pytest.approx(machine.true, abs=1.0)
+    assert clock.look_at == clock.now() + LOOK_SECONDS
+
+
 def test_a_frozen_machine_finds_the_time_with_its_next_look() -> None:
     """Its clock of intervals stood still, as in a virtual machine that was paused; the wall clock was set since."""
     machine = Machine()
