@@ -99,7 +99,9 @@ def _empty_scalar(model: DocumentModel, name: str, held: Any) -> Any:
     if field.default is not None:
         return field.default()
     if isinstance(held, str):
-        return ERASED
+        with suppress(InvalidValue):  # an enum, or a choice of texts, does not take it
+            writer_of(field.plan)(ERASED)
+            return ERASED
     raise no_empty_value(f"{model.kind.__name__}.{name}")
 
 

@@ -18,6 +18,7 @@ texts that are an item's id, or name somebody in the document, are not theirs.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
@@ -219,7 +220,7 @@ class Erased:
     def _members(self, value: Any, *, own: bool) -> Any:
         members = [self.taken_out(member, own=own) for member in value]
         is_same = all(one is other for one, other in zip(members, value, strict=True))
-        return value if is_same else value.__class__(members)
+        return value if is_same else getattr(value, "_make", value.__class__)(members)  # a named tuple has `_make`
 
     def _object(
         self,
@@ -286,11 +287,31 @@ def _empty_in(kind: type[Any], name: str, held: Any) -> Any:
     types: Collection[Any] = info.type.types if isinstance(info.type, inspect.UnionType) else (info.type,)
     if any(isinstance(each, inspect.NoneType) for each in types):
         return None
-    if isinstance(held, str):
+    if isinstance(held, str) and any(map(_takes_erased, types)):
         return ERASED
-    if isinstance(held, (list, tuple, set, frozenset, dict, bytes)):
+    if isinstance(held, _MAY_BE_EMPTY) and any(isinstance(each, _EMPTY) and not each.min_length for each in types):
         return type(cast("Any", held))()
     raise no_empty_value(f"{kind.__name__}.{name}")
+
+
+_MAY_BE_EMPTY = (list, tuple, set, frozenset, dict, bytes)
+_EMPTY = (
+    inspect.ListType,
+    inspect.VarTupleType,
+    inspect.SetType,
+    inspect.FrozenSetType,
+    inspect.DictType,
+    inspect.BytesType,
+)
+"""The types that have an empty value: a tuple of a length, and an object of declared members, have none."""
+
+
+def _takes_erased(described: Any) -> bool:
+    """Whether a type takes the text `(erased)`: not an enum, a choice of texts, or a short one."""
+    if not isinstance(described, inspect.StrType):
+        return isinstance(described, inspect.AnyType)
+    least, most = described.min_length or 0, described.max_length or len(ERASED)
+    return least <= len(ERASED) <= most and re.search(described.pattern or "", ERASED) is not None
 
 
 def no_empty_value(where: str) -> DeclarationError:
