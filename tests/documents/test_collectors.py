@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from singletable.documents.backed_contents import DocumentContents
 from singletable.documents.collectors import Collector, check_collector
 from singletable.documents.manifests import Manifests
 from singletable.documents.read import epoch_row
+from singletable.errors import Corrupt
 from singletable.flow import Traits
 from singletable.operations import BatchWriteItem
 from tests.documents.models import Project, Shape, app, put_shape
@@ -184,3 +186,35 @@ def test_one_that_does_not_know_its_file_is_the_same_table() -> None:
     assert not known.is_same(Collector("t", "1", "/data/b.db"))
     assert not unknown.is_same(Collector("t", "2"))
     assert not unknown.is_same(Collector("u", "1"))
+
+
+@pytest.mark.parametrize("name", [".DS_Store", ".nfs000000000001"])
+def test_files_of_the_system_in_a_store_are_none_of_it(store: LocalBlobs, name: str) -> None:
+    """They are no backup that is being made, no manifest and no note."""
+    with fresh() as db:
+        documents = documents_of(db, store)
+        documents.create("o1", "p1")
+        documents.store("p1", Project.shapes, GARBAGE)
+        contents = DocumentContents(documents.context)
+        for folder in (
+            "=collectors",
+            "=backups/open/projects",
+            "=backups/made/projects",
+            "=backups/held/o1/projects/p1",
+        ):
+            (store.directory / folder).mkdir(parents=True)
+            (store.directory / folder / name).write_bytes(b"\0")
+        assert db.run(contents.notes(db.port)) == []
+        assert documents.take_over_blobs() == 1
+        assert documents.collect_garbage("p1").deleted == 1
+
+
+def test_a_note_that_cant_be_read_is_named(store: LocalBlobs) -> None:
+    with fresh() as db:
+        documents, path = documents_of(db, store), "=collectors/o1/projects/p1/table.json"
+        documents.create("o1", "p1")
+        store.put("=collectors/read-me.txt", b"of a person")
+        store.put(path, b"{")
+        for call in (partial(documents.collect_garbage, "p1"), documents.take_over_blobs):
+            with pytest.raises(Corrupt, match=path):
+                call()

@@ -48,6 +48,14 @@ class BlobStore(Protocol):
         ...
 
 
+def replace_blob(store: BlobStore, path: str, data: bytes) -> bool:
+    """Put a note of the library, which may have another text by now; False if somebody else just has. Blocks."""
+    if store.put(path, data):
+        return True
+    store.delete(path)
+    return store.put(path, data)
+
+
 class NoBlobs:
     """No store: for tools that look at a document's items only. Each verb raises NotConfigured."""
 
@@ -110,7 +118,8 @@ class LocalBlobs:
         with _faults("list"):
             for folder, folders, files in os.walk(self.directory / prefix, onerror=_unless_missing):
                 folders[:] = sorted(each for each in folders if each != _WRITING)
-                yield from ((Path(folder) / file).relative_to(self.directory).as_posix() for file in sorted(files))
+                names = sorted(file for file in files if not file.startswith("."))  # as .DS_Store, and .nfs0001 of NFS
+                yield from ((Path(folder) / name).relative_to(self.directory).as_posix() for name in names)
 
     def delete(self, path: str) -> None:
         with _faults("delete"):

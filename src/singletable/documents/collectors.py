@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from singletable.documents.blobs import BlobStore
+from singletable.documents.blobs import BlobStore, replace_blob
 from singletable.documents.context import Context
 from singletable.documents.families import root_of
-from singletable.documents.manifests import Manifests, StoredFamily
+from singletable.documents.manifests import Manifests, StoredFamily, decoded_note
 from singletable.documents.read import any_epoch_row
 from singletable.documents.rows import GcEpoch, Version
 from singletable.errors import InvalidRequest
@@ -58,17 +58,17 @@ async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, 
     path = _path(context, epoch)
     described = await _described(port, context)
     own = _collector(port, described)
-    (stored,) = await port.call_all([partial(context.store.get, path, _MOST_BYTES)])
-    noted = None if stored is None else msgspec.json.decode(stored, type=Collector)
+    (noted,) = await port.call_all([partial(_noted, context.store, path)])
     if noted is not None and noted.is_same(own):
         return
+    put = partial(context.store.put, path, msgspec.json.encode(own))
     if take_over:
-        await port.call_all([partial(context.store.delete, path)])
+        put = partial(replace_blob, context.store, *put.args)
     elif noted is not None:
         raise _refused(context, f"the blob store names {' '.join(filter(None, msgspec.structs.astuple(noted)))}")
     elif await _is_older(port, context, epoch, described):
         raise _refused(context, "the document is older than the table, which was restored or copied")
-    (is_new,) = await port.call_all([partial(context.store.put, path, msgspec.json.encode(own))])
+    (is_new,) = await port.call_all([put])
     if not is_new:
         await check_collector(port, context, epoch)
 
@@ -85,14 +85,12 @@ async def take_over_blobs(port: Port, context: Context[Any], *, but_other_names:
     count = 0
     for prefix in prefixes:
         path = f"{_ROOT}{prefix}table.json"
-        (stored,) = await port.call_all([partial(store.get, path, _MOST_BYTES)])
-        noted = None if stored is None else msgspec.json.decode(stored, type=Collector)
+        (noted,) = await port.call_all([partial(_noted, store, path)])
         is_others = but_other_names and noted is not None and noted.table != own.table
         if is_others or not await _is_known(port, context, prefix):
             continue
         if noted is None or not noted.is_same(own):
-            await port.call_all([partial(store.delete, path)])
-            await port.call_all([partial(store.put, path, msgspec.json.encode(own))])
+            await port.call_all([partial(replace_blob, store, path, msgspec.json.encode(own))])
         count += 1
     return count
 
@@ -100,8 +98,13 @@ async def take_over_blobs(port: Port, context: Context[Any], *, but_other_names:
 def _prefixes(store: BlobStore, plural: str) -> list[str]:
     """The families that have contents or a note. Blocks."""
     noted = (path.removeprefix(_ROOT).removesuffix("table.json") for path in store.list(_ROOT))
-    prefixes = {prefix for prefix in noted if prefix.split("/")[1] == plural}
+    prefixes = {prefix for prefix in noted if prefix.split("/")[1:2] == [plural]}
     return sorted(prefixes | {family.prefix for family in Manifests(store, plural).families()})
+
+
+def _noted(store: BlobStore, path: str) -> Collector | None:
+    stored = store.get(path, _MOST_BYTES)
+    return None if stored is None else decoded_note(path, stored, Collector)
 
 
 async def _is_known(port: Port, context: Context[Any], prefix: str) -> bool:

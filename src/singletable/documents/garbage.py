@@ -75,9 +75,9 @@ class Collected:
     left: int
     """Rows of an earlier run that are marked `deleting`, and contents that could not be deleted."""
     dropped: int = 0
+    """Mutations that were deleted because they waited too long for a missing id. Clients can submit them again."""
     kept_for_backups: int = 0
     """Unreachable contents that stay, as a backup needs them, or is being made."""
-    """Mutations that were deleted because they waited too long for a missing id. Clients can submit them again."""
 
 
 async def collect_garbage(port: Port, context: Context[Any], document_id: str, *, take_over: bool = False) -> Collected:

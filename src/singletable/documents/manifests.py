@@ -32,7 +32,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
-from singletable.documents.blobs import BlobStore
+from singletable.documents.blobs import BlobStore, replace_blob
 from singletable.documents.contents import Content, Contents, content_of
 from singletable.errors import Corrupt, Unavailable
 from singletable.layers import BackupNote
@@ -108,11 +108,12 @@ class Manifests:
         for content in family.contents:
             folders.setdefault(content.folder, []).append(content.sha256)
         manifest = msgspec.json.encode(FamilyContents(note.backup, note.place, folders))
-        self._replace(f"{_HELD}{family.prefix}{_name(note.backup)}.json.gz", gzip.compress(manifest, mtime=0))
+        path = f"{_HELD}{family.prefix}{_name(note.backup)}.json.gz"
+        replace_blob(self.store, path, gzip.compress(manifest, mtime=0))
 
     def made(self, note: BackupNote) -> None:
         """Write what the backup is."""
-        self._replace(self._path("made", note.backup), msgspec.json.encode(note))
+        replace_blob(self.store, self._path("made", note.backup), msgspec.json.encode(note))
 
     def notes(self) -> list[BackupNote]:
         """The backups, oldest first. A listing, and a read of each."""
@@ -123,7 +124,7 @@ class Manifests:
         """The prefixes of the families that a backup needs contents of. A listing of every backup's manifests."""
         end = f"{_name(backup)}.json.gz"
         paths = (path.removeprefix(_HELD) for path in self.store.list(_HELD) if path.endswith(f"/{end}"))
-        return [path.removesuffix(end) for path in paths if path.split("/")[1] == self.plural]
+        return [path.removesuffix(end) for path in paths if path.split("/")[1:2] == [self.plural]]
 
     def drop(self, backup: str, prefix: str) -> None:
         """Delete what a backup needs of a family."""
@@ -136,11 +137,6 @@ class Manifests:
 
     def _path(self, kind: str, backup: str) -> str:
         return f"{_ROOT}{kind}/{self.plural}/{_name(backup)}.json"
-
-    def _replace(self, path: str, data: bytes) -> None:
-        if not self.store.put(path, data):
-            self.store.delete(path)
-            self.store.put(path, data)
 
 
 def needed_by_backups(contents: Contents) -> Iterator[FamilyContents]:
@@ -174,17 +170,18 @@ def _all_decoded(store: BlobStore, prefix: str, kind: type[T]) -> Iterator[T]:
     """The manifests below a prefix, but those that `backup delete` deletes meanwhile."""
     for path in list(store.list(prefix)):
         if (data := store.get(path, _MOST_BYTES)) is not None:
-            yield _decoded(path, data, kind)
+            yield decoded_note(path, data, kind)
 
 
-def _decoded(path: str, data: bytes, kind: type[T]) -> T:
+def decoded_note(path: str, data: bytes, kind: type[T]) -> T:
+    """A note of the library in a blob store. Raises Corrupt."""
     try:
         return msgspec.json.decode(_unpacked(data) if path.endswith(".gz") else data, type=kind)
     except (msgspec.MsgspecError, zlib.error) as error:
         raise Corrupt(
-            f"the manifest {path} of a backup can't be read: {error}",
+            f"the note {path} in the blob store can't be read: {error}",
             operation="blob get",
-            hint="Nothing is deleted while it is there. Delete it by hand if its backup is not needed.",
+            hint="Nothing is deleted while it is there. Delete it by hand if the backup, or the table, is gone.",
         ) from None
 
 
