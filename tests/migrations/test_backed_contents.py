@@ -340,4 +340,4 @@ def test_a_manifest_unpacks_to_a_limit(db: Database, store: LocalBlobs, monkeypa
         list(manifests.needed_by_backups(docs.context.contents("o1", "p1")))
     for damaged in (b"", b"no gzip"):
         with pytest.raises(Corrupt, match="can't be read"):
-            manifests._decoded("x.gz", damaged, manifests.FamilyContents)
+            manifests.decoded_note("x.gz", damaged, manifests.FamilyContents)
