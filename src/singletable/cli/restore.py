@@ -24,7 +24,9 @@ from singletable.migrations import flows
 @click.option("--backup", metavar="ARN", help="From a backup on demand.")
 @click.option("--at", metavar="TIME", help="As the table was then: 2026-11-20T09:30:00Z, or latest.")
 @click.option("--copy", type=click.Path(exists=True, path_type=Path), help="From a copy of a data file, or its folder.")
-@click.option("--export", multiple=True, metavar="PLACE", help="From an export to S3, and incremental ones after it.")
+@click.option(
+    "--export", multiple=True, metavar="PLACE", help="From an export to S3, with incremental ones; or a folder."
+)
 @click.option("--to", metavar="TABLE", help="The restored table's name. [default: the declared one]")
 @click.option("--contents", type=click.Path(exists=True, file_okay=False), help="A folder of contents to copy in.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
@@ -39,6 +41,7 @@ def restore(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -
     singletable restore shop.model --at 2026-11-23T09:30:00Z --to shop-monday
     singletable restore shop.model --copy copies/monday --db local:data/restored.db
     singletable restore shop.model --export s3://BUCKET/PREFIX/AWSDynamoDB/ID
+    singletable restore shop.model --export exports     # of `singletable export --keys --personal`
 
     It says what it will do, and asks. The name must be free. The restored table is held: nothing of it runs until
     `singletable release`. It has the stream, expiry, tags, recovery and protection that are declared. A restore that

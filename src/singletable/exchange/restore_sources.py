@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.exchange.exported_items import ExportedTable
+from singletable.exchange.exported_folder import ExactItems, ExportedFolder
 from singletable.exchange.table_copy import PAGE, CopyOptions, copy_table, goes_along, put_patiently
 from singletable.exchange.transfers import open_record
 from singletable.flow import Port
@@ -132,11 +132,11 @@ class CopySource(ItemSource):
 
 
 class ExportSource(ItemSource):
-    """An export that DynamoDB made to S3, with the incremental ones after it."""
+    """An export that DynamoDB made to S3, with the incremental ones after it; or a folder of `singletable export`."""
 
     costs = "a write unit for each KB and again for each index; S3's requests"
 
-    def __init__(self, exported: ExportedTable) -> None:
+    def __init__(self, exported: ExactItems) -> None:
         self.exported = exported
         self.text = f"the export {exported.where}"
 
@@ -144,6 +144,11 @@ class ExportSource(ItemSource):
         return await ExportRestoreRun(target, table, self.exported).run(lambda put: tell(f"{put} items written"))
 
     async def beside(self, beside: Table) -> RestoreSource | None:
+        if not isinstance(self.exported, ExportedFolder):
+            return None
+        if beside.name in self.exported.manifest.tables:
+            return ExportSource(ExportedFolder(beside, self.exported.store))
+        self.lacking = tuple({*self.lacking, f"{beside.name} is not brought back: the export has not this table"})
         return None
 
 
@@ -158,7 +163,7 @@ class ExportRestoreState(Struct, frozen=True):
 class ExportRestoreRun(ResumableRun[ExportRestoreState, int]):
     """Puts the items of an export, in the order of its files, which stays the same."""
 
-    def __init__(self, target: Port, table: Table, exported: ExportedTable) -> None:
+    def __init__(self, target: Port, table: Table, exported: ExactItems) -> None:
         self.target, self.table, self.exported = target, table, exported
 
     @property

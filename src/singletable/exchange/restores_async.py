@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
-from singletable.exchange.exported_items import ExportedTable
+from singletable.exchange.exported_folder import exported_at
 from singletable.exchange.restore_run import Restored, RestorePlan, RestoreRun
 from singletable.exchange.restore_sources import CopySource, ExportSource, RestoreSource, ServiceSource, Tell
-from singletable.exchange.table_export_files import open_table_export
 from singletable.flow import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.layers import contents_of
@@ -62,7 +61,8 @@ class AsyncRestore:
 
         The source is one of these: a `backup` by its ARN; the table `at` a time of its recovery, or the latest; a
         `copy`, the database of a copied data file; an `export` that DynamoDB made to S3, with the incremental ones
-        after it. `contents` is a folder, or a store, with the contents of documents that came with it.
+        after it, or a folder of `Exports.export(keys=True)`. `contents` is a folder, or a store, with the contents of
+        documents that came with it.
 
         The restored table is held: its tasks, handlers and queues do nothing until `Hold(db, table).release()`. It
         gets the stream, expiry, tags, recovery and protection that are declared.
@@ -90,7 +90,7 @@ class AsyncRestore:
         if copy is not None:
             source = CopySource(copy.port, self.table, copy.target.place)
         elif export:
-            source = ExportSource(ExportedTable(self.table, [open_table_export(place) for place in export]))
+            source = ExportSource(exported_at(self.table, export))
         else:
             source = ServiceSource(self.db.port, self.table, backup=backup, at=None if at == "latest" else at)
         tell = progress or (lambda state: None)
