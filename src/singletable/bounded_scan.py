@@ -38,7 +38,7 @@ async def sampled(
     while left > 0:
         page = await port.send(_scan(port, table, types, position, left))
         left -= min(port.traits.scan_page_limit or MOST_SCANNED, left)
-        for item in page.items:
+        for item in _of_types(table, types, page.items):
             items.append(item)
             if len(items) == limit:
                 key = {name: item[name] for name in table.definition.key}
@@ -52,11 +52,17 @@ async def sampled(
 def _scan(port: Port, table: Table, types: Sequence[str], after: Key | None, left: int) -> Scan[Any]:
     names = {"#t": table.definition.type_attribute}
     values: dict[str, Any] = {f":{n}": {"S": type} for n, type in enumerate(types)}
+    is_by_key = table.definition.foreign  # an item without the attribute is of the class whose key it has
     selection = Selection(
-        filter=f"#t IN ({', '.join(values)})",
-        names=names,
-        values=values,
+        filter=None if is_by_key else f"#t IN ({', '.join(values)})",
+        names={} if is_by_key else names,
+        values={} if is_by_key else values,
         limit=min(port.traits.scan_page_limit or left, left),
         after=after,
     )
     return Scan(table.name, selection, RAW)
+
+
+def _of_types(table: Table, types: Sequence[str], items: Sequence[Item]) -> Sequence[Item]:
+    """The items of some types, where no filter could tell them."""
+    return [item for item in items if table.type_of(item) in types] if table.definition.foreign else items

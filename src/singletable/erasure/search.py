@@ -187,7 +187,7 @@ class SubjectSearch:
     # --- one item -----------------------------------------------------------------------------------------------------
     async def _take(self, item: Item, by: Reference | None = None) -> None:
         """An item that is deleted, in its layer's way where it is one of a layer's."""
-        type_name = str(item.get(self.table.definition.type_attribute, {}).get("S", ""))
+        type_name = self.table.type_of(item)
         model = self.table.model_of_type(type_name)
         if model is None:
             if type_name != GUARD_TYPE and tool_class(type_name) is None:
@@ -292,12 +292,12 @@ class SubjectSearch:
         wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]],
         watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> None:
-        name, segments = self.table.definition.type_attribute, all_segments(usual_segments(self.port))
+        segments = all_segments(usual_segments(self.port))
         while segments:
             pages = await scan_pages(self.port, self.table, segments)
             for page in pages:
                 for item in page.items:
-                    type_name = str(item.get(name, {}).get("S", ""))
+                    type_name = self.table.type_of(item)
                     if met := wanted.get(type_name):
                         await self._meet(item, met)
                     if (model := self.table.model_of_type(type_name)) is not None:
@@ -307,11 +307,10 @@ class SubjectSearch:
 
     async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:
         """Take what a reference finds, if it is of the class and has the values."""
-        name = self.table.definition.type_attribute
         entity: Any = None
         for reference, values in wanted:
             model = model_of(reference.holder)
-            if item.get(name) != {"S": model.type}:
+            if not model.is_mine(item):
                 continue
             entity = self._loaded(model, item) if entity is None else entity
             if entity is None or not reference.is_met(entity, values):

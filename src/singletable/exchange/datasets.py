@@ -272,7 +272,7 @@ def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
     """An item as a row of `_unknown`."""
     definition = table.definition
     partition, sort = (item.get(name, {}).get("S") for name in definition.key)
-    type = item.get(definition.type_attribute, {}).get("S")
+    type = table.type_of(item) or None
     text = _canonical(item)
     return {"table": table.name, "partition": partition, "sort": sort, "type": type, "reason": reason, "item": text}
 
@@ -288,7 +288,8 @@ def snake(name: str) -> str:
 def _models(table: Table) -> list[Model[Any]]:
     moving = {model.type for model in table.models}
     leaving = [model for model in table.leaving if model.type not in moving]
-    return [*models_of(table), *leaving, *(model_of(kind.of(table)) for kind in tool_classes())]
+    tools = () if table.definition.foreign else tool_classes()
+    return [*models_of(table), *leaving, *(model_of(kind.of(table)) for kind in tools)]
 
 
 def _dataset(table: Table, model: Model[Any]) -> Dataset:

@@ -38,7 +38,7 @@ class Sorter:
         """`tally` counts what the rows leave out."""
         self._table, self._tally = table, tally
         self._by_type = {d.type: d for d in datasets if d.table is table}
-        name = table.definition.type_attribute
+        name = table.definition.type_attribute or "no type"
         kind: Any = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
         self._typed = json_decoder(kind, strict=False).decode
         self._all_typed: Any = json_decoder(list[kind], strict=False).decode
@@ -91,6 +91,8 @@ class Sorter:
 
     def _types(self, items: Sequence[msgspec.Raw]) -> list[str]:
         """The type of each item; empty where it has none."""
+        if self._table.definition.foreign:
+            return [self._table.type_of(read_item(item)) for item in items]
         try:
             return [each.type.S for each in self._all_typed(b"[%b]" % b",".join(items))]
         except msgspec.ValidationError:

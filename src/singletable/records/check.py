@@ -44,6 +44,8 @@ from singletable.schema import (
 )
 from singletable.tables import describe_indexes, smaller_indexes
 
+_UNDECLARED = "index {} of the live table is not declared: a write leaves an item's keys in it as they were"
+
 
 def passes(table: Table, layers: Sequence[Layer] = ()) -> list[Pass]:
     """The passes of the check of a table: all items once, and the other items of its layers."""
@@ -75,8 +77,13 @@ class RecordCheck(ItemCheck):
 
     async def end(self, port: Port) -> list[Finding]:
         definition = self.table.definition
-        smaller = smaller_indexes(definition, await describe_indexes(port, definition))
-        return [Finding("index.smaller", f"{each}: its reads miss the rest", "", ("", "")) for each in smaller]
+        live = await describe_indexes(port, definition)
+        smaller = smaller_indexes(definition, live)
+        findings = [Finding("index.smaller", f"{each}: its reads miss the rest", "", ("", "")) for each in smaller]
+        if live is not None and definition.foreign:
+            others = sorted(live.indexes.keys() - definition.indexes.keys() - self.table.ignores)
+            findings += [Finding("index.undeclared", _UNDECLARED.format(name), "", ("", "")) for name in others]
+        return findings
 
     async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
         return await repair_of_record(port, self.table, item, finding)
@@ -108,10 +115,14 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
     for name in definition.key if _is_at_its_key(model, entity, item) else ():
         if written[name] != item.get(name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)
-    for index in () if model.is_leaving else definition.indexes:
+    for index in () if model.is_leaving else model.own_indexes:
         for name in definition.index_keys(index):
             if written.get(name) != item.get(name):
                 yield Finding("index-key.stale", f"{name} is not what its attributes make", model.type, place)
+    for index in definition.indexes.keys() - {*model.own_indexes} - model.table.ignores:
+        if any(name in item and name not in model.reserved for name in definition.index_keys(index)):
+            what = f"it has a key of index {index}, which its class has none in: a write leaves it as it is"
+            yield Finding("index-key.undeclared", what, model.type, place)
 
 
 def _is_at_its_key(model: Model[Any], entity: Any, item: Item) -> bool:

@@ -176,7 +176,7 @@ def row_query(table: Table, index: str, item: Item) -> Query[Item]:
 
 def type_in(table: Table, item: Item) -> str:
     """The stored type of an item; empty where it has none."""
-    return str(item.get(table.definition.type_attribute, {}).get("S", ""))
+    return table.type_of(item)
 
 
 def entity_at(table: Table, item: Item) -> Any:

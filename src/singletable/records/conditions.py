@@ -19,7 +19,7 @@ the item carries its write id: OutcomeUnknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -73,7 +73,9 @@ def both(one: Condition | None, other: Condition | None) -> Condition | None:
 
 @cache
 def is_type(model: Model[Any]) -> Condition:
-    """The item exists and has this type."""
+    """The item exists and has this type; in a foreign table, none but a class's own key shows it."""
+    if model.table.definition.foreign:
+        return _is_foreign_type(model)
     return Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
 
 
@@ -83,6 +85,18 @@ def is_schema(model: Model[Any]) -> Condition:
     attribute = Stored(model.table.definition.version_attribute)
     same = Condition("=", (attribute, Given({"N": str(model.stored_as)})))
     return same | _missing(attribute) if model.stored_as == 1 else same
+
+
+@cache
+def is_current(model: Model[Any]) -> Condition:
+    """The item exists, has this type, and the schema version that this class stores."""
+    return is_type(model) & is_schema(model) if model.table.definition.version_attribute else is_type(model)
+
+
+@cache
+def is_known(model: Model[Any]) -> Condition:
+    """The item exists, has this type, and a schema version that this class can read."""
+    return is_type(model) & is_schema_or_older(model) if model.table.definition.version_attribute else is_type(model)
 
 
 @cache
@@ -103,14 +117,15 @@ def is_alive(model: Model[Any], now: float) -> Condition | None:
 
 
 @cache
-def is_own_or_absent(model: Model[Any]) -> Condition:
+def is_own_or_absent(model: Model[Any]) -> Condition | None:
     """The item is missing, or has this type and a known schema version: nobody else's item is overwritten or deleted,
-    nor what a newer program wrote."""
-    return is_absent(model) | (is_type(model) & is_schema_or_older(model))
+    nor what a newer program wrote. None where classes are known by their keys alone: no other item can lie there."""
+    known = is_known(model)
+    return None if known == _exists(model) else is_absent(model) | known
 
 
 @cache
-def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> RawCondition:
+def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition | None]) -> RawCondition:
     """The condition of a write without a condition of the caller: the same for every item of a class."""
     return guard(model, condition(model))
 
@@ -162,7 +177,8 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     mine = stored is None or model.is_mine(stored)
     what = "an item with this key exists already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
-    if stored is not None and (attribute := model.table.definition.type_attribute) not in stored:
+    attribute = model.table.definition.type_attribute
+    if stored is not None and attribute and attribute not in stored:
         what = f"an item without a type ({attribute}) has the key"
         hint = "Another program wrote it. Give it the attribute, or delete it."
     if mine and stored is not None and model.tombstone in stored:
@@ -241,6 +257,36 @@ def is_there(model: Model[Any], stored: Item | None, now: float) -> bool:
     if model.expires is None or model.expires.stored not in stored:
         return True
     return int(stored[model.expires.stored].get("N", "0")) > now
+
+
+def is_among(models: Sequence[Model[Any]], how: str = "IN") -> Condition | None:
+    """A filter: the item is of one of these classes of a table. None in a foreign table whose items have no type: their
+    reader tells them by their keys. An item that lacks the attribute passes there, too."""
+    definition = models[0].table.definition
+    if not definition.type_attribute:
+        return None
+    attribute = Stored(definition.type_attribute)
+    types = tuple(Given({"S": model.type}) for model in models)
+    named = Condition(how, (attribute, *types))
+    return named | _missing(attribute) if definition.foreign else named
+
+
+def _is_foreign_type(model: Model[Any]) -> Condition:
+    """The item exists, and neither its type attribute nor a constant of the class has another value."""
+    definition, condition = model.table.definition, _exists(model)
+    if definition.type_attribute:
+        attribute = Stored(definition.type_attribute)
+        condition = Condition("=", (attribute, Given({"S": model.type})))
+        if not model.table.guards_overlap:
+            condition |= _missing(attribute) & _exists(model)
+    for stamp in model.stamps:
+        attribute = Stored(stamp.stored)
+        condition &= _missing(attribute) | Condition("=", (attribute, Given(stamp.value)))
+    return condition
+
+
+def _exists(model: Model[Any]) -> Condition:
+    return Condition("attribute_exists", (Stored(model.key_attributes[0]),))
 
 
 def _missing(attribute: Stored) -> Condition:

@@ -19,11 +19,10 @@ from singletable.records.conditions import (
     is_alive,
     is_count,
     is_gone,
+    is_known,
     is_not_write,
     is_own_or_absent,
-    is_schema_or_older,
     is_there,
-    is_type,
     plain_guard,
     refused,
 )
@@ -41,7 +40,7 @@ def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: s
     item = model.item(entity)
     if model.counter is not None and count is not None:
         item[model.counter.stored] = {"N": str(count)}
-    if write_id:
+    if write_id and model.table.definition.write_id_attribute:
         item[model.table.definition.write_id_attribute] = {"S": write_id}
     return item
 
@@ -115,6 +114,7 @@ class CreateWrite(EntityWrite):
             action,
             lambda stored: already_exists(model, self.key, stored),
             lambda stored: carries(model, stored, moment.write_id),
+            bool(model.table.definition.write_id_attribute),
         )
 
     def claims(self, current: Any) -> Iterator[GuardChange]:
@@ -152,7 +152,7 @@ class PutWrite(EntityWrite):
         model, same = self.model, is_count(self.model, self.count)
         condition: Condition | None = is_own_or_absent(model)
         if self.where is not None:
-            own = is_type(model) & is_schema_or_older(model) & self.where
+            own = is_known(model) & self.where
             condition = both(own, is_alive(model, moment.now))
         if same is not None:
             condition = both(condition, is_gone(model, moment.gone_until) | same if self.count == 0 else same)
@@ -202,6 +202,7 @@ class UpsertWrite(EntityWrite):
             action,
             lambda stored: self._refusal(stored),
             lambda stored: carries(model, stored, moment.write_id),
+            bool(model.table.definition.write_id_attribute),
         )
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
@@ -210,7 +211,7 @@ class UpsertWrite(EntityWrite):
 
     def _condition(self, moment: Moment) -> Condition:
         model = self.model
-        mine = is_type(model) & is_schema_or_older(model)
+        mine = is_known(model)
         alive = is_alive(model, moment.now)
         mine = mine if alive is None else mine & alive
         if model.counter is not None and moment.write_id:
@@ -222,7 +223,7 @@ class UpsertWrite(EntityWrite):
         item = model.item(self.entity)
         check_item(item, self.verb, definition.name)
         stays = undeclared_in(self.entity)  # in the stored item, which may have a newer value
-        names = {f.stored for f in model.fields if f.is_written} | {*definition.reserved, *item} - {*stays}
+        names = {f.stored for f in model.fields if f.is_written} | {*model.reserved, *item} - {*stays}
         for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
             if model.counter is None or name != model.counter.stored:
                 yield AttributeChange(name, item.get(name))

@@ -17,11 +17,11 @@ from singletable.records.conditions import (
     is_alive,
     is_as_read,
     is_count,
+    is_current,
     is_gone,
+    is_known,
     is_not_write,
     is_own_or_absent,
-    is_schema,
-    is_schema_or_older,
     is_there,
     is_type,
     missing_path,
@@ -128,7 +128,7 @@ class UpdateWrite(Write):
 
     def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
         model = self.model
-        condition: Condition | None = is_type(model) & is_schema(model)
+        condition: Condition | None = is_current(model)
         held = uniques_as_read(model, current, moment.gone_until) if self.touches_uniques else None
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
@@ -182,7 +182,7 @@ class DeleteWrite(Write):
             return None
         condition: Condition | None = None
         if self.needs_item:
-            there = is_type(model) & is_schema_or_older(model)
+            there = is_known(model)
             for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
                 condition = both(there if condition is None else condition, more)
         condition = both(condition, uniques_as_read(model, current, moment.gone_until))

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
+from singletable.expressions import Condition, Expressions, first_name, handles_in, resolve
 from singletable.operations import RAW, Item, ItemReader, Key, Query, Selection
-from singletable.records.conditions import both, is_alive
+from singletable.records.conditions import both, is_alive, is_among
 from singletable.records.placement import placement_of
 from singletable.records.readers import InPartReader, reader_of
 from singletable.records.unreadable import OnUnreadable
@@ -178,8 +178,7 @@ def _filter(query: PatternQuery[Any], models: Models, table: Table, now: float) 
         filter = both(is_alive(expiring, now), filter)
     if not needs_type_filter(query):
         return filter
-    types = tuple(Given({"S": model.type}) for model in models)
-    return both(Condition("IN", (Stored(table.definition.type_attribute), *types)), filter)
+    return both(is_among(models), filter)
 
 
 def _projection(query: PatternQuery[Any], models: Models, expressions: Expressions, table: Table) -> str | None:

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.expressions import Expressions
 from singletable.flow import Port, note_estimate
 from singletable.operations import AnswerPage, GetItem, Item, Key, Scan, Selection, keys_in
-from singletable.records.conditions import is_alive
+from singletable.records.conditions import both, is_alive, is_among
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.page import Page, Position
@@ -231,9 +231,8 @@ def scan_operation(
     model: Model[Any], segment: int, segments: int, after: Key | None, consistent: bool, limit: int | None, now: float
 ) -> Scan[Any]:
     expressions = Expressions()
-    of_type = Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
-    alive = is_alive(model, now)
-    filter = expressions.condition(of_type if alive is None else of_type & alive)
+    wanted = both(is_among((model,), "="), is_alive(model, now))
+    filter = None if wanted is None else expressions.condition(wanted)
     selection = Selection(None, filter, None, expressions.names, expressions.values, limit, after, consistent)
     return Scan(model.table.name, selection, model, segment, segments)
 
@@ -266,8 +265,7 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
 def _key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
     """The key of the page's last item, after which the next page continues."""
     types = {model_of(kind).type for kind in prepared.query.kinds}
-    attribute = prepared.table.definition.type_attribute
-    own: list[Item] = [raw for raw in keys_in(answer.body) if raw.get(attribute, {}).get("S") in types]
+    own: list[Item] = [raw for raw in keys_in(answer.body) if prepared.table.type_of(raw) in types]
     return {name: dict(own[number][name]) for name in prepared.key_names()}
 
 

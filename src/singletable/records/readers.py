@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest
-from singletable.operations import Item, ItemReader, Key, read_one
+from singletable.operations import Item, ItemReader, Key, read_item, read_one
 from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
 from singletable.schema import Entity, Model, Table, model_of, naming
@@ -54,14 +54,19 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells:
     readers: list[ItemReader[Any]] = [_part_reader(model, attributes) if attributes else model for model in models]
     if tells:
         readers = [TellingReader(reader) for reader in readers]
-    return readers[0] if len(readers) == 1 else MixedReader(models, readers)
+    if len(readers) == 1:
+        return readers[0]
+    return (ForeignMixedReader if models[0].table.definition.foreign else MixedReader)(models, readers)
 
 
 @cache
 def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> ItemReader[tuple[Place, Any]]:
     """The same for whole items, each with the two texts of its primary key."""
     reader, key = reader_of(kinds, tells=tells), model_of(kinds[0]).key_attributes
-    return PlacedMixedReader(reader, key) if isinstance(reader, MixedReader) else PlacedReader(reader, key)
+    kind = PlacedReader
+    if isinstance(reader, MixedReader):
+        kind = PlacedForeignReader if isinstance(reader, ForeignMixedReader) else PlacedMixedReader
+    return kind(reader, key)
 
 
 class PlacedReader:
@@ -83,7 +88,7 @@ class PlacedReader:
 class PlacedMixedReader(PlacedReader):
     """The same for several classes: type and key are decoded together first."""
 
-    def __init__(self, reader: MixedReader, key: tuple[str, str]) -> None:
+    def __init__(self, reader: Any, key: tuple[str, str]) -> None:
         self._key, self._load, self._by_type = key, reader.load, reader.by_type
         self.wire = Raw
         wire, self._place = _placed(key, reader.peek)
@@ -94,6 +99,16 @@ class PlacedMixedReader(PlacedReader):
         reader = self._by_type.get(peeked.type.S)
         found = None if reader is None else read_one(wire, reader)
         return None if found is None else (self._place(peeked), found)
+
+
+class PlacedForeignReader(PlacedReader):
+    """The same for several classes of a foreign table."""
+
+    def __init__(self, reader: ItemReader[Any], key: tuple[str, str]) -> None:
+        self._key, self._load, self.wire = key, reader.load, Raw
+
+    def build(self, wire: Raw) -> Any:
+        return self.load(read_item(wire))
 
 
 def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place]]:
@@ -112,8 +127,8 @@ class MixedReader:
 
     def __init__(self, models: list[Model[Any]], readers: list[ItemReader[Any]]) -> None:
         self.by_type: Mapping[str, ItemReader[Any]] = {m.type: r for m, r in zip(models, readers, strict=True)}
-        attribute = models[0].table.definition.type_attribute
-        self.attribute = attribute
+        attribute = models[0].table.definition.type_attribute or "no type"
+        self.table = models[0].table
         self.peek: Any = msgspec.defstruct(
             "Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False
         )
@@ -124,8 +139,16 @@ class MixedReader:
         return None if reader is None else read_one(wire, reader)
 
     def load(self, item: Item) -> Any:
-        reader = self.by_type.get(item.get(self.attribute, {}).get("S", ""))
+        reader = self.by_type.get(self.table.type_of(item))
         return None if reader is None else reader.load(item)
+
+
+class ForeignMixedReader(MixedReader):
+    """The same of a foreign table, where an item without a type is of the class whose key it has."""
+
+    def build(self, wire: Raw) -> Any:
+        reader = self.by_type.get(self.table.type_of(read_item(wire)))
+        return None if reader is None else read_one(wire, reader)
 
 
 def _part_reader(model: Model[Any], attributes: tuple[str, ...]) -> ItemReader[Any]:
@@ -175,7 +198,8 @@ class PartReader:
 
     @property
     def build(self) -> Callable[[Any], Any]:
-        return self.codec.build
+        is_shown = not self.model.table.definition.foreign or self.model.identity <= {*self.names}
+        return self.codec.build if is_shown else _by_load
 
     def load(self, item: Item) -> Any:
         model = self.model
@@ -194,3 +218,8 @@ class PartReader:
             entity = self.codec.load(item, model.stored_key.known_from(item))
             model.stored_key.check(entity, item)
             return entity
+
+
+def _by_load(wire: object) -> Any:
+    """Sends an item to `load`, which looks at its whole key: the attributes that are read don't show its class."""
+    raise ValueError("the class of the item is not known yet")

@@ -17,7 +17,7 @@ from singletable.errors import Conflict, Corrupt, InvalidValue, SingletableError
 from singletable.flow import Port, Race, patiently
 from singletable.operations import Item, RefusedWrite
 from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
-from singletable.records.conditions import CHANGED, is_absent, is_schema, is_type
+from singletable.records.conditions import CHANGED, is_absent, is_current
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
@@ -134,7 +134,7 @@ def _guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: 
     expires = item.get(model.table.ttl_name) if model.expires is not None else None
     values = {each: value for each in uniques if (value := getattr(entity, each.name)) is not None}
     claims = [GuardChange(model, each, owner, None, value, expires) for each, value in values.items()]
-    held = is_type(model) & is_schema(model)
+    held = is_current(model)
     for name in (*(each.stored for each in values), *((model.table.ttl_name,) if model.expires is not None else ())):
         held = held & value_as_read(name, item)
     puts = [_part(guard_key(model, claim.field.name, claim.new), put) for claim, put, _ in guard_actions(claims, now)]
@@ -157,7 +157,7 @@ async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
     if owner is None:
         held = is_absent(model)
     elif model.is_mine(owner) and model.version_of(owner) == model.version:
-        held = is_type(model) & is_schema(model) & value_as_read(unique.stored, owner)
+        held = is_current(model) & value_as_read(unique.stored, owner)
     else:
         return None
     key, as_read = guards.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)

@@ -16,7 +16,7 @@ from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow import Port
 from singletable.operations import Item, RefusedWrite, UpdateItem
-from singletable.records.conditions import guard_in, is_schema, is_there, is_type
+from singletable.records.conditions import guard_in, is_current, is_there
 from singletable.records.write import UNREAD, Write
 from singletable.schema import Model
 from singletable.values import AttributeValue
@@ -53,7 +53,7 @@ def upgrade_if_needed(model: Model[Any], stored: Item, version: int) -> UpdateIt
 
 def changes_to(model: Model[Any], stored: Item, version: int, entity: Any) -> Iterator[AttributeChange]:
     """The changes that turn a stored item of a version into that of an entity. An undeclared attribute stays."""
-    reserved = model.table.definition.reserved
+    reserved = model.reserved
     kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
     return _changes(model, stored, {**kept, **model.item(entity)})
 
@@ -64,7 +64,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
     any more are removed."""
     wanted = model.item(model.load(stored))
     changes: dict[str, AttributeChange] = {}
-    held = is_type(model) & is_schema(model)
+    held = is_current(model)
     for index, captured in model.indexes.items():
         names = model.table.definition.index_keys(index)
         if all(stored.get(name) == wanted.get(name) for name in names):
@@ -72,7 +72,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
         changes |= {n: AttributeChange(n, wanted.get(n)) for n in names if n not in model.key_attributes}
         for attribute in sorted({n for template in captured.templates for n in template.names} - model.identity):
             held = held & value_as_read(model.by_name[attribute].stored, stored)
-    others = (model.table.definition.index_keys(name) for name in model.table.definition.indexes)
+    others = (model.table.definition.index_keys(name) for name in model.own_indexes)
     left = {n for names in others for n in names if n in stored and n not in wanted}
     changes |= {name: AttributeChange(name, None) for name in sorted(left)} if not model.is_leaving else {}
     if not changes:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from singletable.errors import DeclarationError
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
+from singletable.schema.foreign import Stamp, stamps_of
 from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
 from singletable.schema.patterns import Captured, Declared, DeclaredKey
@@ -49,7 +50,9 @@ class Special(Struct, frozen=True):
     """Whether the table takes the class in. Guards have the keys and the type that it refuses to every class."""
 
 
-def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any]) -> None:
+def make_model(
+    cls: type[Any], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any], stamp: Stamp
+) -> None:
     """Give a class its model and its access patterns, and the table its class. `versions` are the schema's, and the one
     in whose form items are stored; `names` the local ones around the class statement. Raises DeclarationError."""
     special = cls.__special__(table, type)
@@ -78,6 +81,7 @@ def make_model(cls: type[Any], table: Table, type: str, versions: tuple[int, int
         is_system=special.is_system or type.startswith("_"),
         stored_as=versions[1],
         prefix=special.prefix,
+        stamps=stamps_of(stamp, table, cls.__name__),
     )
     if not any(isinstance(kind, str) for kind in declared.values()):
         _ = model.fields  # now: DeclarationError for a type that can't be stored

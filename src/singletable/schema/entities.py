@@ -17,6 +17,7 @@ from singletable.expressions import Handle
 from singletable.schema.conversions import Converter, declare_conversion
 from singletable.schema.copies import copy_of
 from singletable.schema.declaration import Special, make_model, names_around
+from singletable.schema.foreign import Stamp
 from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query
@@ -170,7 +171,8 @@ class Entity(metaclass=EntityType):
 
     `type` is stored with each item and guards every read; `version` is the schema's, raised together with an
     `upcast`. `stored_as` is an older version in whose form items are stored too, for programs that know no newer one;
-    it needs a `downcast`. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is
+    it needs a `downcast`. `stamp`, in a foreign table, has the attributes that another program wants in each item, with
+    their values. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is
     made.
     """
 
@@ -187,6 +189,7 @@ class Entity(metaclass=EntityType):
         type: str | None = None,
         version: int = 1,
         stored_as: int | None = None,
+        stamp: Stamp | None = None,
     ) -> None:
         super().__init_subclass__()
         _make_dataclass(cls)
@@ -198,7 +201,8 @@ class Entity(metaclass=EntityType):
             raise DeclarationError(
                 f"{cls.__name__} has a type and no table", hint="Write class X(Entity, table=..., type=...)."
             )
-        make_model(cls, cls.__table__, type, (version, version if stored_as is None else stored_as), names_around(cls))
+        versions = version, version if stored_as is None else stored_as
+        make_model(cls, cls.__table__, type, versions, names_around(cls), stamp or {})
 
     def __repr__(self) -> str:
         personal = personal_names(builtins.type(self))

@@ -59,6 +59,8 @@ class Model(Generic[T]):
     downcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     prefix: str = ""
     """How the names begin under which a layer keeps more in an item. An object carries nothing undeclared then."""
+    stamps: tuple[Constant, ...] = ()
+    """Attributes that another program wants in each item, with their values. Of a class in a foreign table only."""
 
     def __post_init__(self) -> None:
         self.stored_as = self.stored_as or self.version
@@ -146,7 +148,23 @@ class Model(Generic[T]):
         """The stored names that belong to the library in every item of the table, or of the one that it moved from."""
         tables = (self.table, self.before.table)
         names = {name for table in tables for name in (*table.definition.reserved, table.ttl_name)}
+        if self.table.definition.foreign:
+            names = {*self.reserved, *(constant.stored for constant in self.stamps)}
         return frozenset(names | {self.tombstone} - {""})
+
+    @cached_property
+    def own_indexes(self) -> tuple[str, ...]:
+        """The indexes whose keys a write decides: all, or in a foreign table those in which the class has a key."""
+        indexes = self.table.definition.indexes
+        return tuple(name for name in indexes if name in self.indexes or not self.table.definition.foreign)
+
+    @cached_property
+    def reserved(self) -> tuple[str, ...]:
+        """The stored names in an item that belong to the library: it writes each anew, or takes it away."""
+        definition = self.table.definition
+        own = {name for index in (None, *self.own_indexes) for name in definition.index_keys(index)}
+        others = {name for index in definition.indexes for name in definition.index_keys(index)} - own
+        return tuple(name for name in definition.reserved if name not in others)
 
     @cached_property
     def stored_key(self) -> StoredKey:
@@ -158,15 +176,16 @@ class Model(Generic[T]):
         return StoredKey(*place, self.key.templates, self.by_name, was)
 
     @cached_property
-    def constants(self) -> tuple[Constant, Constant]:
-        """The type and the schema version, as every item carries them."""
-        definition = self.table.definition
+    def constants(self) -> tuple[Constant, ...]:
+        """The type and the schema version, as every item carries them; and the constants of another program."""
+        definition, is_foreign = self.table.definition, self.table.definition.foreign
         type_wire = wire_struct("S", Literal[self.type])
         version_wire = wire_struct("N", Literal[self.version])
-        return (
-            Constant(definition.type_attribute, {"S": self.type}, type_wire),
-            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire),
+        own = (
+            Constant(definition.type_attribute, {"S": self.type}, type_wire, is_foreign),
+            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire, is_foreign),
         )
+        return (*(constant for constant in own if constant.stored), *self.stamps)
 
     @cached_property
     def key_attributes(self) -> tuple[str, str]:
@@ -223,6 +242,8 @@ class Model(Generic[T]):
             return entity
 
     def is_mine(self, item: Item) -> bool:
+        if self.table.definition.foreign:
+            return self.table.type_of(item) == self.type
         return item.get(self.table.definition.type_attribute) == {"S": self.type}
 
     def version_of(self, item: Item) -> int:

@@ -14,6 +14,7 @@ from singletable import entry_points
 from singletable.errors import DeclarationError
 from singletable.operations import Item
 from singletable.schema.capture import Doubles
+from singletable.schema.foreign import check_foreign, type_in_foreign
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
@@ -32,6 +33,7 @@ TOOLS_PARTITION = "_migration"
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """The attributes with the key of the item that holds the value."""
 _GUARD_SORT = Template((KeyPart(GUARD_TYPE),))
+_ABSENT: Mapping[str, Any] = {}
 
 
 class IndexDecorator:
@@ -82,6 +84,11 @@ class Table:
     `write_many`. `stream` is the view type of the table's stream; none by default. `settings` and
     `deletion_protection` are undeclared by default: a table keeps what it has.
 
+    `foreign` is for a table that another program writes too: its items have no type, schema version or write id, unless
+    `type_attribute`, `version_attribute` and `write_id_attribute` name them. A class is known by its key alone. Writes
+    leave index keys that it does not declare; `ignores` names indexes that this may make stale.
+    `own_items` is a table, of this one alone, for what the tools of the library keep; without it they refuse.
+
     Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
     """
 
@@ -92,11 +99,14 @@ class Table:
         indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]] = (),
         key: tuple[str, str] = ("pk", "sk"),
         separator: str = "#",
-        type_attribute: str = "_type",
-        version_attribute: str = "_v",
-        write_id_attribute: str = "_w",
+        type_attribute: str | None = None,
+        version_attribute: str | None = None,
+        write_id_attribute: str | None = None,
         ttl_attribute: str | None = None,
         overlap: Literal["refuse", "guard"] = "refuse",
+        foreign: bool = False,
+        ignores: Collection[str] = (),
+        own_items: Table | None = None,
         stream: StreamView | None = None,
         deletion_protection: bool | None = None,
         encryption_key: str | None = None,
@@ -108,18 +118,18 @@ class Table:
                 table=name,
                 hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters.",
             )
+        own = _own_attributes(name, foreign, type_attribute, version_attribute, write_id_attribute)
         self.definition = TableDefinition(
             name,
             key,
             named_indexes(indexes),
-            type_attribute,
-            version_attribute,
-            write_id_attribute,
+            *own,
             ttl_attribute,
             stream,
             deletion_protection,
             encryption_key,
             settings,
+            foreign,
         )
         self.ttl_name = ttl_attribute or "_ttl"
         """The name under which the expiring attribute is stored."""
@@ -128,6 +138,16 @@ class Table:
         self.name = name
         self.separator = separator
         self.guards_overlap = overlap == "guard"
+        self.ignores = frozenset(ignores)
+        """The indexes of the live table whose keys this program leaves as they are."""
+        if self.guards_overlap and not self.definition.type_attribute:
+            raise DeclarationError(
+                'overlap="guard" tells classes by their type, and the table has no attribute for it',
+                table=name,
+                hint="Name it, type_attribute=..., or give each class keys that no other one has.",
+            )
+        self.own_items = own_items
+        """The table that has what tools keep of a foreign one: leases, progress, holds, the record of its model."""
         self._models: dict[str, Model[Any]] = {}
         self._leaving: dict[str, Model[Any]] = {}
         self.conversions: dict[str, Conversion] = {}
@@ -155,6 +175,13 @@ class Table:
     def targets(self) -> tuple[Table, ...]:
         """The tables that items leave this one for."""
         return tuple(dict.fromkeys(m.kind.__table__ for m in self.leaving))
+
+    def type_of(self, item: Item) -> str:
+        """The type of a stored item; empty where it has none. In a foreign table an item without one is of the
+        class whose key it has."""
+        if self.definition.foreign:
+            return type_in_foreign(self, item)
+        return str(item.get(self.definition.type_attribute, _ABSENT).get("S", ""))
 
     def model_of_type(self, type_name: str) -> Model[Any] | None:
         """The entity of a stored type; None for a type of no class."""
@@ -214,7 +241,10 @@ class Table:
 
     def _take_in(self, model: Model[Any]) -> None:
         """Refuse what others have taken. A class whose items expire gives the table the attribute for that."""
-        self._refuse_reserved(model)
+        if self.definition.foreign:
+            check_foreign(model)
+        else:
+            self._refuse_reserved(model)
         self.refuse_taken(model)
         if "expires" in model.roles.values():
             self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
@@ -287,6 +317,18 @@ class Table:
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """Finish or delete items of the table's layer in `db.sweep_table(table)`. Returns their number; 0 here."""
         return 0
+
+
+def _own_attributes(
+    table: str, foreign: bool, type_: str | None, version: str | None, write_id: str | None
+) -> tuple[str, str, str]:
+    """The attributes of type, schema version and write id: the library's, or in a foreign table the named ones."""
+    usual = ("", "", "") if foreign else ("_type", "_v", "_w")
+    own = (type_ or usual[0], version or usual[1], write_id or usual[2])
+    for name in () if foreign else (type_, version, write_id):
+        if name is not None:
+            check_name(name, table=table)
+    return own
 
 
 @cache

@@ -26,6 +26,7 @@ from types import new_class
 from typing import Any, ClassVar
 
 from singletable import entry_points
+from singletable.errors import InvalidRequest
 from singletable.extensions import ExtensionGroup
 from singletable.schema.declaration import Special
 from singletable.schema.entities import Entity
@@ -75,8 +76,14 @@ class ToolItem(Entity):
 
     @classmethod
     def of(cls, table: Table) -> type[Any]:
-        """The class of a table's items."""
-        return _in_table(cls, table)
+        """The class of a table's items. Those of a foreign table lie in its `own_items`; InvalidRequest without one."""
+        if table.definition.foreign and table.own_items is None:
+            raise InvalidRequest(
+                f"{cls.__name__} is an item of the library's own, and the table is foreign",
+                table=table.name,
+                hint=f"Declare where such items go: own_items=Table('{table.name}-own').",
+            )
+        return _in_table(cls, table.own_items or table)
 
     @classmethod
     def all_of(cls, table: Table) -> Query[Any]:

@@ -161,7 +161,7 @@ class Router:
         glance = _peek(definition.type_attribute, self.table.ttl_name)(image)
         type_: Mapping[str, Any] = glance.type or {}
         ends: Mapping[str, Any] = glance.ends or {}
-        type = str(type_.get("S", ""))
+        type = self.table.type_of(read_item(image)) if definition.foreign else str(type_.get("S", ""))
         model = self.table.model_of_type(type)
         is_there = model is None or not model.tombstone or model.tombstone not in read_item(image)
         return _Glance(type, float(ends["N"]) if "N" in ends else None, is_there)

@@ -35,7 +35,7 @@ class Index(Struct, frozen=True):
     """A global secondary index: the attributes of its key, and what it holds of each item.
 
     `projection` is "all", "keys", or the stored names of more attributes to hold. The keys, the type and the schema
-    version are always held, so that an item read from an index can be decoded.
+    version are always held, so that an item read from an index can be decoded; in a foreign table the keys alone.
     """
 
     partition: str
@@ -62,6 +62,8 @@ class TableDefinition:
     Not an alias: DynamoDB returns the ARN of a table's key, so the alias could not be verified.
     """
     settings: TableSettings = TableSettings()
+    foreign: bool = False
+    """Whether another program's items are in it: without type, version and write id, unless attributes are named."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -121,10 +123,10 @@ class TableDefinition:
     @property
     def reserved(self) -> list[str]:
         """The stored names that belong to the table, not to an entity."""
-        named = [*self.key, self.type_attribute, self.version_attribute, self.write_id_attribute]
+        own = (self.type_attribute, self.version_attribute, self.write_id_attribute)
         parts = [name for index in self.indexes.values() for name in (index.partition, index.sort)]
         # An index may be keyed by an attribute of the table's own key, as an adjacency list is by its target.
-        return named + [name for name in parts if name not in self.key]
+        return [*self.key, *filter(None, own), *(name for name in parts if name not in self.key)]
 
     def index_keys(self, index: str | None) -> tuple[str, str]:
         """The attributes of the key of an index, or of the table itself."""
@@ -165,8 +167,10 @@ class TableDefinition:
     def projection(self, index: Index) -> dict[str, Any]:
         if index.projection == "all":
             return {"ProjectionType": "ALL"}
-        wanted = [self.type_attribute, self.version_attribute]
+        wanted = [] if self.foreign else [self.type_attribute, self.version_attribute]
         wanted += [] if index.projection == "keys" else index.projection
+        if not wanted:
+            return {"ProjectionType": "KEYS_ONLY"}
         return {"ProjectionType": "INCLUDE", "NonKeyAttributes": sorted(dict.fromkeys(wanted))}
 
 

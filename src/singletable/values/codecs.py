@@ -72,6 +72,8 @@ class Constant(Struct, frozen=True):
     value: AttributeValue
     wire: Any
     """The msgspec type that only this value passes."""
+    may_be_absent: bool = False
+    """Whether an item that lacks it is one of the class, as in a table that another program writes too."""
 
 
 class Derived(Struct, frozen=True):
@@ -254,10 +256,12 @@ def _wire_struct(
     texts: list[Any] = [
         (name, wire_struct("S", str if k.pieces or k.same_as else Literal[k.end])) for name, k in own.items()
     ]
-    specification: list[Any] = [(f"g{i}", c.wire) for i, c in enumerate(constants)]
+    named = [(f"g{i}", c) for i, c in enumerate(constants)]
+    specification: list[Any] = [(name, c.wire) for name, c in named if not c.may_be_absent]
     required = [(f"f{i}", f.plan.wire) for i, f in enumerate(fields) if not f.may_be_absent]
     absent = [(f"f{i}", f.plan.wire | None, None) for i, f in enumerate(fields) if f.may_be_absent]
-    rename = {f"g{i}": c.stored for i, c in enumerate(constants)} | {f"f{i}": f.stored for i, f in enumerate(fields)}
+    absent += [(name, c.wire | None, None) for name, c in named if c.may_be_absent]
+    rename = {name: c.stored for name, c in named} | {f"f{i}": f.stored for i, f in enumerate(fields)}
     rename |= {name: key.stored for name, key in own.items()}
     others = {f"x{i}": name for i, name in enumerate(sorted({*(beside or ())} - {*rename.values()}))}
     absent += [(name, Raw, None) for name in others]

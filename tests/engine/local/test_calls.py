@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import singletable
 from benchmarks import workload
 from benchmarks.libraries.ours import UPDATES, Order, make, table
-from singletable import Database, connect
+from singletable import ANY, Database, Entity, Key, Table, connect
 
 PACKAGE = Path(singletable.__file__).parent
 MOST = {"get": 60, "put": 93, "update": 222, "transact": 270}
@@ -63,3 +64,40 @@ def test_a_verb_calls_no_more_functions_than_it_needs(verb: str) -> None:
             VERBS[verb](db)
         calls = min(calls_of(lambda: VERBS[verb](db)) for _ in range(5))
     assert MOST[verb] * 0.6 < calls <= MOST[verb]
+
+
+def order_in(table: Table) -> Any:
+    """A class of orders in a table."""
+
+    class Listed(Entity, table=table, type="listed"):
+        customer: str
+        number: str
+        state: str = "open"
+
+        @table.key
+        @staticmethod
+        def of(customer: str, number: str = ANY) -> Key:
+            return f"CUSTOMER#{customer}", f"ORDER#{number}"
+
+    return Listed
+
+
+READS: dict[str, Callable[[Database, Any], Any]] = {
+    "get": lambda db, kind: db.get(kind.of("ada", "1")),
+    "all": lambda db, kind: db.all(kind.of("ada")),
+    "page": lambda db, kind: db.page(kind.of("ada"), limit=2),
+    "of no key": lambda db, kind: db.get(kind.of("ada", "none")),
+}
+
+
+def test_a_foreign_class_is_read_by_no_more_calls_than_one_of_ones_own() -> None:
+    kinds = {name: order_in(Table(name, foreign=name == "foreign")) for name in ("own", "foreign")}
+    with connect("local") as db:
+        for kind in kinds.values():
+            db.write_many(puts=[kind(customer="ada", number=str(number)) for number in range(20)])
+        for name, read in READS.items():
+            calls = {}
+            for where, kind in kinds.items():
+                read(db, kind)  # what is made once is made
+                calls[where] = min(calls_of(partial(read, db, kind)) for _ in range(3))
+            assert calls["foreign"] <= calls["own"], name
