@@ -41,6 +41,7 @@ class StreamDescription(Struct, frozen=True, gc=False, rename="pascal"):
 
     stream_arn: str
     stream_view_type: str = ""
+    stream_status: str = ""
     shards: list[Shard] = []
     last_evaluated_shard_id: str | None = None
 

@@ -15,7 +15,7 @@ from singletable.operations import GetShardIterator, Shard
 from singletable.streams import leases
 from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
 from singletable.streams.shard import HeldShard
-from singletable.streams.shard_tree import all_shards, newest, readable_shards
+from singletable.streams.shard_tree import all_shards, describe_shards, newest, readable_shards
 from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed
 
 SAFE_SECONDS = 23 * 3600.0
@@ -47,6 +47,8 @@ class ShardSearch:
     """Seconds of the monotonic clock."""
     left: list[str] = field(default_factory=list[str])
     """The shards that are not over and that this worker does not hold."""
+    is_closed: bool = False
+    """Whether the stream gets no more records."""
 
     @classmethod
     async def begin(
@@ -73,7 +75,8 @@ class ShardSearch:
         """
         self.looked_at = self.port.monotonic()
         every = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
-        shards = await all_shards(self.port, self.begun.stream)
+        described = await describe_shards(self.port, self.begun.stream)
+        shards, self.is_closed = described.shards, described.is_closed
         known = {lease.shard: lease for lease in every}
         await self._delete_ended(shards, known)
         turn = [shard for shard in readable_shards(shards, known) if shard.id not in held]

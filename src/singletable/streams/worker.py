@@ -25,7 +25,7 @@ from singletable.streams.dead_letters import store_dead_letter
 from singletable.streams.dispatch import handle_queue
 from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, maintain
 from singletable.streams.shard import HeldShard, PendingRecord, ShardReader
-from singletable.streams.shard_tree import find_stream
+from singletable.streams.shard_tree import find_stream, is_replaced
 
 _log = logging.getLogger("singletable.streams")
 _LONGEST_BACKOFF_SECONDS = 30.0
@@ -136,6 +136,10 @@ class ConsumerWorker:
             await self._maintain(self.search.begun.stream)
         if self.search.is_due():
             await self._look()
+            if await self._is_replaced():
+                await self._release_all()
+                self.is_begun = False
+                return True
         read = await self.reader.read(self.held)
         handled = await self._handle()
         await self._settle()
@@ -149,6 +153,11 @@ class ConsumerWorker:
             if self.until_caught_up:
                 raise
             self.kernel.note("looking for shards again later", error)
+
+    async def _is_replaced(self) -> bool:
+        """Whether the table has another stream: it was made again. What the old one still has is handled by nobody."""
+        begun = self.search.begun
+        return self.search.is_closed and await is_replaced(self.port, self.consumer.table, begun.stream)
 
     async def _handle(self) -> bool:
         now, goes_on = self.port.monotonic(), self.kernel.goes_on
