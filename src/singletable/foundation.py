@@ -135,7 +135,13 @@ from singletable.records.upgrade import (
     upgrade_if_needed as upgrade_if_needed,
     value_as_read as value_as_read,
 )
-from singletable.records.write import UNREAD as UNREAD, Moment as Moment, Write as Write, WritePart as WritePart
+from singletable.records.write import (
+    UNREAD as UNREAD,
+    Moment as Moment,
+    Write as Write,
+    WritePart as WritePart,
+    moment_at as moment_at,
+)
 from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
 from singletable.schema.catalogue import (
     AccessPattern as AccessPattern,

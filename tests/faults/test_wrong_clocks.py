@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 import pytest
 
 from singletable import AlreadyExists, Database, Meter, NotFound, NotUnique, Table, TransactionCancelled, attr
+from singletable.exchange.entity_writes import try_create
 from singletable.flow import Traits, instant
+from singletable.foundation import moment_at
 from singletable.tasks import Tasks
 from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.exchange import Exchange, HttpResponse
@@ -284,6 +286,21 @@ def test_a_refusal_is_compared_as_seldom_as_a_success() -> None:
         process.close()
     assert len(looks) == 1
     assert clock.is_known
+
+
+def test_nor_by_what_is_written_many_at_once() -> None:
+    """An import sends its creates by the moment of its port: the very first request of a process may be one."""
+    service = Service()
+    with fresh() as owner:
+        owner.create_table(shop)
+        owner.create(Passing(id="lives", ends=instant(NOON + 60)))
+        process = Process(owner, service, 86_400.0)
+        port = process.db.port
+        create = try_create(Passing(id="lives", ends=instant(NOON + 90_000)), moment_at(port))
+        assert create is not None
+        assert not process.db.run(port.send(create))
+        process.close()
+        assert owner.get(Passing.by_id("lives")) == Passing(id="lives", ends=instant(NOON + 60))
 
 
 @pytest.mark.soak

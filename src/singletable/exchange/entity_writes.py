@@ -82,10 +82,10 @@ def _content(entity: Any) -> Item:
     return {name: value for name, value in item.items() if name != counter}
 
 
-def try_create(entity: Any, now: float) -> TryWrite | None:
+def try_create(entity: Any, moment: Moment) -> TryWrite | None:
     """The request of a `create`; None for an entity that makes no item, as its error is its own."""
     try:
-        part: Any = CreateWrite(entity).main(UNREAD, Moment(now))
+        part: Any = CreateWrite(entity).main(UNREAD, moment)
         part.action.request()
     except SingletableError:
         return None

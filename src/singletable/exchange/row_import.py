@@ -47,6 +47,7 @@ from singletable.foundation import (
     ResumableRun,
     Table,
     model_for,
+    moment_at,
     ready,
     tool_class,
     type_in,
@@ -277,8 +278,9 @@ class ImportRun(ResumableRun[ImportState, Imported]):
     async def _created(self, entities: Sequence[Any]) -> list[bool]:
         """Create entities; returns True for each new one. Refused items are retried one by one."""
         tries: dict[int, Any] = {}
+        moment = moment_at(self.port)
         for at, entity in enumerate(entities):
-            if (write := try_create(entity, self.port.now())) is not None:
+            if (write := try_create(entity, moment)) is not None:
                 tries[at] = write
         outcomes: list[bool] = await patiently(self.port, lambda: self.port.send_all(list(tries.values())))
         new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}

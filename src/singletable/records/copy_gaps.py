@@ -21,7 +21,7 @@ from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.item_writes import UpdateWrite
 from singletable.records.placement import PLAIN, placement_of
 from singletable.records.readers import Place, place_in
-from singletable.records.write import Moment
+from singletable.records.write import Moment, moment_at
 from singletable.schema import Model, Table, model_of
 
 
@@ -40,7 +40,7 @@ async def write_copies(port: Port, table: Table, items: Sequence[Item]) -> dict[
     held = {place_in(table, item): _copies_in(table, item) for item in items}
     asked = [each.source for copies in held.values() for each in copies]
     sources = await patiently(port, partial(items_at, port, table, asked))
-    moment = Moment(port.now(), port.token())
+    moment = moment_at(port, port.token())
     tried: dict[Place, _TryCopy] = {}
     for place, copies in held.items():
         updates = [update for each in copies if (update := _update(each, sources.get(each.source), moment)) is not None]

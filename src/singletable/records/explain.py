@@ -86,7 +86,7 @@ def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
     if (check := placement_of(key.model).check_in_transaction) is not None:
         check(write)
     needed = write.needed_names
-    part = write.main(UNREAD, Moment(time.time()))
+    part = write.main(UNREAD, Moment(time.time(), True))
     if part is not None:
         action: Any = part.action
         return [_explained(action.request(), None, _WRITE_COST)]

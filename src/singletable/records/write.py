@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Update
+from singletable.flow import Port
 from singletable.operations import Item, TransactAction
 from singletable.records.unique_guards import GuardChange
 from singletable.schema import KeyOf, Model
@@ -29,15 +30,21 @@ class Moment(Struct, frozen=True):
     """The time and the write id with which a write is planned."""
 
     now: float
+    is_known: bool
+    """Whether `now` is the service's time: before a port's first answer it is the machine's, which may be wrong."""
     write_id: str = ""
     """A fresh text, the same for all tries of the write; none in a transaction, whose token settles a lost answer."""
-    is_known: bool = True
-    """Whether `now` is the service's time: before a port's first answer it is the machine's, which may be wrong."""
 
     @property
     def gone_until(self) -> float:
         """The time by which an item must have expired to be overwritten; 0, so that none has, before it is known."""
         return self.now if self.is_known else 0.0
+
+
+def moment_at(port: Port, write_id: str = "") -> Moment:
+    """The moment of a write that is planned now."""
+    is_known = port.clock.is_known  # read first: another thread's answer may come between the two
+    return Moment(port.now(), is_known, write_id)
 
 
 def counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:

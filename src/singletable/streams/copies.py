@@ -16,7 +16,6 @@ from singletable.flow import Port
 from singletable.foundation import (
     Bound,
     CopyWriter,
-    Moment,
     OnUnreadable,
     Table,
     TryWrite,
@@ -26,6 +25,7 @@ from singletable.foundation import (
     flows,
     key_from,
     model_of,
+    moment_at,
     placement_of,
     read_pages,
 )
@@ -109,7 +109,7 @@ class CopyUpdater(CopyWriter):
 
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
-        model, now = model_of(self.holder), port.now()
+        model = model_of(self.holder)
         check = placement_of(model).check_in_transaction
         writes: list[TryWrite] = []
         for holder in holders:
@@ -117,7 +117,7 @@ class CopyUpdater(CopyWriter):
             write = Write(model.key_of(holder), updates, where)
             if check is not None:
                 check(write)
-            part: Any = write.main(holder, Moment(now, port.token()))
+            part: Any = write.main(holder, moment_at(port, port.token()))
             writes.append(TryWrite(part.action))
         held = await port.send_all(writes)
         for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
