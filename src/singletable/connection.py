@@ -7,8 +7,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from singletable.errors import InvalidRequest, NotConfigured, SingletableError, Unavailable
-from singletable.flow import CAPABILITIES, Traits
+from singletable.flow import CAPABILITIES, HeldMarks, TableNames, Traits
 from singletable.target import Options, Target, seal_of
 from singletable.wire import (
     RetryPolicy,
@@ -45,7 +48,7 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
     """
     _check_text(target)
     try:
-        return _find(target, options, environ)
+        return _named(_find(target, options, environ), options.names)
     except OSError as error:
         if error.errno not in _NO_DESCRIPTOR:
             raise
@@ -66,6 +69,12 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     if options.traits is not None and "://" not in target:
         raise InvalidRequest(f"traits= with the target {target!r}, whose traits are known", hint="Leave it out.")
     if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
+        for name in options.names.arns:
+            raise InvalidRequest(
+                f"table {name!r} has an ARN, and a local engine has no accounts",
+                operation="connect",
+                hint='Give it a name: tables={"orders": "orders-2"}.',
+            )
         return local_engine().embedded(target, options, environ)
     if target != "aws" and "://" not in target:
         raise InvalidRequest(
@@ -73,7 +82,8 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
         )
     if target.startswith("unix://"):
         return local_engine().unix_endpoint(target, options, environ)
-    account = environ.get("AWS_ACCOUNT_ID") if options.credentials is None and "AWS_ACCESS_KEY_ID" in environ else None
+    has_account = options.credentials is None and "AWS_ACCESS_KEY_ID" in environ and not options.names.arns
+    account = environ.get("AWS_ACCOUNT_ID") if has_account else None
     try:
         endpoint = endpoint_for(target, environ=environ, region=options.region, account=account)
     except ValueError as error:
@@ -86,6 +96,36 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
     traits = options.traits or (Traits() if is_aws_host(endpoint.host) else _UNKNOWN_ENGINE)
     return Target(endpoint, credentials, traits, seal, locate, retry=retry)
+
+
+def _named(target: Target, names: TableNames) -> Target:
+    """The target with the names of its tables. InvalidRequest for a table that is not to be had there."""
+    if not names.text:
+        return target
+    for name, region in names.arns.items():
+        if region != target.endpoint.region:
+            raise InvalidRequest(
+                f"table {name!r} is in {region}, and this database in {target.endpoint.region}: a connection has one "
+                "region, which its signatures name",
+                operation="connect",
+                hint=f'Connect a second time for it: connect("aws", region="{region}", tables=...).',
+            )
+    marks = target.traits.held_copy
+    traits = replace(target.traits, held_copy=None if marks is None else _NamedMarks(marks, names))
+    return replace(target, names=names, traits=traits, seal=target.seal.with_names(names))
+
+
+class _NamedMarks(Struct, frozen=True):
+    """The marks of a data file, by the declared names of its tables."""
+
+    marks: HeldMarks
+    names: TableNames
+
+    def why(self, table: str) -> str | None:
+        return self.marks.why(self.names[table])
+
+    def settle(self, table: str) -> None:
+        self.marks.settle(self.names[table])
 
 
 def local_engine() -> LocalEngine:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from singletable import tables
 from singletable.connection import find_target
 from singletable.expressions import Condition, Update
-from singletable.flow import Capability, Meter, Rate, Traits, at_rate
+from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
@@ -41,6 +41,8 @@ def connect_async(
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     traits: Traits | None = None,
+    tables: Mapping[str, str] | None = None,
+    table_prefix: str = "",
     clock: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncDatabase:
@@ -51,13 +53,18 @@ def connect_async(
     * `"http://127.0.0.1:8000"`: an engine at an address. It is taken to do what DynamoDB does, unless `traits` say
       otherwise; `db.require(...)` finds out.
 
-    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
-    gives seconds since 1970, and then decides alone what has expired and what is due; without it the service's time
-    decides, whatever this machine's clock says. `environ` is this process's environment unless given.
-    Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
+    No request is made. `tables` has the names in the account, or the ARNs, of tables that are declared under others, as
+    `{"orders": "orders-7"}`; `table_prefix` begins the names of all others. `cursor_keys` are secrets that seal the
+    cursors of pages; the first seals, all open. `clock` gives seconds since 1970, and then decides alone what has
+    expired and what is due; without it the service's time decides, whatever this machine's clock says. `environ` is
+    this process's environment unless given. Without `retry` it is the library's own, with the attempts of
+    AWS_MAX_ATTEMPTS.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
-    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, traits=traits, clock=clock)
+    names = TableNames(tables or {}, table_prefix)
+    options = Options(
+        region, credentials, cursor_keys, retry, timeouts, ca_file, names=names, traits=traits, clock=clock
+    )
     return AsyncDatabase.at(find_target(target, options, os.environ if environ is None else environ), options)
 
 

@@ -52,6 +52,8 @@ class SingletableError(Exception):
     """
 
     code: ClassVar[str] = "error"
+    called: str = ""
+    """The table's name in the account, where that differs; the service's errors have it."""
 
     def __init__(
         self,
@@ -79,7 +81,8 @@ class SingletableError(Exception):
     def _places(self) -> tuple[tuple[str, str | None], ...]:
         """The part of `str` in parentheses, for developers: names of the program's classes and attributes among it."""
         key = getattr(self.key, "shown", None)
-        return ("operation", self.operation), ("table", self.table), ("key", key), ("attribute", self.attribute)
+        table = f"{self.table}, called {self.called}" if self.called else self.table
+        return ("operation", self.operation), ("table", table), ("key", key), ("attribute", self.attribute)
 
     def __str__(self) -> str:
         where = ", ".join(f"{name} {value}" for name, value in self._places if value)

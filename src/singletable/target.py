@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from singletable.flow import Traits
+from singletable.flow import DECLARED, TableNames, Traits
 from singletable.records import CursorSeal
 from singletable.wire import CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
 
@@ -37,6 +37,8 @@ class Options(Struct, frozen=True):
     timeouts: Timeouts = Timeouts()
     ca_file: str | None = None
     checksum: bool = True
+    names: TableNames = DECLARED
+    """The names of tables in the account."""
     traits: Traits | None = None
     """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`
     finds the engine's capabilities."""
@@ -59,11 +61,14 @@ class Target(Struct, frozen=True):
     """The addresses of the account's other services: streams, queues."""
     engine: RunningEngine | None = None
     retry: RetryPolicy = RetryPolicy()
+    names: TableNames = DECLARED
 
     @property
     def place(self) -> str:
-        """The identity of the data: the data file of an embedded engine, or the address."""
-        return self.endpoint.url if self.engine is None else str(self.engine.data)
+        """The identity of the data: the data file of an embedded engine, or the address; and the names that tables
+        have there, where these are not the declared ones."""
+        place = self.endpoint.url if self.engine is None else str(self.engine.data)
+        return f"{place} {self.names.text}" if self.names.text else place
 
 
 def port_options(target: Target, options: Options) -> PortOptions:
@@ -75,6 +80,7 @@ def port_options(target: Target, options: Options) -> PortOptions:
         checksum=options.checksum,
         ca_file=options.ca_file,
         locate=target.locate,
+        names=target.names,
         now=options.clock,
     )
 

@@ -67,3 +67,15 @@ def test_an_unknown_name_is_refused() -> None:
     result = run(f"{MODULE}:other")
     assert result.exit_code == 2
     assert "has no deployment 'other'" in result.stderr
+
+
+def test_a_template_has_the_names_in_the_account() -> None:
+    plain = json.loads(run("goals.model").stdout)
+    named = json.loads(run("goals.model", "--table-name", "records=records-9").stdout)
+    assert named["Resources"]["RecordsTable"]["Properties"]["TableName"] == "records-9"
+    text = json.dumps(plain).replace('"TableName": "records"', '"TableName": "records-9"')
+    told = text.replace('"Name": "TableName", "Value": "records"', '"Name": "TableName", "Value": "records-9"')
+    assert json.loads(told) == named, "nothing else differs: the rights name the template's own table"
+    arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/records"
+    refused = run("goals.model", "--table-name", f"records={arn}")
+    assert (refused.exit_code, "it is another account's" in refused.output) == (1, True)

@@ -25,7 +25,7 @@ class SteppingPort:
     def __init__(self, inner: BlockingPort) -> None:
         self._inner = inner
         self.traits, self.ready, self.clock = inner.traits, inner.ready, inner.clock
-        self.now, self.monotonic = inner.now, inner.monotonic
+        self.now, self.monotonic, self.names = inner.now, inner.monotonic, inner.names
         self.random, self.token = inner.random, inner.token
 
     async def send(self, operation: Any) -> Any:

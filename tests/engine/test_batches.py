@@ -98,7 +98,7 @@ class Throttling:
 
     def __init__(self, port: Any, refusals: int, of: int = 2) -> None:
         self._port, self._refusals, self._of = port, refusals, of
-        self.traits, self.ready = port.traits, port.ready
+        self.traits, self.ready, self.names = port.traits, port.ready, port.names
         self.clock, self.now, self.monotonic, self.token = port.clock, port.now, port.monotonic, port.token
         self.call_all, self.to = port.call_all, port.to
         self.waits: list[float] = []

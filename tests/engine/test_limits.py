@@ -25,7 +25,7 @@ from singletable import (
     starting_with,
 )
 from singletable.errors import TooLarge
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations import PutItem
 from singletable.operations.answers import encode
 from singletable.records.first_use import ready
@@ -155,7 +155,7 @@ class Unchecked:
     def __init__(self, operation: PutItem) -> None:
         self.operation = operation
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"TableName": self.operation.table, "Item": self.operation.item}
         return Request("PutItem", encode(body), self.operation.table, repeatable=True)
 

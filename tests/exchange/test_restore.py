@@ -318,18 +318,20 @@ def test_leases_that_have_no_such_time_stay_behind(moto: Backed, monkeypatch: py
         Restore(db, shop, to="shop-naive", blobs=moto.blobs).plan(at=datetime(2026, 11, 20))
 
 
-def test_a_point_in_time_is_told_from_others() -> None:
-    """Before there is a record: the service's summary says from what it made a table."""
-    moment, arn = datetime(2026, 11, 20, tzinfo=timezone.utc), "arn:aws:dynamodb:x:1:table/shop"
-    port: Any = None
-    source = ServiceSource(port, shop, at=moment)
+@pytest.mark.parametrize("names", [{}, {"shop": "shop-7"}])
+def test_a_point_in_time_is_told_from_others(names: dict[str, str]) -> None:
+    """Before there is a record: the service's summary says from what it made a table, by its name in the account."""
+    moment, there = datetime(2026, 11, 20, tzinfo=timezone.utc), names.get("shop", "shop")
+    arn = f"arn:aws:dynamodb:x:1:table/{there}"
+    db = connect("http://127.0.0.1:9", tables=names)
+    source = ServiceSource(db.port, shop, at=moment)
 
     def made(to: str = "shop-monday", at: float = moment.timestamp(), **summary: str) -> bool:
         summed = {"SourceTableArn": arn, "RestoreDateTime": at, **summary}
-        return source.has_made({"TableArn": arn.replace("/shop", f"/{to}"), "RestoreSummary": summed})
+        return source.has_made({"TableArn": arn.replace(there, to), "RestoreSummary": summed})
 
     assert made()
-    assert not made("shop")
+    assert not made(there)
     assert not made(at=moment.timestamp() - 60)
     assert not made(SourceBackupArn=f"{arn}/backup/1")
     assert not made(SourceTableArn=f"{arn}s")

@@ -247,7 +247,7 @@ class SimulatedPort:
 
     def __init__(self, inner: BlockingPort, scheduler: Scheduler) -> None:
         self._inner, self._scheduler = inner, scheduler
-        self.traits, self.ready = inner.traits, inner.ready
+        self.traits, self.ready, self.names = inner.traits, inner.ready, inner.names
         self.clock, self.monotonic, self.random, self.token = inner.clock, inner.monotonic, inner.random, inner.token
         self.ahead_seconds = 0.0
         self.highest = 0.0

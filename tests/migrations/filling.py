@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from singletable import Database, Table, connect
-from singletable.flow import Rate
+from singletable.flow import DECLARED, Rate, TableNames
 from singletable.flow.port import Operation, Port, WrappedPort
 from singletable.flow.rate import at_rate
 from singletable.flow.request import Request
@@ -104,7 +104,7 @@ class _Noted:
     inner: Operation[Any]
     port: NotingPort
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         request = self.inner.request()
         if request.operation in WRITES:
             self.port.note("sent", 1)

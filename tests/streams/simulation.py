@@ -149,7 +149,7 @@ class SimulatedPort:
         self.world, self.inner, self.script, self.worker = world, inner, script, worker
         self.ready = ReadyTables({script.table})
         self.traits = Traits(creates_tables=True)
-        self.clock = inner.clock
+        self.clock, self.names = inner.clock, inner.names
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None
         self.began_at = world.now

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from singletable.flow.port import Consumed
 from singletable.flow.request import Request, Response
+from singletable.flow.table_names import DECLARED, TableNames
 from singletable.operations.answers import NOTHING, encode
 
 
@@ -19,7 +20,7 @@ class CreateQueue(Struct, frozen=True):
     name: str
     attributes: Mapping[str, str] = {}
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"QueueName": self.name, "Attributes": self.attributes}
         return Request("CreateQueue", encode(body), self.name)
 
@@ -32,7 +33,7 @@ class GetQueueAttributes(Struct, frozen=True):
 
     url: str
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"QueueUrl": self.url, "AttributeNames": ["All"]}
         return Request("GetQueueAttributes", encode(body), self.url.rpartition("/")[2])
 

@@ -86,9 +86,11 @@ def disguised(db: Database) -> Shell:
 
 
 @asynccontextmanager
-async def opened(kind: str, target: str = "", *, retry: RetryPolicy | None = None) -> AsyncIterator[Shell]:
-    """A shell of a kind with nothing in it, or at a target."""
-    options: dict[str, Any] = {"cursor_keys": ["a key for the tests' cursors"]}
+async def opened(
+    kind: str, target: str = "", *, retry: RetryPolicy | None = None, **options: Any
+) -> AsyncIterator[Shell]:
+    """A shell of a kind with nothing in it, or at a target, with the options of `connect`."""
+    options = {"cursor_keys": ["a key for the tests' cursors"], **options}
     if retry is not None:
         options["retry"] = retry
     if kind == "awaiting":

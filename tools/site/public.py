@@ -37,7 +37,7 @@ GROUND = {
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
         *("RetryPolicy", "Timeouts"),
     ),
-    "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "Traits", "drive", "unmetered"),
+    "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (
         *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ import click
 
 from singletable.database import Database, connect
 from singletable.errors import NotConfigured
-from singletable.flow import Rate
+from singletable.flow import Rate, TableNames
 from singletable.foundation import MOST_SEGMENTS, Table
 
 if TYPE_CHECKING:
@@ -32,6 +32,15 @@ class Session:
 
     named: str | None = None
     """The value of --db; it takes precedence over the environment variable."""
+    tables: dict[str, str] = field(default_factory=dict[str, str])
+    """The names in the account of --table-name, by the declared ones."""
+    prefix: str = ""
+    """The value of --table-prefix."""
+
+    @property
+    def names(self) -> TableNames:
+        """The names of tables in the account. InvalidRequest for what no table is called."""
+        return TableNames(self.tables, self.prefix)
 
     @property
     def target(self) -> str:
@@ -46,7 +55,7 @@ class Session:
 
     def connect(self) -> Database:
         """The database, which may be created."""
-        return connect(self.target)
+        return connect(self.target, tables=self.tables, table_prefix=self.prefix)
 
     def connect_to_read(self) -> Database:
         """The database; NotConfigured where its data file is missing."""
@@ -67,7 +76,7 @@ class Session:
         from singletable.database_async import connect_async
 
         self.check_readable()
-        return connect_async(self.target)
+        return connect_async(self.target, tables=self.tables, table_prefix=self.prefix)
 
 
 def session_of(ctx: click.Context) -> Session:
@@ -100,7 +109,8 @@ def rate_of(options: Mapping[str, Any], table: Table | None = None) -> Rate | No
 def must_say_yes(db: Database, does: str, names: Iterable[str], *, yes: bool) -> None:
     """A usage error without --yes, unless the database is on this machine."""
     if not (yes or db.target.endpoint.is_local):
-        raise click.UsageError(f"This {does} {', '.join(names)} at {db.target.endpoint.url}. Add --yes to do it.")
+        called = ", ".join(map(db.target.names.shown, names))
+        raise click.UsageError(f"This {does} {called} at {db.target.endpoint.url}. Add --yes to do it.")
 
 
 class SampleShare(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
@@ -135,9 +145,49 @@ def _name_target(ctx: click.Context, parameter: click.Parameter, value: str | No
         session_of(ctx).named = value
 
 
+def _name_tables(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    for text in value:
+        name, equals, there = text.partition("=")
+        if not (name and equals and there):
+            raise click.BadParameter(f"{text} is not NAME=THERE, as orders=orders-7", ctx, parameter)
+        session_of(ctx).tables[name] = there
+
+
+def _name_prefix(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        session_of(ctx).prefix = value
+
+
+def _named_database(function: F) -> F:
+    """`--db`, and the names that tables have there."""
+    return options_anywhere("--db", "names")(function)
+
+
+def _names(function: F) -> F:
+    """The names of tables in the account: `--table-name` and `--table-prefix`."""
+    return options_anywhere("--table-name", "--table-prefix")(function)
+
+
 UNITS = click.FloatRange(min=0, min_open=True)
 _OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "db": click.option(
+    "db": _named_database,
+    "names": _names,
+    "--table-name": click.option(
+        "--table-name",
+        metavar="NAME=THERE",
+        multiple=True,
+        expose_value=False,
+        callback=_name_tables,
+        help="A table's name in the account, or its ARN, where it is not the declared one; may be repeated.",
+    ),
+    "--table-prefix": click.option(
+        "--table-prefix",
+        metavar="TEXT",
+        expose_value=False,
+        callback=_name_prefix,
+        help="The beginning of the names of all other tables in the account.",
+    ),
+    "--db": click.option(
         "--db",
         metavar="TARGET",
         expose_value=False,

@@ -24,7 +24,7 @@ from singletable.exchange.import_files import FileRow, ImportFormat, Unknown, fo
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import SUMMARY, ManifestFile, TableExportFiles, open_table_export
-from singletable.flow import Port
+from singletable.flow import DECLARED, Port, TableNames, name_in
 from singletable.foundation import Table
 from singletable.graph import Edge
 from singletable.operations import RAW, Scan, Selection
@@ -64,6 +64,8 @@ class FileOptions(Struct, frozen=True):
     format: ImportFormat | None = None
     ignored: Sequence[str] = ()
     unknown: Unknown = "refuse"
+    names: TableNames = DECLARED
+    """The names in the account, which DynamoDB's own exports have."""
 
 
 def file_part(
@@ -180,7 +182,9 @@ def _file(path: Path, datasets: Sequence[Dataset], options: FileOptions) -> Impo
 def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
     if store.read(MANIFEST) is None:
         if store.read(SUMMARY) is not None:
-            return _table_export(open_table_export(store.url), {each.table.name: each.table for each in datasets})
+            return _table_export(
+                open_table_export(store.url), {name_in(options.names[each.table.name]): each.table for each in datasets}
+            )
         raise NotFound(
             f"{store.url} has no export: {MANIFEST} is missing",
             hint="Name the folder of an export, or one file and its class: into=Order (--as Order).",

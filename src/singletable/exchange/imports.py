@@ -70,7 +70,9 @@ class Imports:
         """
         if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):
             raise InvalidRequest("bad rows can't be told in the file that they come from", hint="Name another file.")
-        found = source_at(source, datasets_of(*self.tables), FileOptions(into, format, ignore, unknown))
+        found = source_at(
+            source, datasets_of(*self.tables), FileOptions(into, format, ignore, unknown, self.db.port.names)
+        )
         return self._run(found, ImportOptions(mode, stop_at, dry_run, unknown), bad_rows, rate, progress)
 
     def run_table(

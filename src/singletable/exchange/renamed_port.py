@@ -1,30 +1,34 @@
-"""A port that uses one table under another name: the flows of a declared table, for a table that is called otherwise.
-
-The name is changed in the requests, and back in the answers.
-"""
+"""A port where one table has another name than on the port below: flows of its declaration reach that other table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from singletable.flow import Consumed, Operation, Port, ReadyTables, Request, Response, WrappedPort
+from singletable.errors import SingletableError
+from singletable.flow import (
+    DECLARED,
+    Consumed,
+    Operation,
+    Port,
+    ReadyTables,
+    Request,
+    Response,
+    TableNames,
+    WrappedPort,
+)
 
 T = TypeVar("T")
-_BY_TABLE: Final = ("RequestItems", "Responses", "UnprocessedItems", "UnprocessedKeys")
-"""Parts of requests and answers whose members are named as tables."""
 
 
 class RenamedPort(WrappedPort):
-    """A port where the table `name` is called `there`."""
+    """A port where the table `name`, with its leases, is called `there`."""
 
     def __init__(self, port: Port, name: str, there: str) -> None:
         super().__init__(port)
-        self._name, self._there = name, there
+        self.names = port.names.with_name(name, there)
         self._made = ReadyTables()
 
     @property
@@ -33,51 +37,26 @@ class RenamedPort(WrappedPort):
         return self._made
 
     async def send(self, operation: Operation[T]) -> T:
-        return await self._port.send(self._renamed(operation))
+        return (await self.send_all((operation,)))[0]
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        return await self._port.send_all([self._renamed(operation) for operation in operations])
-
-    def _renamed(self, operation: Operation[T]) -> Operation[T]:
-        renamed: Operation[T] = cast(Any, _Renamed(operation, self._name, self._there))
-        return renamed
+        renamed: Any = [_Renamed(cast(Any, operation), self.names) for operation in operations]
+        try:
+            values: list[T] = await self._port.send_all(renamed)
+        except SingletableError as error:
+            self.names.tell(error)
+            raise
+        return values
 
 
 class _Renamed(Struct, frozen=True):
-    inner: Operation[object]
-    name: str
-    there: str
+    """An operation whose request has the names of its own port."""
 
-    def request(self) -> Request:
-        request = self.inner.request()
-        return replace(request, body=_with_names(request.body, self.name, self.there))
+    inner: Operation[object]
+    names: TableNames
+
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.inner.request(self.names)
 
     def answer(self, response: Response) -> tuple[object, Consumed]:
-        return self.inner.answer(replace(response, body=_with_names(response.body, self.there, self.name)))
-
-
-def _with_names(body: bytes, old: str, new: str) -> bytes:
-    decoded: Any = msgspec.json.decode(body) if body else None
-    if not isinstance(decoded, dict):
-        return body
-    fields = cast("dict[str, Any]", decoded)
-
-    def rename(name: str) -> str:
-        return new if name == old else name
-
-    for name in _BY_TABLE:
-        if isinstance(by_table := fields.get(name), Mapping):
-            fields[name] = {rename(table): each for table, each in cast("Mapping[str, Any]", by_table).items()}
-    return msgspec.json.encode(_in(fields, rename))
-
-
-def _in(value_in: Any, rename: Callable[[str], str]) -> Any:
-    """The same with the values of every `TableName` renamed: in an item, an attribute of that name is not a text."""
-    if isinstance(value_in, list):
-        return [_in(each, rename) for each in value_in]
-    if not isinstance(value_in, dict):
-        return value_in
-    return {
-        name: rename(value) if name == "TableName" and isinstance(value, str) else _in(value, rename)
-        for name, value in cast("dict[str, Any]", value_in).items()
-    }
+        return self.inner.answer(response)

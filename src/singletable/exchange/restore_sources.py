@@ -14,7 +14,7 @@ from msgspec import Struct
 from singletable.exchange.exported_folder import ExactItems, ExportedFolder
 from singletable.exchange.table_copy import PAGE, CopyOptions, copy_table, goes_along, put_patiently
 from singletable.exchange.transfers import open_record
-from singletable.flow import Port
+from singletable.flow import Port, name_in
 from singletable.foundation import ResumableRun, Table
 from singletable.migrations import flows as migrations
 from singletable.tables import backups, create, describe_indexes
@@ -81,7 +81,7 @@ class ServiceSource(RestoreSource):
         if "SourceBackupArn" in summary or raw.get("TableArn") == source:
             return False  # a table is never restored to a time under its own name
         is_then = self.at is None or then == int(self.at.timestamp())
-        return is_then and source.endswith(f":table/{self.table.name}")
+        return is_then and source.endswith(f":table/{name_in(self.port.names[self.table.name])}")
 
     async def beside(self, beside: Table) -> RestoreSource | None:
         if self.backup is None:

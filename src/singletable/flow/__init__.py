@@ -71,6 +71,12 @@ from singletable.flow.request import (
     Response as Response,
     Service as Service,
 )
+from singletable.flow.table_names import (
+    DECLARED as DECLARED,
+    LEASES as LEASES,
+    TableNames as TableNames,
+    name_in as name_in,
+)
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from singletable.flow.capabilities import Capability, lacking
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.request import Request, Response, Service
+from singletable.flow.table_names import DECLARED, TableNames
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,8 +134,8 @@ class PortClock(Protocol):
 class Operation(Protocol[T_co]):
     """One request of the service, as a value."""
 
-    def request(self) -> Request:
-        """The request's bytes; always the same for the same value."""
+    def request(self, names: TableNames = DECLARED) -> Request:
+        """The request's bytes, with the names that tables have in the account; always the same for the same values."""
         ...
 
     def answer(self, response: Response) -> tuple[T_co, Consumed]:
@@ -157,6 +158,11 @@ class Port(Protocol):
     @property
     def ready(self) -> ReadyTables:
         """The names of the tables that this port has created or found."""
+        ...
+
+    @property
+    def names(self) -> TableNames:
+        """The names of tables in the account."""
         ...
 
     async def send(self, operation: Operation[T]) -> T:
@@ -213,7 +219,7 @@ class WrappedPort:
     def __init__(self, port: Port) -> None:
         self._port = port
         self.now, self.monotonic, self.random, self.token = port.now, port.monotonic, port.random, port.token
-        self.clock = port.clock
+        self.clock, self.names = port.clock, port.names
 
     @property
     def traits(self) -> Traits:

@@ -20,6 +20,7 @@ from singletable.errors import InvalidRequest, Throttled
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, WrappedPort
 from singletable.flow.request import Request, Response
+from singletable.flow.table_names import DECLARED, TableNames
 
 T = TypeVar("T")
 
@@ -165,8 +166,8 @@ class _Counted(Struct, frozen=True):
     name: str
     advanced: Consumed
 
-    def request(self) -> Request:
-        return self.inner.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.inner.request(names)
 
     def answer(self, response: Response) -> tuple[object, Consumed]:
         value, consumed = self.inner.answer(response)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
-from singletable.flow import Consumed, Operation, Request, Response
+from singletable.flow import DECLARED, Consumed, Operation, Request, Response, TableNames
 from singletable.foundation import Finding, Move, MoveOutcome, Table, TryMove, place_in
 from singletable.operations import DeleteItem, Item, Key, PutItem, RefusedWrite, UpdateItem
 from singletable.tables import Projected, projected_in, size_units, write_units
@@ -167,8 +167,8 @@ class UpdateAttempt(Struct, frozen=True):
 
     write: UpdateItem[Any] | DeleteItem[Any]
 
-    def request(self) -> Request:
-        return self.write.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.write.request(names)
 
     def answer(self, response: Response) -> tuple[MoveOutcome, Consumed]:
         try:
@@ -185,8 +185,8 @@ class MoveAttempt(Struct, frozen=True):
 
     move: Move
 
-    def request(self) -> Request:
-        return TryMove(self.move).request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return TryMove(self.move).request(names)
 
     def answer(self, response: Response) -> tuple[MoveOutcome | Finding, Consumed]:
         try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
-from singletable.flow import Consumed, Meter, Port, Request, Response
+from singletable.flow import DECLARED, Consumed, Meter, Port, Request, Response, TableNames
 from singletable.foundation import (
     MOST_SEGMENTS,
     Finding,
@@ -249,8 +249,8 @@ class _Metered(Struct, frozen=True):
 
     scan: Scan[Item]
 
-    def request(self) -> Request:
-        return self.scan.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.scan.request(names)
 
     def answer(self, response: Response) -> tuple[PageRead, Consumed]:
         page, consumed = self.scan.answer(response)

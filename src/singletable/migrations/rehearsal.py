@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from singletable.flow import Consumed, Operation, Port, Request, Response, WrappedPort
+from singletable.flow import DECLARED, Consumed, Operation, Port, Request, Response, TableNames, WrappedPort
 from singletable.foundation import Table, place_in
 from singletable.migrations.item_writes import updated
 from singletable.operations import Item
@@ -42,7 +42,7 @@ class Rehearsal(WrappedPort):
         return (await self.send_all((operation,)))[0]
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        requests = [operation.request() for operation in operations]
+        requests = [operation.request(self.names) for operation in operations]
         pairs = list(zip(operations, requests, strict=True))
         reads: list[Operation[T]] = [_Read(op, asked, self) for op, asked in pairs if not _is_write(asked)]
         answers = iter(await self._port.send_all(reads)) if reads else iter(())
@@ -91,7 +91,7 @@ class _Read(Struct, frozen=True):
     asked: Request
     rehearsal: Rehearsal
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return self.asked
 
     def answer(self, response: Response) -> tuple[Any, Consumed]:

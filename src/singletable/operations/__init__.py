@@ -37,7 +37,7 @@ from singletable.operations.read import (
     Selection as Selection,
     keys_in as keys_in,
 )
-from singletable.operations.table import TableCall as TableCall
+from singletable.operations.table import TableCall as TableCall, in_account as in_account
 from singletable.operations.transact import (
     MAX_ACTIONS as MAX_ACTIONS,
     Reason as Reason,

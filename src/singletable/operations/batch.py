@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -27,6 +27,7 @@ from singletable.operations.limits import check_items
 
 T = TypeVar("T")
 W = TypeVar("W")
+V = TypeVar("V")
 
 MAX_BATCH_GET = 100
 MAX_BATCH_WRITE = 25
@@ -41,6 +42,11 @@ class _BatchGetAnswer(Struct, Generic[W], rename="pascal", gc=False):
 class _BatchWriteAnswer(Struct, rename="pascal", gc=False):
     unprocessed_items: dict[str, list[dict[str, Any]]] = {}
     consumed_capacity: list[Capacity] = []
+
+
+def _only(by_table: Mapping[str, V], nothing: V) -> V:
+    """What an answer has for the one table of its request, by whichever of its names."""
+    return next(iter(by_table.values()), nothing)
 
 
 class BatchFound(Struct, Generic[T], frozen=True, gc=False):
@@ -60,13 +66,13 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     projection: str | None = None
     names: Mapping[str, str] | None = None
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         wanted: dict[str, Any] = {"Keys": self.keys}
         if self.consistent:
             wanted["ConsistentRead"] = True
         if self.projection is not None:
             wanted |= {"ProjectionExpression": self.projection, "ExpressionAttributeNames": self.names}
-        body = {"RequestItems": {self.table: wanted}, "ReturnConsumedCapacity": "TOTAL"}
+        body = {"RequestItems": {names[self.table]: wanted}, "ReturnConsumedCapacity": "TOTAL"}
         return Request("BatchGetItem", encode(body), self.table)
 
     def answer(self, response: Response) -> tuple[BatchFound[T], Consumed]:
@@ -74,13 +80,13 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
             raise_fault(response, "BatchGetItem", self.table)
         try:
             answer = decoder(_BatchGetAnswer, self.reader.wire)(response.body)
-            wires = answer.responses.get(self.table, ())
+            wires = _only(answer.responses, [])
             items = build_many(self.reader, wires)
         except Exception:  # also from a class's own code
             answer = decoder(_BatchGetAnswer, Raw)(response.body)
-            wires = answer.responses.get(self.table, ())
+            wires = _only(answer.responses, [])
             items = read_items(wires, self.reader, "BatchGetItem")
-        rest = answer.unprocessed_keys.get(self.table, {}).get("Keys", [])
+        rest = _only(answer.unprocessed_keys, {}).get("Keys", [])
         units = sum(c.capacity_units for c in answer.consumed_capacity)
         return BatchFound(items, rest), Consumed(units, passed_over=len(wires) - len(items))
 
@@ -92,10 +98,10 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     puts: Sequence[Item] = ()
     deletes: Sequence[Key] = ()
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
         writes += [{"DeleteRequest": {"Key": key}} for key in self.deletes]
-        body = encode({"RequestItems": {self.table: writes}, "ReturnConsumedCapacity": "TOTAL"})
+        body = encode({"RequestItems": {names[self.table]: writes}, "ReturnConsumedCapacity": "TOTAL"})
         check_items(body, self.puts, "BatchWriteItem", self.table)
         return Request("BatchWriteItem", body, self.table)
 
@@ -104,4 +110,4 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
             raise_fault(response, "BatchWriteItem", self.table)
         answer: _BatchWriteAnswer = decoder_of(_BatchWriteAnswer)(response.body)
         consumed = Consumed(write_units=sum(c.capacity_units for c in answer.consumed_capacity))
-        return answer.unprocessed_items.get(self.table, []), consumed
+        return _only(answer.unprocessed_items, []), consumed

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode
 from singletable.wire import Fault, read_fault
 
@@ -66,7 +66,7 @@ class SendMessageBatch(Struct, frozen=True):
     url: str
     entries: Sequence[QueueEntry]
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return _request("SendMessageBatch", {"QueueUrl": self.url, "Entries": self.entries}, self.url)
 
     def answer(self, response: Response) -> tuple[list[RefusedEntry], Consumed]:
@@ -81,7 +81,7 @@ class ReceiveMessage(Struct, frozen=True):
     wait_seconds: int
     visibility_seconds: int
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {
             "QueueUrl": self.url,
             "MaxNumberOfMessages": self.limit,
@@ -101,7 +101,7 @@ class DeleteMessageBatch(Struct, frozen=True):
     url: str
     receipts: Sequence[str]
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(self.receipts)]
         return _request("DeleteMessageBatch", {"QueueUrl": self.url, "Entries": entries}, self.url)
 
@@ -116,7 +116,7 @@ class ChangeMessageVisibility(Struct, frozen=True):
     receipt: str
     seconds: int
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"QueueUrl": self.url, "ReceiptHandle": self.receipt, "VisibilityTimeout": self.seconds}
         return _request("ChangeMessageVisibility", body, self.url, answers_nothing=True)
 
@@ -143,7 +143,7 @@ class GetQueueAttributes(Struct, frozen=True):
 
     url: str
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return _request("GetQueueAttributes", {"QueueUrl": self.url, "AttributeNames": list(_DEPTHS)}, self.url)
 
     def answer(self, response: Response) -> tuple[Depth, Consumed]:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import (
     MANY,
     GetAnswer,
@@ -41,8 +41,8 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
     projection: str | None = None
     names: Mapping[str, str] | None = None
 
-    def request(self) -> Request:
-        body: dict[str, Any] = {"TableName": self.table, "Key": self.key, "ReturnConsumedCapacity": "TOTAL"}
+    def request(self, names: TableNames = DECLARED) -> Request:
+        body: dict[str, Any] = {"TableName": names[self.table], "Key": self.key, "ReturnConsumedCapacity": "TOTAL"}
         if self.consistent:
             body["ConsistentRead"] = True
         if self.projection is not None:
@@ -112,8 +112,8 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     pattern: Any = None
     """The key pattern that errors name, by `shown`."""
 
-    def request(self) -> Request:
-        body: dict[str, Any] = {"TableName": self.table, "KeyConditionExpression": self.key_condition}
+    def request(self, names: TableNames = DECLARED) -> Request:
+        body: dict[str, Any] = {"TableName": names[self.table], "KeyConditionExpression": self.key_condition}
         if not self.forward:
             body["ScanIndexForward"] = False
         return Request("Query", encode(self.selection.into(body)), self.table)
@@ -131,8 +131,8 @@ class Scan(Struct, Generic[T], frozen=True, gc=False):
     segment: int = 0
     segments: int = 1
 
-    def request(self) -> Request:
-        body: dict[str, Any] = {"TableName": self.table}
+    def request(self, names: TableNames = DECLARED) -> Request:
+        body: dict[str, Any] = {"TableName": names[self.table]}
         if self.segments > 1:
             body |= {"Segment": self.segment, "TotalSegments": self.segments}
         return Request("Scan", encode(self.selection.into(body)), self.table)

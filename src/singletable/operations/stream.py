@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Throttled
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire import Fault, read_fault
 
@@ -143,7 +143,7 @@ class DescribeStream(Struct, frozen=True, gc=False):
     stream: str
     after: str | None = None
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"StreamArn": self.stream}
         if self.after is not None:
             body["ExclusiveStartShardId"] = self.after
@@ -165,7 +165,7 @@ class GetShardIterator(Struct, frozen=True, gc=False):
     sequence: str | None = None
     latest: bool = False
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"StreamArn": self.stream, "ShardId": self.shard}
         if self.sequence is not None:
             number = self.sequence.lstrip("0").zfill(_FEWEST_DIGITS)
@@ -188,7 +188,7 @@ class GetRecords(Struct, frozen=True, gc=False):
     iterator: str
     limit: int = MAX_RECORDS
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {"ShardIterator": self.iterator, "Limit": self.limit}
         return Request("GetRecords", encode(body), self.stream)
 

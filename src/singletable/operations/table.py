@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire import Fault, read_fault
+
+_NAMES = frozenset({"TableName", "SourceTableName", "TargetTableName"})
+
+
+def in_account(body: Mapping[str, Any], names: TableNames) -> dict[str, Any]:
+    """The body with the names that its tables have in the account."""
+    return {part: names[value] if part in _NAMES else value for part, value in body.items()}
 
 
 class TableCall(Struct, frozen=True):
@@ -19,8 +27,8 @@ class TableCall(Struct, frozen=True):
     body: dict[str, Any]
     or_none: str = ""
 
-    def request(self) -> Request:
-        return Request(self.operation, encode(self.body), str(self.body.get("TableName", "")))
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return Request(self.operation, encode(in_account(self.body, names)), str(self.body.get("TableName", "")))
 
     def answer(self, response: Response) -> tuple[dict[str, Any] | None, Consumed]:
         if response.status != 200:

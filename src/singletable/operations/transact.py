@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Conflict
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -34,7 +34,7 @@ class TransactAction(Protocol):
     @property
     def table(self) -> str: ...
 
-    def action(self) -> dict[str, Any]: ...
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]: ...
 
 
 class Reason(Struct, frozen=True, gc=False):
@@ -85,10 +85,10 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
     def table(self) -> str:
         return ", ".join(dict.fromkeys(action.table for action in self.actions))
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         table = self.table
         body: dict[str, Any] = {
-            "TransactItems": [action.action() for action in self.actions],
+            "TransactItems": [action.action(names) for action in self.actions],
             "ReturnConsumedCapacity": "TOTAL",
         }
         if self.token is not None:
@@ -126,8 +126,8 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
     def table(self) -> str:
         return ", ".join(dict.fromkeys(get.table for get in self.gets))
 
-    def request(self) -> Request:
-        gets = [{"Get": _get_body(get)} for get in self.gets]
+    def request(self, names: TableNames = DECLARED) -> Request:
+        gets = [{"Get": _get_body(get, names)} for get in self.gets]
         body = {"TransactItems": gets, "ReturnConsumedCapacity": "TOTAL"}
         return Request("TransactGetItems", encode(body), self.table)
 
@@ -142,8 +142,8 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
         return items, Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))
 
 
-def _get_body(get: GetItem[Any]) -> dict[str, Any]:
-    body: dict[str, Any] = {"TableName": get.table, "Key": get.key}
+def _get_body(get: GetItem[Any], names: TableNames) -> dict[str, Any]:
+    body: dict[str, Any] = {"TableName": names[get.table], "Key": get.key}
     if get.projection is not None:
         body |= {"ProjectionExpression": get.projection, "ExpressionAttributeNames": get.names}
     return body

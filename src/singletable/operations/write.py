@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import (
     Item,
     ItemReader,
@@ -57,11 +57,11 @@ class PutItem(Struct, frozen=True, gc=False):
     guard: RawCondition = RawCondition()
     repeatable: bool = True
 
-    def action(self) -> dict[str, Any]:
-        return {"Put": self.guard.into({"TableName": self.table, "Item": self.item}, transaction=True)}
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
+        return {"Put": self.guard.into({"TableName": names[self.table], "Item": self.item}, transaction=True)}
 
-    def request(self) -> Request:
-        body = encode(self.guard.into({"TableName": self.table, "Item": self.item}))
+    def request(self, names: TableNames = DECLARED) -> Request:
+        body = encode(self.guard.into({"TableName": names[self.table], "Item": self.item}))
         check_items(body, (self.item,), "PutItem", self.table)
         return Request("PutItem", body, self.table, self.repeatable)
 
@@ -81,13 +81,13 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     reader: ItemReader[T]
     repeatable: bool = False
 
-    def action(self) -> dict[str, Any]:
-        body = {"TableName": self.table, "Key": self.key, "UpdateExpression": self.update}
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
+        body = {"TableName": names[self.table], "Key": self.key, "UpdateExpression": self.update}
         return {"Update": self.guard.into(body, transaction=True)}
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         body = {
-            "TableName": self.table,
+            "TableName": names[self.table],
             "Key": self.key,
             "UpdateExpression": self.update,
             "ReturnValues": "ALL_NEW",
@@ -109,11 +109,11 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
     reader: ItemReader[T]
     repeatable: bool = True
 
-    def action(self) -> dict[str, Any]:
-        return {"Delete": self.guard.into({"TableName": self.table, "Key": self.key}, transaction=True)}
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
+        return {"Delete": self.guard.into({"TableName": names[self.table], "Key": self.key}, transaction=True)}
 
-    def request(self) -> Request:
-        body = {"TableName": self.table, "Key": self.key, "ReturnValues": "ALL_OLD"}
+    def request(self, names: TableNames = DECLARED) -> Request:
+        body = {"TableName": names[self.table], "Key": self.key, "ReturnValues": "ALL_OLD"}
         return Request("DeleteItem", encode(self.guard.into(body)), self.table, self.repeatable)
 
     def answer(self, response: Response) -> tuple[T | None, Consumed]:
@@ -127,8 +127,8 @@ class CheckItem(Struct, frozen=True, gc=False):
     key: Key
     guard: RawCondition
 
-    def action(self) -> dict[str, Any]:
-        return {"ConditionCheck": self.guard.into({"TableName": self.table, "Key": self.key}, transaction=True)}
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
+        return {"ConditionCheck": self.guard.into({"TableName": names[self.table], "Key": self.key}, transaction=True)}
 
 
 def _written(response: Response, operation: str, table: str, reader: ItemReader[T]) -> tuple[T | None, Consumed]:

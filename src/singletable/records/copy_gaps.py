@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import Applied, SingletableError
-from singletable.flow import Consumed, Port, Request, Response, patiently
+from singletable.flow import DECLARED, Consumed, Port, Request, Response, TableNames, patiently
 from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.check_passes import items_at, type_in
 from singletable.records.copies import CopyWriter, copies_of, key_from
@@ -86,8 +86,8 @@ class _TryCopy(Struct, frozen=True):
     update: UpdateItem[Any]
     is_all: bool
 
-    def request(self) -> Request:
-        return self.update.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.update.request(names)
 
     def answer(self, response: Response) -> tuple[bool, Consumed]:
         try:

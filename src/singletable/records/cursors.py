@@ -1,8 +1,9 @@
 """Cursors: the position where a page ended, as a text that a client can neither read nor change.
 
-A cursor is encrypted and authenticated (XChaCha20-Poly1305) and bound to its table, index, pattern, partition,
-direction and, if given, principal. It is not bound to limit, filter, projection or the bounds of the range, so that a
-page of `before(now())` can be followed by another: the position is checked against the bounds of each call.
+A cursor is encrypted and authenticated (XChaCha20-Poly1305) and bound to its table, by the name in the account, its
+index, pattern, partition, direction and, if given, principal. It is not bound to limit, filter, projection or the
+bounds of the range, so that a page of `before(now())` can be followed by another: the position is checked against the
+bounds of each call.
 
     version (1 byte) | key id (4) | nonce (24) | encrypted [expires at, position's partition and sort texts...]
 
@@ -14,12 +15,14 @@ from __future__ import annotations
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from copy import copy
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from singletable.errors import InvalidCursor, NotConfigured
+from singletable.flow import TableNames
 from singletable.operations import Key
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ _LONGEST = 20_000
 DEFAULT_LIFETIME_SECONDS = 24 * 3600.0
 
 Binding = tuple[str, ...]
-"""The texts to which a cursor is bound."""
+"""The texts to which a cursor is bound; the first is the table's declared name."""
 
 
 class CursorSeal:
@@ -42,9 +45,17 @@ class CursorSeal:
     `keys` are secrets of at least 16 characters; from each a key of 256 bits is derived.
     """
 
+    _names: TableNames | None = None
+
     def __init__(self, keys: Sequence[str | bytes], lifetime_seconds: float = DEFAULT_LIFETIME_SECONDS) -> None:
         self._keys = {self._id(key): key for key in (self._derive(k) for k in keys)}
         self.lifetime_seconds = lifetime_seconds
+
+    def with_names(self, names: TableNames) -> CursorSeal:
+        """The same keys, where tables have these names: a cursor is of the data, not of the declaration."""
+        seal = copy(self)
+        vars(seal)["_names"] = names
+        return seal
 
     def check_cipher(self) -> None:
         """Raise NotConfigured, before the first page, if keys are given but the cipher is not installed."""
@@ -63,7 +74,7 @@ class CursorSeal:
             )
         key_id, key = next(iter(self._keys.items()))
         plain = msgspec.json.encode([now + self.lifetime_seconds, position])
-        sealed = _cipher(key).encrypt(plain, _bound(binding))
+        sealed = _cipher(key).encrypt(plain, self._bound(binding))
         return urlsafe_b64encode(_VERSION + key_id + sealed).rstrip(b"=").decode()
 
     def open(self, cursor: str, binding: Binding, now: float) -> Key:
@@ -87,11 +98,16 @@ class CursorSeal:
         key, sealed = self._keys.get(raw[1:_HEAD_BYTES]), raw[_HEAD_BYTES:]
         if raw[:1] != _VERSION or key is None:
             return None
-        plain = _unsealed(key, sealed, _bound(binding))
+        plain = _unsealed(key, sealed, self._bound(binding))
         if plain is None:
             return None
         expires, position = msgspec.json.decode(plain, type=tuple[float, dict[str, dict[str, str]]])
         return None if now > expires else position
+
+    def _bound(self, binding: Binding) -> bytes:
+        if self._names is not None and binding.__class__ is tuple:
+            binding = (self._names[binding[0]], *binding[1:])
+        return msgspec.json.encode(binding)
 
     @staticmethod
     def _derive(key: str | bytes) -> bytes:
@@ -103,10 +119,6 @@ class CursorSeal:
     @staticmethod
     def _id(key: bytes) -> bytes:
         return hashlib.sha256(b"id\0" + key).digest()[:_KEY_ID_BYTES]
-
-
-def _bound(binding: Binding) -> bytes:
-    return msgspec.json.encode(binding)
 
 
 def _unsealed(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:

@@ -14,7 +14,19 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.flow import Consumed, Operation, Port, Race, Request, Response, Traits, WrappedPort, patiently
+from singletable.flow import (
+    DECLARED,
+    Consumed,
+    Operation,
+    Port,
+    Race,
+    Request,
+    Response,
+    TableNames,
+    Traits,
+    WrappedPort,
+    patiently,
+)
 from singletable.operations import Item, ReasonedCancellation, TransactAction, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, items_at, type_in
@@ -145,8 +157,8 @@ class _TryGuards(Struct, frozen=True):
     item: Item
     actions: Sequence[TransactAction]
 
-    def request(self) -> Request:
-        return self._transaction.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self._transaction.request(names)
 
     def answer(self, response: Response) -> tuple[bool | Finding, Consumed]:
         try:

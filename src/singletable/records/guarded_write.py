@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Expressions, Update
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations import (
     RAW,
     CheckItem,
@@ -74,8 +74,8 @@ class TryWrite(Struct, frozen=True):
 
     write: PutItem | UpdateItem[Any] | DeleteItem[Any]
 
-    def request(self) -> Request:
-        return self.write.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self.write.request(names)
 
     def answer(self, response: Response) -> tuple[bool, Consumed]:
         try:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, TooLarge
-from singletable.flow import Consumed, Port, Race, Request, Response
+from singletable.flow import DECLARED, Consumed, Port, Race, Request, Response, TableNames
 from singletable.operations import (
     RAW,
     CheckItem,
@@ -172,8 +172,8 @@ class TryMove(Struct, frozen=True):
 
     move: Move
 
-    def request(self) -> Request:
-        return self._transaction.request()
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return self._transaction.request(names)
 
     def answer(self, response: Response) -> tuple[MoveOutcome, Consumed]:
         try:

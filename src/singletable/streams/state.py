@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal
 
 from singletable.errors import NotConfigured
-from singletable.flow import Port
+from singletable.flow import LEASES, Port
 from singletable.foundation import ANY, Entity, KeyParts, Table, field, system_key
 
 LeasesIn = Literal["own", "same"]
@@ -94,7 +94,7 @@ class StateEntities:
 @cache
 def state_entities(table: Table, leases: LeasesIn) -> StateEntities:
     """The entities for the changes of a table, stored in it or in a separate table."""
-    stored_in = table if leases == "same" else Table(f"{table.name}-leases")
+    stored_in = table if leases == "same" else Table(f"{table.name}{LEASES}")
     return StateEntities(stored_in, *_entities(stored_in))
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow import (
     CAPABILITIES,
+    DECLARED,
     DYNAMODB,
     DYNAMODB_STREAMS,
     Capability,
@@ -24,10 +25,11 @@ from singletable.flow import (
     Request,
     Response,
     Service,
+    TableNames,
     Traits,
     lacking,
 )
-from singletable.operations import NOTHING, TableCall, encode
+from singletable.operations import NOTHING, TableCall, encode, in_account
 from singletable.tables.admin import check_indexes, describe_indexes
 from singletable.tables.definition import TableDefinition
 from singletable.wire import read_fault
@@ -105,7 +107,7 @@ class _Probe(Struct, frozen=True):
     operation: str
     body: dict[str, Any]
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return Request(self.operation, encode(self.body), str(self.body.get("TableName", "")))
 
     def answer(self, response: Response) -> tuple[bool, Consumed]:
@@ -124,8 +126,8 @@ class _Refusal(Struct, frozen=True):
 
     body: dict[str, Any]
 
-    def request(self) -> Request:
-        return Request("DeleteItem", encode(self.body), str(self.body["TableName"]))
+    def request(self, names: TableNames = DECLARED) -> Request:
+        return Request("DeleteItem", encode(in_account(self.body, names)), str(self.body["TableName"]))
 
     def answer(self, response: Response) -> tuple[bool | None, Consumed]:
         if response.status == 200:  # another writer has deleted the item
@@ -188,7 +190,7 @@ async def _scylla_setting(port: Port) -> str | None:
 class _Setting(Struct, frozen=True):
     body: dict[str, Any]
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return Request("Query", encode(self.body), _CONFIGURATION)
 
     def answer(self, response: Response) -> tuple[str | None, Consumed]:

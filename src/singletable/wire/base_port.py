@@ -25,6 +25,7 @@ class BasePort(ABC):
         self._delivery = Delivery(endpoint, credentials, options)
         self.clock = self._delivery.clock
         self.now = self.clock.now
+        self.names = options.names
         self._locate = options.locate or beside(endpoint)
         self._options = options
         self._others: dict[tuple[Service, str], Self] = {}

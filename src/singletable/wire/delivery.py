@@ -11,6 +11,7 @@ from zlib import crc32
 
 import msgspec
 
+from singletable.errors import SingletableError
 from singletable.flow import (
     ACTIVE,
     OPERATIONS,
@@ -72,6 +73,7 @@ class Delivery:
         self.budget = RetryBudget()
         self.lacks: frozenset[Capability] = frozenset()
         """The capabilities that the service is known to lack: no request is sent for them."""
+        self._names = options.names
         self._source = credentials
         self._service = options.service
         self._policy = options.policy
@@ -81,10 +83,14 @@ class Delivery:
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
         """An operation's value; its units are metered. Raises the operation's errors and those of `deliver`."""
-        request = operation.request()
-        if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:
-            raise lacking(missing, operation=request.operation, table=request.table)
-        value, consumed = operation.answer(await self.deliver(exchange, request, round_trips))
+        request = operation.request(self._names)
+        try:
+            if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:
+                raise lacking(missing, operation=request.operation, table=request.table)
+            value, consumed = operation.answer(await self.deliver(exchange, request, round_trips))
+        except SingletableError as error:
+            self._names.tell(error)
+            raise
         if meters := ACTIVE.get():
             count_units(meters, request.operation, consumed)
         return value

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from singletable.flow import DYNAMODB, Service, Traits
+from singletable.flow import DECLARED, DYNAMODB, Service, TableNames, Traits
 from singletable.wire.endpoints import Locate
 from singletable.wire.exchange import Timeouts
 from singletable.wire.retry import RetryPolicy
@@ -41,6 +41,8 @@ class PortOptions(Struct, frozen=True):
     """The authorities that TLS trusts; None: those of the endpoint, else the system's."""
     locate: Locate | None = None
     """The addresses of the account's other services; None: next to the endpoint."""
+    names: TableNames = DECLARED
+    """The names of tables in the account."""
     now: Callable[[], float] | None = None
     """A clock that decides alone. None: the service's time (`service_clock`)."""
     wall: Callable[[], float] = time.time

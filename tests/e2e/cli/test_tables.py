@@ -89,3 +89,19 @@ def test_reset_deletes_the_data(folder: Folder) -> None:
 def test_the_file_is_that_of_the_target(folder: Folder) -> None:
     ran = folder.run("--db", "local:other.db", "local", "status", "--json")
     assert json.loads(ran.out)["file"].endswith("/other.db")
+
+
+def test_a_table_has_another_name_in_the_account(folder: Folder) -> None:
+    named = ("--table-name", "shop=shop-7")
+    assert folder.run(*named, "table", "create", "shop.model").out == "shop: created\n"
+    assert folder.run("table", "describe", "shop.model", *named, "--json").code == 0
+    missing = folder.run("table", "describe", "shop.model", "--json")
+    assert (missing.code, "the table is missing" in missing.err) == (1, True)
+    prefixed = folder.run("table", "describe", "shop.model", "--table-prefix", "dev-", "--json")
+    assert (prefixed.code, "the table is missing" in prefixed.err) == (1, True)
+    for wrong in ("shop", "shop=", "=x"):
+        refused = folder.run("--table-name", wrong, "table", "create", "shop.model")
+        assert (refused.code, f"{wrong} is not NAME=THERE" in refused.err) == (2, True)
+    aws = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "eu-central-1"}
+    asked = folder.run("table", "create", "shop.model", "--db", "aws", *named, **aws)
+    assert (asked.code, "shop (shop-7)" in asked.err) == (2, True)

@@ -16,7 +16,7 @@ import pytest
 from singletable import Database, Entity, Key, Table, attr, connect
 from singletable.errors import InvalidRequest, InvalidValue, OutcomeUnknown, Unavailable
 from singletable.expressions import Condition
-from singletable.flow import Consumed, Request, Response
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.wire import RetryPolicy
 
 notes = Table("notes")
@@ -42,7 +42,7 @@ class Raw(msgspec.Struct, frozen=True):
     body: dict[str, Any]
     repeatable: bool
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return Request(self.operation, msgspec.json.encode(self.body), notes.name, repeatable=self.repeatable)
 
     def answer(self, response: Response) -> tuple[int, Consumed]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from singletable import InvalidRequest
 from singletable.errors import Throttled
-from singletable.flow import Consumed, Rate, Request, Response, at_rate
+from singletable.flow import DECLARED, Consumed, Rate, Request, Response, TableNames, at_rate
 
 
 class Sleep:
@@ -30,7 +30,7 @@ class Write:
     def __init__(self, units: float, throttled: bool = False) -> None:
         self.units, self.throttled = units, throttled
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return Request("PutItem", b"{}", "notes")
 
     def answer(self, response: Response) -> tuple[float, Consumed]:
@@ -45,7 +45,7 @@ class Simulated:
     def __init__(self) -> None:
         self.time = 0.0
         self.spent: list[tuple[float, float]] = []
-        self.now = self.random = self.token = self.traits = self.ready = self.clock = None
+        self.now = self.random = self.token = self.traits = self.ready = self.clock = self.names = None
         self._order = count()
 
     def monotonic(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from singletable.flow import Consumed, Request, Response, drive
+from singletable.flow import DECLARED, Consumed, Request, Response, TableNames, drive
 from singletable.wire import BlockingPort, Credentials, PortOptions, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer
@@ -26,7 +26,7 @@ class Ask:
     repeatable: bool = True
     tokened: bool = False
 
-    def request(self) -> Request:
+    def request(self, names: TableNames = DECLARED) -> Request:
         return Request(self.operation, self.body, "t", self.repeatable, self.tokened)
 
     def answer(self, response: Response) -> tuple[Response, Consumed]:

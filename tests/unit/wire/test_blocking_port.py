@@ -9,7 +9,7 @@ import threading  # noqa: TID251
 
 import pytest
 
-from singletable.flow import FlowSuspended, drive
+from singletable.flow import DECLARED, FlowSuspended, Request, TableNames, drive
 from singletable.wire import BlockingPort, StaticCredentials, endpoint_for
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
@@ -62,7 +62,7 @@ def test_threads_share_a_port(server: ScriptedServer) -> None:
 
 def test_an_interrupted_send_all_closes_its_connections(server: ScriptedServer) -> None:
     class Interrupting(Ask):
-        def request(self):  # type: ignore[no-untyped-def]
+        def request(self, names: TableNames = DECLARED) -> Request:
             raise KeyboardInterrupt
 
     server.always(hang)

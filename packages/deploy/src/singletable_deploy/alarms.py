@@ -45,7 +45,7 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
     if not deployment.alarms:
         return
     for table in deployment.tables:
-        yield from _of_table(table)
+        yield from _of_table(table, deployment.names[table.name])
     for function in deployment.functions:
         if isinstance(function.on, Changes):
             yield from _of_stream(function)
@@ -53,8 +53,8 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
         yield _of_failed(f"{queue.name}-dead-letters", queue.name, queue.dead_letters, "messages")
 
 
-def _of_table(table: Table) -> Iterator[Alarm]:
-    whole = {"TableName": table.name}
+def _of_table(table: Table, name: str) -> Iterator[Alarm]:
+    whole = {"TableName": name}
     places = [whole, *({**whole, "GlobalSecondaryIndexName": index} for index in table.definition.indexes)]
     # Ten metrics an alarm: of a table with many indexes, those of the indexes' writes, which hold up the table's.
     reads = [Metric("AWS/DynamoDB", _THROTTLES[0], place) for place in places]

@@ -59,7 +59,7 @@ def together(*parts: Iterator[Json], taken: Container[str] = ()) -> Json:
 def base(deployment: Deployment) -> Iterator[Json]:
     """Everything but the functions, which two formats spell differently."""
     for table in deployment.tables:
-        yield {logical(table.name, "Table"): _table(table)}
+        yield {logical(table.name, "Table"): _table(table, deployment.names[table.name])}
     yield from map(_queue, deployment.all_queues)
     for bucket in deployment.all_buckets:
         yield {logical(bucket.name, "Bucket"): _bucket()}
@@ -130,9 +130,9 @@ def arn_of(name: str, attribute: str = "Arn") -> Json:
 
 
 # --- tables, queues, buckets ------------------------------------------------------------------------------------------
-def _table(table: Table) -> Json:
+def _table(table: Table, name: str) -> Json:
     definition = table.definition
-    body = definition.creation()
+    body: Json = {**definition.creation(), "TableName": name}
     stream, encryption = body.pop("StreamSpecification", None), body.pop("SSESpecification", None)
     if stream is not None:
         body["StreamSpecification"] = {"StreamViewType": stream["StreamViewType"]}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from singletable.cli import module_of, options_anywhere, output, tables_of
+from singletable.cli import module_of, options_anywhere, output, session_of, tables_of
 from singletable_deploy import Deployment, admin, migration, read_only
 from singletable_deploy.difference import Right, newly_allowed
 from singletable_deploy.formats import FORMATS, template_of, template_text
@@ -30,7 +31,7 @@ from singletable_deploy.formats import FORMATS, template_of, template_text
     metavar="OLD",
     help="Print the rights that the policies would add to those of OLD, a template of the same format.",
 )
-@options_anywhere("json")
+@options_anywhere("names", "json")
 @click.pass_context
 def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as_json: bool) -> None:
     """Write the template of an application: tables, roles, functions, queues, alarms.
@@ -39,7 +40,7 @@ def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as
     roles admin, migration and read-only. Nothing is sent. With --diff the exit code is 2 where something is newly
     allowed, 0 where nothing is.
     """
-    deployment = _deployment_of(module)
+    deployment = replace(_deployment_of(module), names=session_of(ctx).names)
     if old is None:
         click.echo(template_text(deployment, format), nl=False)
         return

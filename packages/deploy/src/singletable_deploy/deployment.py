@@ -15,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from singletable.errors import DeclarationError
+from singletable.flow import TableNames
 from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable_deploy.access import Resource, ResourceAccess
@@ -84,6 +85,8 @@ class Deployment:
     queues: Sequence[MessageQueue] = ()
     buckets: Sequence[BlobBucket] = ()
     alarms: bool = True
+    names: TableNames = field(default_factory=TableNames)
+    """The names of its tables in the account, where they are not the declared ones."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -97,6 +100,11 @@ class Deployment:
         ):
             refuse_collisions(self.name, kind, names)
         self._refuse_strangers()
+        for table in self.names.arns.keys() & {t.name for t in self.tables}:
+            raise DeclarationError(
+                f"the table {table!r} of {self.name} has an ARN: it is another account's, and no template makes it",
+                hint="Take it out of tables= of the Deployment, or give it a name.",
+            )
 
     @cached_property
     def all_roles(self) -> tuple[Role, ...]:

@@ -66,7 +66,6 @@ def mcp_command(
     from singletable_mcp.writes import write_tools
 
     session = session_of(ctx)
-    session.check_readable()
     limits = CallLimits(most_items, most_units, personal, bindings_of(tables, bound))
     tools = read_tools(tables, limits) + write_tools(tables, limits, writes)
-    serve(tables, tools, limits, session.target)
+    serve(tables, tools, limits, session)

@@ -13,8 +13,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from singletable import __version__
-from singletable.cli import output
-from singletable.database_async import AsyncDatabase, connect_async
+from singletable.cli import Session, output
+from singletable.database_async import AsyncDatabase
 from singletable.errors import SingletableError
 from singletable.flow import Meter
 from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
@@ -62,16 +62,16 @@ class UnitBudget:
             self._settled = anyio.Event()
 
 
-def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, target: str) -> None:
+def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, session: Session) -> None:
     """Serve until standard input ends. Raises UsageError for two tools of one name: an agent would reach only one."""
     names = [tool.name for tool in tools]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise click.UsageError(f"two tools would be named {twice}: rename a class or a pattern, or say MODULE:TABLE.")
-    anyio.run(_serve, tables, tools, limits, target)
+    anyio.run(_serve, tables, tools, limits, session)
 
 
-async def _serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, target: str) -> None:
-    async with connect_async(target) as db, stdio_server() as (incoming, outgoing):
+async def _serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: CallLimits, session: Session) -> None:
+    async with session.connect_async_to_read() as db, stdio_server() as (incoming, outgoing):
         server = server_of(tables, tools, limits, db)
         await server.run(incoming, outgoing, server.create_initialization_options())
 

@@ -1,0 +1,111 @@
+"""The names that tables have in the account: given when a program connects, put in where a request is made.
+
+A table is declared once, by the name that the program knows. A stage, a tenant or a restore has it under another name,
+and another account's table has an ARN. An operation holds the declared name, its request the name in the account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from singletable.errors import InvalidRequest, SingletableError
+
+LEASES: Final = "-leases"
+"""The end of the name of a table of leases, which lies beside the table of its name."""
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+_PREFIX = re.compile(r"[a-zA-Z0-9_.-]*")
+_ARN = re.compile(r"arn:[\w-]+:dynamodb:([\w-]+):\d{12}:table/([a-zA-Z0-9_.-]{3,255})", re.ASCII)
+_HINT = "A table's name has 3 to 255 of letters, digits, '_', '-' and '.'; that of another account is its ARN."
+
+
+class TableNames(dict[str, str]):
+    """The names in the account by the declared ones. One that is looked up for the first time is added.
+
+    A table of leases goes with its table. Every other name gets the prefix, unless it begins with it. InvalidRequest
+    for what is not a table's name, and for two tables under one name.
+    """
+
+    def __init__(self, called: Mapping[str, str] = MappingProxyType({}), prefix: str = "") -> None:
+        super().__init__()
+        self.called, self.prefix = dict(called), prefix
+        self._declared: dict[str, str] = {}
+        if not _PREFIX.fullmatch(prefix):
+            raise InvalidRequest(f"{prefix!r} can't begin a table's name", operation="connect", hint=_HINT)
+        for name in called:
+            self._add(name)
+
+    def __missing__(self, name: str) -> str:
+        return self._add(name)
+
+    def with_name(self, name: str, there: str) -> TableNames:
+        """The same, but for one table, which is called `there`."""
+        return TableNames({**self.called, name: self._prefixed(there)}, self.prefix)
+
+    def declared(self, there: str) -> str:
+        """The declared name of what is called so in the account; the name itself where no table has it."""
+        for name in self.called:
+            if name_in(self[name]) == there:
+                return name
+        return self._declared.get(there) or (there.removeprefix(self.prefix) if self.prefix else there)
+
+    def shown(self, name: str) -> str:
+        """A declared name, with the one in the account where that differs: `orders (prod-orders)`."""
+        there = self[name]
+        return name if there == name else f"{name} ({there})"
+
+    def tell(self, error: SingletableError) -> None:
+        """Add the names in the account to an error, where they differ from the declared ones that it has."""
+        if error.table and not error.called:
+            names = error.table.split(", ")
+            there = [self[name] for name in names]
+            error.called = ", ".join(there) if there != names else ""
+
+    @property
+    def arns(self) -> dict[str, str]:
+        """The regions of the tables that have ARNs, by their declared names."""
+        return {name: match[1] for name, there in self.called.items() if (match := _ARN.fullmatch(there))}
+
+    @property
+    def text(self) -> str:
+        """What differs from the declarations, for the identity of a database: empty where nothing does."""
+        named = [f"{name}={there}" for name, there in sorted(self.called.items()) if name != there]
+        return " ".join([f"{self.prefix}*"] * bool(self.prefix) + named)
+
+    def _add(self, name: str) -> str:
+        there = self._in_account(name)
+        other = self._declared.setdefault(there, name)
+        if other != name and {name, other} & self.called.keys():
+            raise InvalidRequest(
+                f"two tables would be one, {there}: {other!r} and {name!r}",
+                operation="connect",
+                hint="Give each table a name of its own in tables=.",
+            )
+        self[name] = there
+        return there
+
+    def _in_account(self, name: str) -> str:
+        there = self.called.get(name)
+        if there is not None:
+            if not _NAME.fullmatch(there) and not _ARN.fullmatch(there):
+                raise InvalidRequest(
+                    f"{there!r} is not the name or the ARN of a table", table=name, operation="connect", hint=_HINT
+                )
+            return there
+        owner = name.removesuffix(LEASES)
+        return self.called[owner] + LEASES if owner in self.called else self._prefixed(name)
+
+    def _prefixed(self, name: str) -> str:
+        is_whole = name.startswith((self.prefix, "arn:", "."))  # "." begins what engines keep for themselves
+        return name if is_whole else self.prefix + name
+
+
+def name_in(there: str) -> str:
+    """The table's own name in an ARN; any other name as it is."""
+    return there.rpartition(":table/")[2]
+
+
+DECLARED: Final = TableNames()
+"""Every table has its declared name."""
