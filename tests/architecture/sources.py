@@ -40,11 +40,15 @@ class Source:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def public(self) -> frozenset[str]:
         """The names for other packages: its own, and the imports `X as X`, as type checkers read it."""
         own = {node.name for node in self.tree.body if isinstance(node, _DEFINES)}
         own |= {node.id for child in self.tree.body for node in _targets(child) if isinstance(node, ast.Name)}
-        imports = (name for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom) for name in node.names)
+        imports = (name for node in self.nodes if isinstance(node, ast.ImportFrom) for name in node.names)
         passed_on = {name.name for name in imports if name.asname == name.name}
         return frozenset(name for name in own | passed_on if not name.startswith("_"))
 

@@ -37,7 +37,7 @@ CALLERS = {
 
 
 def calls(source: Source, name: str) -> Iterator[ast.Call]:
-    for node in [] if f"{name}(" not in source.text else ast.walk(source.tree):
+    for node in [] if f"{name}(" not in source.text else source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
             yield node
 
@@ -82,4 +82,4 @@ def refers(source: Source, name: str) -> bool:
     """Whether a module calls it, or hands it on to be called."""
     if name not in source.text:
         return False
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(source.tree))
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in source.nodes)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from singletable import errors
-from tests.architecture.sources import ROOT
+from tests.architecture.sources import ROOT, Source
+from tools.distributions import modules
 
 MOST_WITHOUT = 213
 """Their text alone says what to do, or nobody can do anything. Whoever adds a hint lowers it."""
@@ -19,9 +20,8 @@ _KINDS = {
 
 def without_hint() -> Iterator[str]:
     """Where an error is made that has no `hint`."""
-    paths = sorted(path for folder in ("src", "packages") for path in (ROOT / folder).rglob("*.py"))
-    for path in paths:
-        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    for path in modules():
+        calls = [node for node in Source.read(path).nodes if isinstance(node, ast.Call)]
         for call in calls:
             is_error = isinstance(call.func, ast.Name) and call.func.id in _KINDS
             # **more may bring one.

@@ -33,14 +33,14 @@ def shared_classes(files: list[Source]) -> dict[str, list[str]]:
     """The class names that several modules define, with the modules."""
     modules: dict[str, list[str]] = defaultdict(list)
     for file in files:
-        for name in {node.name for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef)}:
+        for name in {node.name for node in file.nodes if isinstance(node, ast.ClassDef)}:
             modules[name].append(file.module)
     return {name: owners for name, owners in modules.items() if len(owners) > 1}
 
 
 def bound_names(files: list[Source]) -> Counter[str]:
     """For each name, the functions that bind it."""
-    functions = (node for file in files for node in ast.walk(file.tree) if isinstance(node, Function))
+    functions = (node for file in files for node in file.nodes if isinstance(node, Function))
     return Counter(name for function in functions for name in set(_bound(function)))
 
 

@@ -26,7 +26,7 @@ _ACCUMULATORS = {
 def dataclasses() -> Iterator[tuple[str, set[str]]]:
     """The names of dataclasses, with those options that are on, or off."""
     for path in modules():
-        classes = (node for node in ast.walk(Source.read(path).tree) if isinstance(node, ast.ClassDef))
+        classes = (node for node in Source.read(path).nodes if isinstance(node, ast.ClassDef))
         for each in classes:
             for decorator in each.decorator_list:
                 call = ast.unparse(decorator)
@@ -58,7 +58,7 @@ _FILLED = {
 def structs() -> Iterator[tuple[str, set[str]]]:
     """The names of msgspec's structs, with their options."""
     for path in modules():
-        classes = (node for node in ast.walk(Source.read(path).tree) if isinstance(node, ast.ClassDef))
+        classes = (node for node in Source.read(path).nodes if isinstance(node, ast.ClassDef))
         for each in classes:
             if {"Struct", "msgspec.Struct"} & {ast.unparse(base) for base in each.bases}:
                 yield each.name, {ast.unparse(option) for option in each.keywords}

@@ -140,7 +140,7 @@ async def _branch_and_write(port: Any, context: Any, id: str, made: str) -> None
 def test_branching_and_collecting_in_any_order_lose_nothing(memory: Documents[Project]) -> None:
     """A branch is made, and a content that is about to be collected is put in it, beside two collections."""
     deleted = 0
-    for n in range(25):
+    for n in range(12):
         id, made = f"p-{n}", f"q-{n}"
         memory.create("o1", id)
         memory.apply(id, [put_shape(id="s", shape=OLD).by("c", 1)])

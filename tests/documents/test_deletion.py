@@ -167,7 +167,7 @@ def test_an_origin_goes_and_its_branches_stay(memory: Documents[Project]) -> Non
 def test_deleting_beside_writers_branches_and_collections(memory: Documents[Project]) -> None:
     """In any order: a branch that was made is whole, and what was not hidden in time was written before."""
     branches = 0
-    for n in range(25):
+    for n in range(12):
         id, made = f"p-{n}", f"q-{n}"
         written(memory, id)
         port: Any = SteppingPort(memory.db.port)  # type: ignore[arg-type]

@@ -226,7 +226,7 @@ def _run(engine_url: str, examples: int, steps: int, *, is_fresh: bool = False) 
 
 
 def test_clients_and_processors(engine_url: str) -> None:
-    _run(engine_url, fewer_elsewhere(10), 20)
+    _run(engine_url, fewer_elsewhere(6), 20)
 
 
 @pytest.mark.soak

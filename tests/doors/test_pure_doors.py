@@ -24,7 +24,7 @@ def draws(declared: dict[str, tuple[Any, st.SearchStrategy[Any]]]) -> st.SearchS
     return st.sampled_from(list(declared)).flatmap(lambda name: st.tuples(st.just(name), declared[name][1]))
 
 
-thousand = settings(max_examples=1000, suppress_health_check=list(HealthCheck), deadline=None)
+many = settings(max_examples=500, suppress_health_check=list(HealthCheck), deadline=None)
 
 
 @cache
@@ -46,7 +46,7 @@ def stored(name: str, value: Any) -> bool:
     return False
 
 
-@thousand
+@many
 @given(drawn=draws(ALL))
 def test_what_is_stored_is_the_same_through_every_door(drawn: tuple[str, Any]) -> None:
     """Each draw through all doors: to draw takes most of the time."""
@@ -61,7 +61,7 @@ def test_what_is_stored_is_the_same_through_every_door(drawn: tuple[str, Any]) -
                 through(door, name)(value)
 
 
-@thousand
+@many
 @given(drawn=draws(ALL))
 def test_what_has_a_form_in_json_is_the_same(drawn: tuple[str, Any]) -> None:
     """A type without one is refused when it is declared."""

@@ -109,7 +109,7 @@ def test_more_follow_by_a_task_that_says_how_far_it_is(app: Service, org: str) -
     assert {side.organisation_name for side in app.db.scan(UserOrganisation)} == {"New"}
 
 
-@pytest.mark.parametrize("at", sampled(range(1, 8), 3))
+@pytest.mark.parametrize("at", sampled(range(1, 8), 4))
 def test_a_task_that_is_stopped_anywhere_goes_on_where_it_was(app: Service, org: str, at: int) -> None:
     fill(app, org, 250)
     renamed = app.put_organisation(org, "New")

@@ -199,7 +199,7 @@ class _StopsAt:
         return await self._port.call_all(calls)
 
 
-@strides(3)
+@strides(7)
 @pytest.mark.parametrize("is_done", [False, True], ids=["before", "unanswered"])
 def test_an_import_that_was_broken_off_anywhere_is_finished_by_the_next(
     app: Service, tmp_path: Path, is_done: bool, stride: int

@@ -43,7 +43,7 @@ def ran(folder: Path) -> set[str]:
     return set((folder / "ran").read_text().split()) if (folder / "ran").exists() else set()
 
 
-@pytest.mark.parametrize("command", sampled(COMMANDS, 2))
+@pytest.mark.parametrize("command", sampled(COMMANDS, 3))
 def test_no_file_takes_the_place_of_a_module_of_python(trapped: Folder, command: list[str]) -> None:
     """A `zoneinfo.py` in the current folder ran during an export."""
     done = trapped.run_installed(*command)
