@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -283,7 +284,8 @@ def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert killed_at(db, monkeypatch, 4, restore, {"at": "latest"})
     assert items_in(db, "shop-latest")  # the service made it, and it has no record yet
     restored = restore.run(at="latest")
-    assert (restored.source, restored.beside) == ("shop as late as it can be", ())  # leases have no recovery yet
+    assert (restored.source, restored.beside) == ("shop as late as it can be", ())
+    assert restored.notes == ("shop-leases is not brought back: its recovery is off",)
     Backups(db, shop).switch_recovery(True)
     restored = Restore(db, shop, to="shop-later", blobs=moto.blobs).run(at="latest")
     assert restored.beside == ("shop-later-leases",)
@@ -355,8 +357,38 @@ def test_from_an_export(copied: Backed, tmp_path: Path, monkeypatch: pytest.Monk
             blobs, to = LocalBlobs(tmp_path / f"blobs{step}"), f"shop-{step}"
             restore = Restore(db, shop, to=to, blobs=blobs)
             assert killed_at(db, monkeypatch, step, restore, source)
-            restore.run(**source)
+            restored = restore.run(**source)
             copied.is_back(db, to, blobs)
+            assert restored.notes == ("shop-leases is not brought back: the export has not this table",)
+
+
+def test_what_a_killed_restore_could_not_bring_back_is_told_by_the_next(
+    copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so once it has ended, and each time after that."""
+    shutil.copytree(copied.source["contents"], tmp_path / "from")
+    (lost, *_) = sorted((tmp_path / "from").glob("o1/**/*.json.gz"))
+    lost.write_bytes(b"no gzip")
+    source: dict[str, Any] = {"copy": copied.db, "contents": tmp_path / "from"}
+
+    async def kill(run: RestoreRun) -> None:
+        raise Killed
+
+    with connect("local") as db:
+        restore = Restore(db, shop, to="shop-monday", blobs=LocalBlobs(tmp_path / "blobs"))
+        with monkeypatch.context() as patched:
+            patched.setattr(RestoreRun, "_settings", kill)
+            with pytest.raises(Killed):
+                restore.run(**source)
+        wanted = f"the content {lost.relative_to(tmp_path / 'from')} can't be read in the source, and is missing"
+        assert restore.run(**source).notes == (wanted,)
+        assert restore.run(**source).notes[1:] == (wanted,)
+
+
+def test_leases_without_a_backup_of_the_name_stay_behind(moto: Backed) -> None:
+    arn = moto.db.run(begin_backup(moto.db.port, "shop", "alone"))
+    plan = Restore(moto.db, shop, to="shop-alone", blobs=moto.blobs).plan(backup=arn)
+    assert plan.notes == ("shop-leases is not brought back: no backup of it is named alone",)
 
 
 def test_under_its_own_name_it_collects_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

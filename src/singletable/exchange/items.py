@@ -40,6 +40,8 @@ class RestoreRecord(ToolItem, word="restore"):
     ended_at: datetime | None = None
     done: list[str] = field(default_factory=list[str])
     """The parts that are done."""
+    notes: list[str] = field(default_factory=list[str])
+    """The parts that it could not bring back."""
 
     @property
     def unfinished(self) -> str:

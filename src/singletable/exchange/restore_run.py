@@ -92,13 +92,14 @@ class RestoreRun:
             await self._check_is_its_own(live)
         done = () if record is None else ("make", "hold", *record.done)
         steps = [step async for step in self._steps() if step.name not in done]
-        return RestorePlan(self.to, self.source.text, tuple(steps), tuple(self._notes()))
+        return RestorePlan(self.to, self.source.text, tuple(steps), (*self._notes("beside"), *self._notes("contents")))
 
     async def run(self) -> Restored:
         """Restore, or go on after a kill with a restore from the same source. InvalidRequest if the name is taken."""
         record = await self._begin()
         if record.ended_at is not None:
-            return replace(self.restored, notes=(f"it was restored at {record.ended_at}, and nothing was done now",))
+            said = f"it was restored at {record.ended_at}, and nothing was done now"
+            return replace(self.restored, notes=(said, *record.notes))
         stages: Mapping[str, Callable[[], Awaitable[None]]] = {
             "items": self._items,
             "beside": self._beside,
@@ -108,9 +109,10 @@ class RestoreRun:
         for name, stage in stages.items():
             if name not in record.done:
                 await stage()
-                record = await self._put(changed(record, done=[*record.done, name]))
+                notes = [*record.notes, *self._notes(name)]
+                record = await self._put(changed(record, done=[*record.done, name], notes=notes))
         await self._put(changed(record, ended_at=instant(self.port.now())))
-        return replace(self.restored, notes=tuple(self._notes()))
+        return replace(self.restored, notes=tuple(record.notes))
 
     # --- the beginning ------------------------------------------------------------------------------------------------
     async def _begin(self) -> Any:
@@ -239,13 +241,16 @@ class RestoreRun:
             return f"{contents.name}: they stay in the store of {self.table.name}, which keeps them for {self.to}"
         return f"{contents.name}: they are in the store, which keeps them for its backups"
 
-    def _notes(self) -> Iterator[str]:
-        yield from self.source.lacking
-        for part in self.contents:
-            if not part.has_store:
-                yield f"the {part.name} are not brought back: no blob store is configured here"
-        for path in self.restored.contents.damaged:
-            yield f"the content {path} can't be read in the source, and is missing"
+    def _notes(self, step: str) -> Iterator[str]:
+        """What a step could not bring back, known once it was planned or done."""
+        if step == "beside":
+            yield from self.source.lacking
+        if step == "contents":
+            for part in self.contents:
+                if not part.has_store:
+                    yield f"the {part.name} are not brought back: no blob store is configured here"
+            for path in self.restored.contents.damaged:
+                yield f"the content {path} can't be read in the source, and is missing"
 
     def _tables_beside(self) -> list[tuple[Table, str]]:
         names = [(beside, beside.name.removeprefix(self.table.name)) for beside in tables_beside(self.table)]

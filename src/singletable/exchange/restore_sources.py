@@ -50,6 +50,10 @@ class RestoreSource(ABC):
     async def beside(self, beside: Table) -> RestoreSource | None:
         """The source of a table beside this one; None if there is none."""
 
+    def lacks(self, beside: Table, why: str) -> None:
+        """Note a table beside this one that it can't bring back."""
+        self.lacking = (*self.lacking, f"{beside.name} is not brought back: {why}")
+
 
 class ServiceSource(RestoreSource):
     """A backup on demand, or a point in time: the service restores it into a new table."""
@@ -88,13 +92,16 @@ class ServiceSource(RestoreSource):
             if await describe_indexes(self.port, beside.definition) is None:
                 return None
             recovery = await backups.recovery(self.port, beside.name)
-            if self.at is not None and not backups.is_in_reach(recovery, self.at, beside.name):
-                self.lacking = (*self.lacking, f"{beside.name} is not brought back: {_reach(recovery)}")
-                return None
-            return ServiceSource(self.port, beside, at=self.at) if recovery.is_on else None
+            if recovery.is_on and (self.at is None or backups.is_in_reach(recovery, self.at, beside.name)):
+                return ServiceSource(self.port, beside, at=self.at)
+            self.lacks(beside, _reach(recovery))
+            return None
         backup = await backups.describe_backup(self.port, self.backup)
         other = await migrations.beside_backup(self.port, beside.name, backup)
-        return None if other is None else ServiceSource(self.port, beside, backup=other.arn)
+        if other is None:
+            self.lacks(beside, f"no backup of it is named {backup.name}")
+            return None
+        return ServiceSource(self.port, beside, backup=other.arn)
 
 
 def _reach(recovery: backups.Recovery) -> str:
@@ -144,11 +151,9 @@ class ExportSource(ItemSource):
         return await ExportRestoreRun(target, table, self.exported).run(lambda put: tell(f"{put} items written"))
 
     async def beside(self, beside: Table) -> RestoreSource | None:
-        if not isinstance(self.exported, ExportedFolder):
-            return None
-        if beside.name in self.exported.manifest.tables:
+        if isinstance(self.exported, ExportedFolder) and beside.name in self.exported.manifest.tables:
             return ExportSource(ExportedFolder(beside, self.exported.store))
-        self.lacking = tuple({*self.lacking, f"{beside.name} is not brought back: the export has not this table"})
+        self.lacks(beside, "the export has not this table")
         return None
 
 
