@@ -23,6 +23,7 @@ from projects.model import Project, projects, put_comment, put_shape, rename
 from singletable import Database, Table, connect
 from singletable.documents import Documents, LocalBlobs, belongings, family_rewrite
 from singletable.documents.erased_arguments import record_values
+from singletable.documents.inspect import documents_of
 from singletable.erasure import Erasure, Receipt
 from singletable.exchange import Exports
 from singletable.foundation import LayerBelongings
@@ -61,8 +62,10 @@ class Scene:
 
     def erased(self) -> tuple[Receipt, Hits]:
         """Export, erase, and look for the texts: for what is the same in each form, and each as it is."""
-        Exports(self.db, self.table).export(self.folder / "exports", format="jsonl")
+        exports, has_contents = Exports(self.db, self.table, blobs=self.blobs), bool(documents_of(self.table))
+        exports.export(self.folder / "exports", format="jsonl", contents=has_contents)
         receipt = Erasure(self.db, self.table, blobs=self.blobs).apply(self.subject)
+        exports.export(self.folder / "again", format="jsonl", contents=has_contents)
         return receipt, self.hits()
 
     def hits(self) -> Hits:

@@ -32,7 +32,8 @@ def forms(text: str) -> Iterator[bytes]:
 
 
 def hits(db: Database, folder: Path, tables: Sequence[str], texts: Sequence[str]) -> Hits:
-    """The places of texts. `folder` has the data file in `data`, contents in `blobs`, and exports in `exports`."""
+    """The places of texts. `folder` has the data file in `data`, contents in `blobs`, exports in `exports`,
+    and one that was made after an erasure in `again`."""
     wanted = {text: [*forms(text)] for text in texts}
     found: Hits = {}
     for place, data in _places(db, folder, tables):
@@ -49,7 +50,11 @@ def _places(db: Database, folder: Path, tables: Sequence[str]) -> Iterator[tuple
     for file in folder.rglob("*"):
         if file.is_file():
             data, kind = file.read_bytes(), file.relative_to(folder).parts[0]
-            place = {"data": "data file", "blobs": "content", "exports": "export"}[kind]
+            place = {"data": "data file", "blobs": "content", "exports": "export", "again": "contents of an export"}[
+                kind
+            ]
+            if kind == "again" and not file.parent.name.endswith(("_change", "_arguments")):
+                continue  # its items are looked at where they lie
             yield place, str(file).encode() + (gzip.decompress(data) if file.suffix == ".gz" else data)
 
 

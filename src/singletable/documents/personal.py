@@ -20,8 +20,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
+from uuid import UUID
 
 import msgspec
 from msgspec import NODEFAULT, Struct, inspect
@@ -46,6 +49,7 @@ class PersonalNames(NamedTuple):
 
 
 SAYS_NOTHING = PersonalNames()
+_TEXTS_IN_JSON = (bytes, UUID, date, time, timedelta, Decimal)
 
 
 def declared_names(mentions: Mapping[str, Any] | None, personal: Collection[str] | None) -> PersonalNames | None:
@@ -105,12 +109,14 @@ def mentioned_in(kind: Any) -> list[Any]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts in a JSON value, or in one of dataclasses."""
+    """The texts in a JSON value, or in one of dataclasses, as JSON has them: those of bytes and of times too."""
     rest = [value]
     while rest:
         each = rest.pop()
         if isinstance(each, str):
             yield each
+        elif isinstance(each, _TEXTS_IN_JSON):
+            yield str(msgspec.to_builtins(each))
         elif is_object(each):
             rest += each.values()
         elif is_array(each) or isinstance(each, (set, frozenset)):
@@ -137,7 +143,7 @@ def hidden(raw: Any, value: Any, hide: Callable[[Any], Any], names: PersonalName
     `names` is for one that is not a dataclass: arguments, and JSON. A part that its class does not declare is hidden.
     """
     if is_object(raw):
-        kind: Any = type(value)
+        kind: Any = type(cast("object", value))
         own, held = (names_in(kind) if dataclasses.is_dataclass(value) else names), _held_in_json(value)
         return {
             name: hide(part)
