@@ -263,6 +263,25 @@ def test_a_backup_whose_answer_is_lost_is_kept(moto: Backed, monkeypatch: pytest
     assert contents_in(moto.blobs) != kept
 
 
+def test_a_backup_that_another_one_of_its_name_ended_says_so(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share the marker that keeps everything: what was deleted after the first one's end is missing."""
+    backups = Backups(moto.db, shop, blobs=moto.blobs)
+
+    def another_ends(operation: Any) -> None:
+        if operation.request().operation == "DescribeBackup":
+            for path in list(moto.blobs.list("=backups/open/")):
+                moto.blobs.delete(path)
+
+    with monkeypatch.context() as patched:
+        before_each(moto.db, patched, another_ends)
+        with pytest.raises(Conflict, match="another backup named 'friday' ended while this one was made"):
+            backups.create("friday")
+    for backup in [*backups.list()]:
+        if backup.name == "friday":
+            backups.delete(backup.arn)
+    backups.delete(backups.create("friday").arn)
+
+
 def fail_at(name: str, error: type[SingletableError], operation: Any) -> None:
     if operation.request().operation == name:
         raise error("it was refused, or its answer lost")

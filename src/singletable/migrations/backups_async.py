@@ -45,6 +45,7 @@ class AsyncBackups:
         The tables beside it, as that of leases, get a backup of the same name. The stores of documents keep the
         contents that it needs: a listing of each store, and a put for each family of documents. They delete nothing
         after a kill or a failure until it is called again, which makes another backup and keeps the contents of both.
+        Conflict where two of one name were made at once: the first one to end lets contents go.
         """
         self._warn()
         return await self.db.run(backups_flow.create(self.db.port, self.table, self.contents, name, progress))

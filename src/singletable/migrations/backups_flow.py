@@ -12,7 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from singletable.errors import AlreadyExists, Corrupt, Denied, InvalidRequest, Mistake, NotSupported, SingletableError
+from singletable.errors import (
+    AlreadyExists,
+    Conflict,
+    Corrupt,
+    Denied,
+    InvalidRequest,
+    Mistake,
+    NotSupported,
+    SingletableError,
+)
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.layers import BackedContents, BackupNote, tables_beside
@@ -50,6 +59,13 @@ async def create(
             other = await backups.begin_backup(port, beside.name, name)
             await backups.wait_backup(port, beside.name, other, progress)
     await _hold_named(port, table, contents, backup)
+    if not all([await store.is_open(port, making) for store in contents]):
+        raise Conflict(
+            f"another backup named {name!r} ended while this one was made, and contents may have been deleted since",
+            table=table.name,
+            operation="backup create",
+            hint="Make it again, one at a time. `singletable backup list` has this one: delete it.",
+        )
     await _end(port, contents, making)
     return backup
 
