@@ -16,6 +16,7 @@ from goals.model import Goal, GoalMembership, records
 from projects.model import projects, rename
 from singletable import Database
 from singletable.foundation import COVERED
+from singletable.release import Hold
 from singletable.streams import ChangeWorker
 from singletable.studio import studio
 from singletable.studio.pages import work as work_pages
@@ -46,10 +47,10 @@ DOCUMENT_BUDGETS = {
     f"{DOCUMENT}/restore?id=atlas&version=4": (5, 18),
 }
 WORK_BUDGETS = {
-    "/work/shop": (24, 12),
+    "/work/shop": (25, 13),
     "/work/shop/task?key=b": (1, 1),
     "/work/shop/order?order=harbour": (2, 2),
-    "/work/shop?consumer=bills": (8, 4),
+    "/work/shop?consumer=bills": (9, 5),
 }
 LETTER = "/work/shop/letter"
 """Its budget is of an address that is known when the letter is there: a request, and a read unit."""
@@ -258,6 +259,14 @@ async def test_work_shows_consumers_tasks_and_what_is_dead(work: Visitor) -> Non
     assert "no bill for" not in text
     for path in (*WORK_BUDGETS, "/work/shop/task?key=bad"):
         assert safe(await work.page(f"{path}{'&' if '?' in path else '?'}personal=shown"))
+
+
+async def test_work_says_that_the_table_is_held(work: Visitor, shop: Shop) -> None:
+    assert "is held" not in shown(await work.page("/work/shop"))
+    Hold(shop.db, shop.table).begin("copied from production", in_use=False)
+    assert "The table is held: copied from production, since 20" in shown(await work.page("/work/shop"))
+    Hold(shop.db, shop.table).release()
+    assert "is held" not in shown(await work.page("/work/shop"))
 
 
 async def test_items_lead_to_their_layers(graph: Visitor, drawn: Visitor, work: Visitor) -> None:

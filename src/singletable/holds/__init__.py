@@ -12,5 +12,5 @@ Begin with `table_hold`; then `gate`. `work` has what layers say of the work tha
 
 from singletable.holds.gate import TableGate as TableGate
 from singletable.holds.item import HoldItem as HoldItem
-from singletable.holds.table_hold import hold as hold, hold_of as hold_of, release as release
+from singletable.holds.table_hold import hold as hold, hold_of as hold_of, release as release, why_held as why_held
 from singletable.holds.work import HasPendingWork as HasPendingWork, PendingWork as PendingWork

@@ -61,6 +61,17 @@ async def hold_of(port: Port, table: Table) -> HoldItem | None:
     return await _read(port, table)
 
 
+async def why_held(port: Port, table: Table) -> str:
+    """Why a table is held, and since when, for people; empty for one that is not. A read, and nothing is written."""
+    copy = port.traits.held_copy
+    if copy is not None and (why := (await port.call_all([partial(copy.why, table.name)]))[0]) is not None:
+        return str(why)
+    stored = await _read(port, table)
+    if stored is None or stored.opened_at is not None:
+        return ""
+    return f"{stored.why}, since {stored.since:%Y-%m-%d %H:%M} UTC"
+
+
 async def _write_down(port: Port, table: Table, copy: HeldMarks) -> None:
     """Hold a table that is marked, once: another program may do it now, and release the table.
 

@@ -11,6 +11,7 @@ from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableEr
 from singletable.failure_text import error_text
 from singletable.flow import Meter
 from singletable.foundation import COVERED, Model, Table
+from singletable.holds import why_held
 from singletable.queues.inspect import QueueInfo, inspect_queues
 from singletable.streams import AsyncChangeWorker
 from singletable.streams.inspect import (
@@ -71,6 +72,8 @@ class WorkView(View, frozen=True, kw_only=True):
     named: str
     """The one consumer that was asked for."""
     writes: bool
+    held: str = ""
+    """Why nothing of it runs; empty for a table that is not held."""
 
 
 class LiveView(View, frozen=True, kw_only=True):
@@ -115,8 +118,8 @@ class OrderView(View, frozen=True, kw_only=True):
 
 # --- pages ------------------------------------------------------------------------------------------------------------
 async def load_work(visit: Visit) -> WorkView:
-    """Up to seven requests for each consumer, and two for each shard whose lag is measured; 16 for the tasks, and one
-    for each queue."""
+    """Up to seven requests for each consumer, and two for each shard whose lag is measured; 16 for the tasks, one
+    for each queue, and one for the hold."""
     visit.must_read_all()
     table, named = visit.table, visit.query.get("consumer", "")
     every = [_consumer_named(visit)] if named else consumers_of(table)
@@ -133,6 +136,7 @@ async def load_work(visit: Visit) -> WorkView:
         queues=() if named else await visit.db.run(inspect_queues(visit.db.port, visit.site.queues)),
         named=named,
         writes=visit.site.write,
+        held=await visit.db.run(why_held(visit.db.port, table)),
     )
 
 
