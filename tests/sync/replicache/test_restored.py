@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from singletable.documents import LocalBlobs
+from singletable.exchange import AsyncTableCopy
 from singletable.sync import Limits
 from tests.support.engines import fresh_async
 from tests.support.findings import but_garbage
@@ -24,6 +25,7 @@ from tests.sync.world import World
 
 pytestmark = needs_node
 LIMITS = Limits(requests_per_second=1e6, burst=1_000_000)
+MOST_COPIES = 3
 USERS = ("ada", "ben", "cyd", "dan")
 
 
@@ -33,6 +35,9 @@ class Restored:
     def __init__(self, world: World, stack: ExitStack, seed: int) -> None:
         self.world, self.chance = world, random.Random(seed)
         self.backups: list[Items] = []
+        self.left: list[World] = []
+        """The tables that were copied, and those that were gone back from."""
+        self._stack = stack
         self._is_up, self._requests, self._idle = True, 0, asyncio.Event()
         url = stack.enter_context(served(self))
         first = stack.enter_context(NodeClient(url, "p1", name="nobody", auth="nobody"))
@@ -84,6 +89,16 @@ class Restored:
         """Both go on, in turns: the one that is left here may be put back later."""
         self.back_up()
         self.restore()
+
+    def copy(self) -> None:
+        """The server goes on with a copy of its table; later it may go back to the one that it left, which stayed."""
+        if len(self.left) < MOST_COPIES:
+            other = fresh_async()
+            self._stack.callback(lambda: asyncio.run(other.close()))
+            self._do(self._while_down(AsyncTableCopy(self.world.db, other, table).run(keep_personal=True, hold=False)))
+            self.left.append(World(other, self.world.documents.context.store, limits=LIMITS))
+        number = self.chance.randrange(len(self.left))
+        self.world, self.left[number] = self.left[number], self.world
 
     def restart(self) -> None:
         """A server that remembers nothing."""
@@ -144,7 +159,7 @@ def run(world: World, *, restores: int, seed: int) -> int:
         run.back_up()
         for number in range(restores):
             run.live()
-            run.chance.choice([run.restore, run.restore, run.fork])()
+            run.chance.choice([run.restore, run.restore, run.fork, run.copy])()
             if run.chance.random() < 0.3:
                 run.restart()
             if run.chance.random() < 0.5:
@@ -156,11 +171,11 @@ def run(world: World, *, restores: int, seed: int) -> int:
         return sum(client.ask("events")["stateNotFound"] for client in run.clients.values())
 
 
-def test_clients_of_a_table_that_is_restored_and_forked(world: World) -> None:
+def test_clients_of_a_table_that_is_restored_forked_and_copied(world: World) -> None:
     assert run(world, restores=8, seed=1) >= 2
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(300)
-def test_a_hundred_restores_and_forks(world: World) -> None:
+def test_a_hundred_restores_forks_and_copies(world: World) -> None:
     assert run(world, restores=100, seed=2) >= 20
