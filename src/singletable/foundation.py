@@ -165,12 +165,12 @@ from singletable.schema.guard_items import (
     guarded_type as guarded_type,
     models_of as models_of,
 )
+from singletable.schema.key_bounds import Range as Range
 from singletable.schema.key_relations import named_in_keys as named_in_keys
 from singletable.schema.key_text import (
     MAX_PARTITION_BYTES as MAX_PARTITION_BYTES,
     MAX_SORT_BYTES as MAX_SORT_BYTES,
     KeyPart as KeyPart,
-    Range as Range,
     Slot as Slot,
     Template as Template,
 )

@@ -66,9 +66,10 @@ class Pattern:
         slot = self.slots[name]
         if name in self.captured.templates[0].names or not slot.key_type.takes_ranges:
             return ()
+        begins = slot.key_type.takes_prefixes
         if not self.captured.templates[1].orders(slot):
-            return (_STARTING,)
-        return (*(how for how in RANGES if how != _STARTING or slot.key_type.takes_prefixes), "between")
+            return (_STARTING,) if begins else ()
+        return (*(how for how in RANGES if how != _STARTING or begins), "between")
 
 
 def patterns_of(table: Table) -> Iterator[Pattern]:

@@ -11,7 +11,8 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from singletable.schema.key_text import KeyPart, Slot, Template
-from singletable.values.key_types import SEPARATORS, TOP, PaddedNumber, enum_text
+from singletable.values.key_enums import enum_text
+from singletable.values.key_types import SEPARATORS, TOP, PaddedNumber
 
 
 class Role(Enum):

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from hypothesis import assume, given, strategies as st
 
-from singletable.schema.key_text import KeyPart, Range, Slot, Template, bounds, within
+from singletable.schema.key_bounds import Range, bounds, within
+from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.values.key_types import TOP
 from tests.property.examples import times
 from tests.property.keys import Role, Status, near, of_slot, separators, text

@@ -273,11 +273,12 @@ def _formatted(plan: Scalar) -> tuple[Any, Array]:
 def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[Values, Bad], Values]:
     """The texts that values have in a key."""
     plan, tag = column.field.plan, column.tag
+    is_plain = slot.key_type == slot.value_type.key
     if (
         column.cells is not _as_they_are
         or issubclass(slot.type, Verbatim)
         or not isinstance(plan, Scalar)
-        or plan.shape
+        or (plan.shape and is_plain)
     ):
         return _as_they_are  # as they are stored, in the form that the column has checked
     write = template.writer_of(slot)
@@ -287,7 +288,7 @@ def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[
     if plan.choices or plan.kind is Kind.INTEGER:
         return _written(write)
     if plan.kind is Kind.TEXT:
-        return _written_texts(write)
+        return _written_texts(write) if is_plain else _written(write)
     return _written(lambda value: write(plan.load({tag: str(value)})))
 
 

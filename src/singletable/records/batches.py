@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, ItemReader, Key
-from singletable.records.conditions import check_verb
+from singletable.records.conditions import check_verb, is_answer
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
 from singletable.records.read import check_whole
@@ -34,7 +34,7 @@ async def get_many(
     service left unprocessed after several tries.
     """
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
-    asked: list[tuple[Model[Any], Place]] = []
+    asked: list[tuple[Model[Any], Place, KeyOf[Any]]] = []
     check_keys(keys)
     for key in keys:
         _check_asked(key)
@@ -42,9 +42,9 @@ async def get_many(
         if (places := wanted.get(model.table)) is None:
             places = wanted[model.table] = {}
         places[place] = key
-        asked.append((model, place))
+        asked.append((model, place, key))
         consistent = consistent or key.strong
-    models = dict.fromkeys([model for model, _ in asked])
+    models = dict.fromkeys([model for model, _, _ in asked])
     entities: dict[Table, dict[Place, Any]] = {}
     for table, places in wanted.items():
         of_table = [model for model in models if model.table is table]
@@ -57,11 +57,13 @@ async def get_many(
         if unreadable is not None:
             readable([*there.values()], unreadable, "BatchGetItem")
     now = port.now()
-    read: list[tuple[Any, Model[Any]]] = [(entities[model.table].get(place), model) for model, place in asked]
+    read: list[tuple[Any, Model[Any], KeyOf[Any]]] = [(entities[m.table].get(place), m, key) for m, place, key in asked]
     return [
         entity
-        for entity, model in read
-        if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now))
+        for entity, model, key in read
+        if isinstance(entity, model.kind)
+        and not (model.expires and model.is_expired(entity, now))
+        and not (model.is_ambiguous and not is_answer(key, entity))
     ]
 
 
@@ -206,7 +208,7 @@ def _requests(
 def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
-    why = why or placement_of(model).elsewhere
+    why = why or placement_of(model).elsewhere or ("ambiguous=True" if model.is_ambiguous else "")
     if why:
         raise InvalidRequest(
             f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",

@@ -10,7 +10,11 @@ update  missing, other type, expired: NotFound, never a ghost. Version: one more
 upsert  missing, expired: writes whole, all keys. Other type: refused. The rest as update; unique as put.
 delete  missing, other type, expired: None. Version: compared when given. Unique: reads the value, removes the guard.
         Answer lost: repeated.
-write_many  refused for entities with a version or unique attributes, and for overlap="guard". Answer lost: repeated.
+write_many  refused for entities with a version or unique attributes, overlap="guard", or ambiguous=True. Answer lost:
+        repeated.
+
+A class with ambiguous=True: each write holds the values of its key as a condition. An item of other values under the
+key is one of another type to create, put and upsert, and missing to the other verbs.
 
 An item without a type attribute is of another type, and an expired item of another type is not absent.
 A repeat whose condition is refused after a lost answer can't distinguish its own effect from another writer's, unless
@@ -35,7 +39,7 @@ from singletable.errors import (
 )
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
 from singletable.operations import Item, RawCondition
-from singletable.schema import Model
+from singletable.schema import AskedKey, KeyOf, Model
 from singletable.values import Field
 
 CHANGED = "another writer changed the item"
@@ -135,6 +139,11 @@ def is_absent(model: Model[Any]) -> Condition:
     return _missing(Stored(model.key_attributes[0]))
 
 
+def is_absent_or(model: Model[Any], condition: Condition | None) -> Condition | None:
+    """The item is missing, or meets a condition."""
+    return None if condition is None else is_absent(model) | condition
+
+
 def is_gone(model: Model[Any], now: float) -> Condition:
     """The item is missing, or is of this type and has expired."""
     absent = is_absent(model)
@@ -162,6 +171,24 @@ def is_as_read(field: Field, model: Model[Any], read: Any) -> Condition:
     return same | Condition("=", (handle, None))
 
 
+def is_as_asked(key: KeyOf[Any], model: Model[Any], stored: Item | None) -> bool:
+    """Whether a stored item has the values that its key was asked with, where other values may share the key."""
+    if not isinstance(key, AskedKey) or stored is None or not model.is_mine(stored):
+        return True
+    entity = loaded(model, stored)
+    return entity is not None and key.is_of(entity, exactly=True)
+
+
+def is_answer(key: KeyOf[Any], entity: Any) -> bool:
+    """Whether an entity that was read has the values that its key was asked with, as far as a key's texts tell them."""
+    return not isinstance(key, AskedKey) or key.is_of(entity)
+
+
+def held_values(key: KeyOf[Any]) -> Condition | None:
+    """The item has the values that its key was asked with, where other values may share the key."""
+    return key.held if isinstance(key, AskedKey) and key.given else None
+
+
 def is_not_write(model: Model[Any], write_id: str) -> Condition:
     """The item was not last written by this same write."""
     attribute = Stored(model.table.definition.write_id_attribute)
@@ -177,6 +204,8 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     mine = stored is None or model.is_mine(stored)
     what = "an item with this key exists already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
+    if not is_as_asked(key, model, stored):
+        what, hint = "an item of other values has the key", "The key doesn't tell the two apart: store one of them."
     attribute = model.table.definition.type_attribute
     if stored is not None and attribute and attribute not in stored:
         what = f"an item without a type ({attribute}) has the key"

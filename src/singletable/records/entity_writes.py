@@ -15,8 +15,11 @@ from singletable.records.conditions import (
     carries,
     check_verb,
     guard,
+    held_values,
     is_absent,
+    is_absent_or,
     is_alive,
+    is_as_asked,
     is_count,
     is_gone,
     is_known,
@@ -137,7 +140,7 @@ class PutWrite(EntityWrite):
         count = self.count
         next_count = None if count is None else count + 1
         item = writes_entity(model, self.entity, next_count, moment.write_id if next_count else "")
-        plain = self.where is None and count is None and not model.uniques
+        plain = self.where is None and count is None and not model.uniques and not model.is_ambiguous
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment))
         action = PutItem(model.table.name, item, held)
         certain = self.where is None and next_count is None
@@ -156,11 +159,13 @@ class PutWrite(EntityWrite):
             condition = both(own, is_alive(model, moment.now))
         if same is not None:
             condition = both(condition, is_gone(model, moment.gone_until) | same if self.count == 0 else same)
+        if model.is_ambiguous:
+            condition = both(condition, is_absent_or(model, held_values(self.key)))
         return both(condition, uniques_as_read(model, current, moment.gone_until))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         model = self.model
-        if stored is not None and not model.is_mine(stored):
+        if stored is not None and not (model.is_mine(stored) and is_as_asked(self.key, model, stored)):
             return already_exists(model, self.key, stored)
         return refused(model, self.key, self.verb, self.where, self.count, stored)
 
@@ -216,6 +221,8 @@ class UpsertWrite(EntityWrite):
         mine = mine if alive is None else mine & alive
         if model.counter is not None and moment.write_id:
             mine = mine & is_not_write(model, moment.write_id)
+        if model.is_ambiguous and (same := held_values(self.key)) is not None:
+            mine = mine & same
         return is_absent(model) | mine
 
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
@@ -232,6 +239,8 @@ class UpsertWrite(EntityWrite):
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         model = self.model
+        if not is_as_asked(self.key, model, stored):
+            return already_exists(model, self.key, stored)
         if stored is not None and model.is_mine(stored) and model.tombstone not in stored:
             return model.newer(model.version_of(stored))
         return already_exists(model, self.key, stored)

@@ -14,7 +14,10 @@ from singletable.records.conditions import (
     carries,
     check_verb,
     guard,
+    held_values,
+    is_absent_or,
     is_alive,
+    is_as_asked,
     is_as_read,
     is_count,
     is_current,
@@ -130,6 +133,8 @@ class UpdateWrite(Write):
         model = self.model
         condition: Condition | None = is_current(model)
         held = uniques_as_read(model, current, moment.gone_until) if self.touches_uniques else None
+        if model.is_ambiguous:
+            held = both(held, held_values(self.key))
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
         for parent in parents_of(self.updates):
@@ -186,6 +191,8 @@ class DeleteWrite(Write):
             for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
                 condition = both(there if condition is None else condition, more)
         condition = both(condition, uniques_as_read(model, current, moment.gone_until))
+        if model.is_ambiguous:
+            condition = both(condition, is_absent_or(model, held_values(self.key)))
         plain = condition is None
         held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
@@ -200,7 +207,7 @@ class DeleteWrite(Write):
         return uniques_moved(self.model, current, stored, now)
 
     def is_moot(self, stored: Item | None, now: float) -> bool:
-        return not is_there(self.model, stored, now)
+        return not is_there(self.model, stored, now) or not is_as_asked(self.key, self.model, stored)
 
     @property
     def ignores_item(self) -> bool:
@@ -222,6 +229,8 @@ class CheckWrite(Write):
     def main(self, current: Any, moment: Moment) -> WritePart:
         model = self.model
         condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
+        if model.is_ambiguous:
+            condition = both(condition, held_values(self.key))
         return WritePart(check_if(self.key, condition), lambda stored: refusal_of(self, stored, moment.now))
 
     def joined_with(self, other: Write) -> Write | None:
@@ -233,7 +242,7 @@ class CheckWrite(Write):
 
 def refusal_of(write: Write, stored: Item | None, now: float) -> SingletableError:
     """The error of a failed condition of a write that needs its item."""
-    if not is_there(write.model, stored, now):
+    if not is_there(write.model, stored, now) or not is_as_asked(write.key, write.model, stored):
         return not_found(write.key, write.verb)
     return refused(write.model, write.key, write.verb, write.where, write.expected, stored)
 

@@ -11,7 +11,7 @@ from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Expressions
 from singletable.flow import Port, note_estimate
 from singletable.operations import AnswerPage, GetItem, Item, Key, Scan, Selection, keys_in
-from singletable.records.conditions import both, is_alive, is_among
+from singletable.records.conditions import both, is_alive, is_among, is_answer
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.page import Page, Position
@@ -51,7 +51,7 @@ async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T |
     if entity is None or model.is_expired(entity, port.now()):
         find = placement_of(model).find
         return None if find is None else await find(port, key, unreadable)
-    return entity
+    return None if model.is_ambiguous and not is_answer(key, entity) else entity
 
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:

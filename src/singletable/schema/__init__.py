@@ -30,7 +30,7 @@ from singletable.schema.guard_items import (
     guard_keys as guard_keys,
     guards_of as guards_of,
 )
-from singletable.schema.key_text import within as within
+from singletable.schema.key_bounds import within as within
 from singletable.schema.mistakes import (
     check_class as check_class,
     check_joins as check_joins,
@@ -53,6 +53,7 @@ from singletable.schema.ranges import (
     starting_with as starting_with,
 )
 from singletable.schema.table import GUARD_TYPE as GUARD_TYPE, OWNER as OWNER, OWNER_SORT as OWNER_SORT, Table as Table
+from singletable.schema.told_keys import AskedKey as AskedKey
 from singletable.schema.type_filter import needs_type_filter as needs_type_filter
 
 if TYPE_CHECKING:

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+import string
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NoReturn, cast, get_args, get_origin
 
 from singletable.errors import DeclarationError
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
-from singletable.values import VALUE_TYPES, EnumText, KeyType, bare, split_optional, value_type_of
+from singletable.values import (
+    VALUE_TYPES,
+    EnumText,
+    KeyType,
+    bare,
+    formats_of,
+    in_form,
+    split_optional,
+    value_type_of,
+)
 
 
 class _Any:
@@ -25,7 +35,9 @@ ANY: Any = _Any()
 Doubles = Literal["refuse", "by version"] | tuple[Literal["newest"], str]
 """The rule of a class whose key was another, for two items under both keys, which differ."""
 
-_PART = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0)?")
+_PIECE = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0|$)")
+"""A literal, and the value behind it; at the end of a text, a literal alone."""
+_WORDS = string.ascii_letters + string.digits
 
 
 def capture(
@@ -127,33 +139,46 @@ def _template(text: str, types: Mapping[str, Any], separator: str, where: str, p
         raise DeclarationError(
             f"{where}: a key text is empty, and DynamoDB has no empty keys", hint="Give it a literal: the type's name."
         )
-    pieces = text.split(separator)
-    parts = tuple(_part(piece, i, pieces, types, separator, where, primary) for i, piece in enumerate(pieces))
-    return Template(parts, separator, primary, limit)
+    template = Template(tuple(_parts(text, types, separator, where)), separator, primary, limit)
+    only = len(template.parts) == 1 and not template.parts[0].literal and not primary
+    for at, part in enumerate(template.parts):
+        if part.slot is not None:
+            _check_slot(template, at, part.slot, where, only)
+    return template
 
 
-def _part(
-    piece: str, at: int, pieces: list[str], types: Mapping[str, Any], separator: str, where: str, primary: bool
-) -> KeyPart:
-    found = _PART.fullmatch(piece)
-    if found is None:
-        shown = re.sub(r"\0([^:\0]+):[^\0]*\0", r"{\1}", piece)
+def _parts(text: str, types: Mapping[str, Any], separator: str, where: str) -> Iterator[KeyPart]:
+    """The parts of a text: divided by the separator, and behind each value."""
+    pieces = _PIECE.findall(text)
+    for at, (literal, name, spec) in enumerate(pieces):
+        if at and not literal and not name:
+            return  # the end of the text, right behind a value
+        is_direct = at > 0 and not literal.startswith(separator)
+        *before, last = (literal if is_direct or not at else literal.removeprefix(separator)).split(separator)
+        slot = _slot(name, spec, types[name], where) if name else None
+        for number, one in enumerate((*before, last)):
+            if "%" in one or not one.isprintable():
+                raise DeclarationError(
+                    f"{where}: {one!r} contains '%' or a control character; '%' is the escape character"
+                )
+            yield KeyPart(one, slot if number == len(before) else None, is_direct and number == 0)
+        if not name:
+            return
+
+
+def _check_slot(template: Template, at: int, slot: Slot, where: str, only: bool) -> None:
+    """Raise DeclarationError for a value whose texts can't stand in their place."""
+    place, key_type = template.place_of(slot), slot.key_type
+    is_open = not place.is_last and not place.separator[:1].strip(_WORDS)
+    if key_type.is_by_rule and is_open and any(step.many for path in key_type.paths(place) for step in path):
         raise DeclarationError(
-            f"{where}: in {shown!r} a value is followed by more text, so it could not be read back or ordered",
-            hint=f"End it with {separator!r}.",
+            f"{where}: in {template.shown!r} a value is followed by more text, so it could not be read back or ordered",
+            hint=f"End it with {template.separator!r}, or another mark that is not a letter or a digit.",
         )
-    literal, name, spec = cast("tuple[str, str | None, str]", found.groups())
-    if "%" in literal or not literal.isprintable():
-        raise DeclarationError(f"{where}: {literal!r} contains '%' or a control character; '%' is the escape character")
-    if name is None:
-        return KeyPart(literal)
-    slot = _slot(name, spec, types[name], where)
-    only = len(pieces) == 1 and not literal and not primary
-    _check_enum(slot, separator, where, only)
-    _check_enum_order(slot, separator, where, last=at == len(pieces) - 1)
-    if slot.key_type.is_rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
-        raise DeclarationError(f"{where}: {{{name}:rest}} must be last in its key, after literals only")
-    return KeyPart(literal, slot)
+    _check_enum(slot, place.separator, where, only)
+    _check_enum_order(slot, place.separator, where, last=place.is_last)
+    if key_type.is_rest and (not place.is_last or any(part.slot for part in template.parts[:at])):
+        raise DeclarationError(f"{where}: {{{slot.name}:rest}} must be last in its key, after literals only")
 
 
 def sortable(name: str, declared: Any, where: str) -> KeyType:
@@ -180,13 +205,24 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
         raise DeclarationError(
             f"{where}: put {{{name}}} in an f-string by itself, without str(), repr(), % or !{spec[1]}"
         )
-    key_type = plain.in_form(spec)
+    try:
+        key_type = in_form(plain, spec)
+    except DeclarationError as error:
+        raise DeclarationError(f"{where}: {{{name}:{spec}}}: {error.what}", hint=error.hint) from None
     if key_type is None:
         raise DeclarationError(
-            f"{where}: {{{name}:{spec}}} is not a valid format in a key",
-            hint=f"Only an int takes one, a width: {{{name}:06}}; and a str last in its key may say {{{name}:rest}}.",
+            f"{where}: {{{name}:{spec}}} is not a valid format in a key", hint=_forms(name, plain, spec)
         )
     return Slot(name, key_type)
+
+
+def _forms(name: str, plain: KeyType, spec: str) -> str:
+    """The formats that would be valid."""
+    if spec.endswith("d") and in_form(plain, spec[:-1]) is not None:
+        return f"Write {{{name}:{spec[:-1]}}}: the width alone."
+    formats = ", ".join(f"{{{name}:{format}}}" for format in formats_of(plain))
+    kind = f"{'An' if plain.type.__name__[0] in 'aeiouAEIOU' else 'A'} {plain.type.__name__}"
+    return f"{kind} takes {formats}." if formats else f"{kind} takes no format."
 
 
 def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
@@ -195,7 +231,7 @@ def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
     texts = slot.key_type.texts
     if len(set(texts)) < len(texts):
         raise DeclarationError(f"{where}: two members of {slot.type.__name__} have the same key text")
-    wrong = [t for t in texts if not t or "%" in t or separator in t]
+    wrong = [t for t in texts if not t or "%" in t or (separator and separator in t)]
     if wrong and not only:
         raise DeclarationError(
             f"{where}: the key text {wrong[0]!r} of {slot.type.__name__} holds {separator!r} or '%'",

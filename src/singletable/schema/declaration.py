@@ -21,6 +21,7 @@ from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
 from singletable.schema.patterns import Captured, Declared, DeclaredKey
 from singletable.schema.table import Table
+from singletable.schema.told_keys import AmbiguousPattern, check_told, untold_of
 from singletable.values import METADATA, Field, Role, check_within, make_field
 
 
@@ -51,16 +52,24 @@ class Special(Struct, frozen=True):
 
 
 def make_model(
-    cls: type[Any], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any], stamp: Stamp
+    cls: type[Any],
+    table: Table,
+    type: str,
+    versions: tuple[int, int],
+    names: dict[str, Any],
+    stamp: Stamp,
+    *,
+    ambiguous: bool = False,
 ) -> None:
     """Give a class its model and its access patterns, and the table its class. `versions` are the schema's, and the one
-    in whose form items are stored; `names` the local ones around the class statement. Raises DeclarationError."""
+    in whose form items are stored; `names` the local ones around the class statement; `ambiguous` lets different values
+    share a key. Raises DeclarationError."""
     special = cls.__special__(table, type)
     _check_stored_as(cls, *versions, special)
     _check_since(cls, versions[0])
     declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
     types: dict[str, Any] = {**declared, **special.types}
-    captured = dict(_captured(cls, table, types))
+    captured = dict(_captured(cls, table, types, ambiguous=ambiguous))
     key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
     check_copies(cls, table, declared)
     roles = _roles(cls)
@@ -82,9 +91,10 @@ def make_model(
         stored_as=versions[1],
         prefix=special.prefix,
         stamps=stamps_of(stamp, table, cls.__name__),
+        is_ambiguous=ambiguous,
     )
     if not any(isinstance(kind, str) for kind in declared.values()):
-        _ = model.fields  # now: DeclarationError for a type that can't be stored
+        _check_untold(model)  # now: DeclarationError for a type that can't be stored
     cls.__model__ = model
     cls.__patterns__ = {name: getattr_static(cls, name).bound(pattern) for name, pattern in captured.items()}
     if special.is_admitted:
@@ -165,7 +175,19 @@ def _roles(cls: type[Any]) -> dict[str, Role]:
     return found
 
 
-def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
+def _check_untold(model: Model[Any]) -> None:
+    """Raise DeclarationError for an attribute that is not stored and that its key doesn't tell."""
+    stored = {name for name, one in model.by_name.items() if one.is_written and one.stored not in model.key_attributes}
+    untold = untold_of(model.key.templates)
+    if untold - stored:
+        raise DeclarationError(
+            f"{model.key.shown}: {min(untold - stored)} is stored in its key only, which doesn't tell its value",
+            table=model.table.name,
+            hint="Store the attribute beside the key, or take a form that reads back.",
+        )
+
+
+def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguous: bool) -> list[tuple[str, Captured]]:
     found: list[tuple[str, Captured]] = []
     for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
         declared = getattr_static(cls, name)
@@ -181,7 +203,15 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any]) -> list[tu
             was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
             if was is not None:
                 _check_types(was.function, types, f"{where}(was={was.declared})")
-            made = Captured if was is None else _moving(cls, declared, was, types)
+            plain = AmbiguousPattern if ambiguous else Captured
+            made = plain if was is None else _moving(cls, declared, was, types)
+            if not ambiguous:
+                check_told(where, templates, primary=declared.index is None)
+            elif was is not None:
+                raise DeclarationError(
+                    f"{where}: a class with ambiguous=True has no key that was another",
+                    hint="Keep the key, or move to one that tells its values apart, without ambiguous=True.",
+                )
             found.append((name, made(cls, name, declared.function, declared.index, templates, signature)))
     return found
 

@@ -172,7 +172,8 @@ class Entity(metaclass=EntityType):
     `type` is stored with each item and guards every read; `version` is the schema's, raised together with an
     `upcast`. `stored_as` is an older version in whose form items are stored too, for programs that know no newer one;
     it needs a `downcast`. `stamp`, in a foreign table, has the attributes that another program wants in each item, with
-    their values. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is
+    their values. `ambiguous` lets different values share a key, as another program's keys may: each write holds the
+    values as a condition. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is
     made.
     """
 
@@ -190,6 +191,7 @@ class Entity(metaclass=EntityType):
         version: int = 1,
         stored_as: int | None = None,
         stamp: Stamp | None = None,
+        ambiguous: bool = False,
     ) -> None:
         super().__init_subclass__()
         _make_dataclass(cls)
@@ -202,7 +204,7 @@ class Entity(metaclass=EntityType):
                 f"{cls.__name__} has a type and no table", hint="Write class X(Entity, table=..., type=...)."
             )
         versions = version, version if stored_as is None else stored_as
-        make_model(cls, cls.__table__, type, versions, names_around(cls), stamp or {})
+        make_model(cls, cls.__table__, type, versions, names_around(cls), stamp or {}, ambiguous=ambiguous)
 
     def __repr__(self) -> str:
         personal = personal_names(builtins.type(self))

@@ -10,6 +10,7 @@ from typing import Any
 
 from singletable.schema.key_text import Template
 from singletable.schema.models import Model
+from singletable.values import KeyType
 
 
 def named_in_keys(model: Model[Any], other: Model[Any]) -> Iterator[tuple[tuple[str, str], ...]]:
@@ -25,5 +26,5 @@ def named_in_keys(model: Model[Any], other: Model[Any]) -> Iterator[tuple[tuple[
             yield tuple(zip(own.names, names, strict=True))
 
 
-def _shape(template: Template) -> list[tuple[str, type[Any] | None]]:
-    return [(part.literal, part.slot.type if part.slot else None) for part in template.parts]
+def _shape(template: Template) -> list[tuple[str, KeyType | None]]:
+    return [(literal, slot.key_type if slot else None) for literal, slot in template.segments]

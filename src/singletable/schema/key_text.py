@@ -13,6 +13,9 @@ The rule (docs/explanation/design.md, "Key text"):
 * datetime 2026-11-20T09:30:00.000000Z, date, time 09:30:00.000000, UUID in lower case; an Enum by its `key_text()`,
   else its value.
 * `{id:rest}`: the last part, after literals only, stands unchanged.
+* Other forms, as `{n:raw}`: `values.key_forms`. A value may be followed by another text than the separator, which
+  separates it from the next value then. What of injective, ordered, readable is not sure by this rule alone, the
+  automaton of the whole key decides: `capture` refuses the key, or its class says `ambiguous=True`.
 """
 
 from __future__ import annotations
@@ -26,12 +29,24 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.values import TOP, KeyPlace, KeyType, Source, ValueType, quoted, value_type_of
+from singletable.schema.automata import Automaton, Taken, two_readings
+from singletable.values import (
+    ANYTHING,
+    SEPARATORS,
+    KeyPlace,
+    KeyType,
+    Source,
+    Steps,
+    ValueType,
+    exactly,
+    in_form,
+    quoted,
+    value_type_of,
+)
 
+_SIGNS = re.compile("[^A-Za-z0-9]+")
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
-_GREATEST = ("", "\x7f", "\u07ff", "\uffff")
-"""The greatest text of each length in bytes."""
 
 
 class Slot(Struct, frozen=True):
@@ -44,7 +59,7 @@ class Slot(Struct, frozen=True):
     def of(cls, name: str, kind: type[Any], form: str = "") -> Slot:
         """A slot by its type, and the form that a format asks for. LookupError if a key can't hold it so."""
         value_type = value_type_of(kind)
-        key_type = value_type and value_type.key and value_type.key.in_form(form)
+        key_type = value_type and value_type.key and in_form(value_type.key, form)
         if not key_type:
             raise LookupError(f"{kind.__name__} has no form {form!r} in keys")
         return cls(name, key_type)
@@ -65,6 +80,8 @@ class Slot(Struct, frozen=True):
 class KeyPart(Struct, frozen=True):
     literal: str
     slot: Slot | None = None
+    is_direct: bool = False
+    """Whether its literal follows the value before without the separator."""
 
 
 _Piece = tuple[str, str, Callable[[Any], str]]
@@ -150,16 +167,21 @@ class Template:
             text += write(values[name])
         return text + end
 
-    def read(self, text: str) -> dict[str, Any] | None:
-        """The values from which a text was written; None if this template did not write it."""
+    def read(self, text: str, *, whole: bool = False) -> dict[str, Any] | None:
+        """The values from which a text was written, of those that it tells; None if this template did not write it.
+
+        `whole` adds for the others what they may have been: the text is written from all.
+        """
         match = self._pattern.fullmatch(text)
         if match is None:
             return None
         try:
-            values = {p.slot.name: p.slot.key_type.read(match[i]) for i, p in enumerate(self._slots, 1) if p.slot}
-            return values if self.write(values) == text else None
+            values = {slot.name: slot.key_type.read(match[i]) for i, slot in self._read_slots}
+            if self.write(values) != text:
+                return None
         except (ValueError, KeyError, ArithmeticError):
             return None
+        return values if whole or not self.untold else {n: v for n, v in values.items() if n not in self.untold}
 
     def text_of(self, slot: Slot, value: Any) -> str:
         """One value's text, in the form of its part."""
@@ -171,7 +193,23 @@ class Template:
 
     def place_of(self, slot: Slot) -> KeyPlace:
         """Where a slot's values stand, as its key type has to know."""
-        return KeyPlace(self.separator, self.parts[-1].slot is slot, self.identifier)
+        return self._places[id(slot)]
+
+    @cached_property
+    def _places(self) -> dict[int, KeyPlace]:
+        places: dict[int, KeyPlace] = {}
+        for part, after in zip(self.parts, (*self.parts[1:], None), strict=True):
+            separator = self.separator if after is None or not after.is_direct else _mark(after.literal)
+            places[id(part.slot)] = KeyPlace(separator, after is None, self.identifier)
+        return places
+
+    @cached_property
+    def segments(self) -> tuple[tuple[str, Slot | None], ...]:
+        """Its texts and values in their order: each part's literal, with the separator before it, and slot."""
+        return tuple(
+            ((self.separator if i and not part.is_direct else "") + part.literal, part.slot)
+            for i, part in enumerate(self.parts)
+        )
 
     def orders(self, slot: Slot) -> bool:
         """Whether keys sort by the values of a part."""
@@ -180,7 +218,7 @@ class Template:
     @property
     def shown(self) -> str:
         """The template as a text: `user#{email}`."""
-        return self.separator.join(p.literal + (f"{{{p.slot.name}}}" if p.slot else "") for p in self.parts)
+        return "".join(literal + (f"{{{slot.name}}}" if slot else "") for literal, slot in self.segments)
 
     @property
     def form(self) -> str:
@@ -192,6 +230,12 @@ class Template:
         return [p for p in self.parts if p.slot]
 
     @cached_property
+    def _read_slots(self) -> list[tuple[int, Slot]]:
+        """Each slot with its number in the pattern; those that tell their value last, where a name stands twice."""
+        slots = [(number, part.slot) for number, part in enumerate(self._slots, 1) if part.slot]
+        return sorted(slots, key=lambda each: not each[1].key_type.alike)
+
+    @cached_property
     def _writers(self) -> dict[int, Callable[[Any], str]]:
         slots = [part.slot for part in self.parts if part.slot]
         return {id(slot): slot.key_type.writer(slot.name, self.place_of(slot)) for slot in slots}
@@ -199,22 +243,90 @@ class Template:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         forms = [
-            re.escape(p.literal) + (f"({p.slot.key_type.regex(self.place_of(p.slot))})" if p.slot else "")
-            for p in self.parts
+            re.escape(literal) + (f"({slot.key_type.regex(self.place_of(slot))})" if slot else "")
+            for literal, slot in self.segments
         ]
-        return re.compile(re.escape(self.separator).join(forms), re.DOTALL)
+        return re.compile("".join(forms), re.DOTALL)
 
     @cached_property
     def _pieces(self) -> tuple[tuple[_Piece, ...], str]:
         """Its values, each with the literal before it, and the literal after the last."""
         found: list[_Piece] = []
         literal = ""
-        for i, part in enumerate(self.parts):
-            literal += (self.separator if i else "") + part.literal
-            if part.slot:
-                found.append((literal, part.slot.name, self.writer_of(part.slot)))
+        for text, slot in self.segments:
+            literal += text
+            if slot:
+                found.append((literal, slot.name, self.writer_of(slot)))
                 literal = ""
         return tuple(found), literal
+
+    # --- what the text tells ------------------------------------------------------------------------------------------
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The texts that it writes."""
+        return Automaton(self._steps(self.segments))
+
+    def beginning(self, parts: int) -> Automaton:
+        """The texts that begin as its own do through the first parts, and the literal of the next one."""
+        literal, _ = self.segments[parts]
+        return Automaton([*self._steps((*self.segments[:parts], (literal, None))), [(ANYTHING,)]])
+
+    def _steps(self, segments: Sequence[tuple[str, Slot | None]]) -> list[list[Steps]]:
+        places: list[list[Steps]] = []
+        for literal, slot in segments:
+            places.append([exactly(literal)])
+            places.append([*slot.key_type.paths(self.place_of(slot))] if slot else [()])
+        return places
+
+    @cached_property
+    def is_by_rule(self) -> bool:
+        """Whether the rule says that no two values meet. Of other templates the automaton does."""
+        is_joined = self.separator in (*SEPARATORS,) and not any(part.is_direct for part in self.parts)
+        return is_joined and all(slot.key_type.is_by_rule for _, slot in self.segments if slot)
+
+    @cached_property
+    def ambiguity(self) -> Sequence[Taken] | None:
+        """A text that other values give too, with both readings; None if no two meet."""
+        return None if self.is_by_rule else two_readings(self.automaton, self.automaton, 2 * len(self.parts))
+
+    @cached_property
+    def alike(self) -> frozenset[str]:
+        """The names of the values that are only in forms which several values share."""
+        slots = [slot for _, slot in self.segments if slot]
+        exact = {slot.name for slot in slots if not slot.key_type.alike}
+        return frozenset(slot.name for slot in slots) - exact
+
+    @cached_property
+    def untold(self) -> frozenset[str]:
+        """The names of the values that a text doesn't tell: of a form that several share, or all of them where the text
+        could be divided in another way."""
+        return self.alike if self.ambiguity is None else frozenset(self.names)
+
+    @cached_property
+    def meeting(self) -> str:
+        """A text that two sets of values give, in words; empty if there is none."""
+        return "" if self.ambiguity is None else self._said(self.ambiguity)
+
+    @cached_property
+    def meeting_when_open(self) -> str:
+        """The same; or a beginning of a sort key, up to a value that is left open, that other values have, too."""
+        if self.is_by_rule or self.meeting:
+            return self.meeting
+        opened = (i for i, part in enumerate(self.parts) if part.slot and any(p.slot for p in self.parts[:i]))
+        begun = (two_readings(self.beginning(i), self.automaton, 2 * i + 1) for i in opened)
+        return next((f"beginning so, {self._said(readings)}" for readings in begun if readings), "")
+
+    def _said(self, readings: Sequence[Taken]) -> str:
+        """Both readings of a text, by the values."""
+        texts: list[dict[str, str]] = [{}, {}]
+        for character, *places in readings:
+            for values, place in zip(texts, places, strict=True):
+                at, is_value = divmod(place, 2)
+                slot = self.segments[at][1] if is_value and at < len(self.segments) else None
+                if slot:
+                    values[slot.name] = values.get(slot.name, "") + character
+        words = (", ".join(f"{name}={text!r}" for name, text in values.items()) for values in texts)
+        return f"{''.join(taken[0] for taken in readings)!r} is {' and '.join(words)}"
 
     def _check_length(self, text: str) -> str:
         size = len(text.encode())
@@ -229,85 +341,15 @@ class Template:
         return text
 
 
+def _mark(literal: str) -> str:
+    """The signs with which a literal begins: they separate the value before it from what follows."""
+    signs = _SIGNS.match(literal)
+    return signs[0] if signs else literal
+
+
 def _joined(written: Sequence[tuple[str, str]], end: str) -> str:
     """An expression: texts, each by its literal and a variable, then the end. Two are joined faster than formatted."""
     if len(written) == 1 and written[0][0]:
         ((literal, made),) = written
         return f"{literal!r} + {made}" + (f" + {end!r}" if end else "")
     return f'f"{"".join(f"{quoted(literal)}{{{made}}}" for literal, made in written)}{quoted(end)}"'
-
-
-# --- bounds of ranges -------------------------------------------------------------------------------------------------
-class Range(Struct, frozen=True):
-    """An argument for several values. `how` is the name of the function that made it."""
-
-    how: str
-    low: Any = None
-    high: Any = None
-
-    def __repr__(self) -> str:
-        return f"<{self.how}(...)>"
-
-
-def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
-    """The bounds, both inclusive, of exactly the wanted keys."""
-    head, last, s = template.prefix(known), template.place_of(slot).is_last, template.separator
-
-    def text(value: Any) -> str:
-        return head + template.text_of(slot, value)
-
-    if range.how == "starting_with":
-        start = text(range.low)
-        return start, start + TOP
-    low, high = head, head + TOP
-    if range.low is not None:
-        low = text(range.low)
-        if range.how == "after":
-            low += "\0" if last else s + TOP
-        elif not last:
-            low += s
-    if range.high is not None:
-        top = text(range.high)
-        if range.how == "before" and top == head:
-            return head + TOP, head + TOP  # nothing is less than the empty text, and no key is this one
-        high = below(top) if range.how == "before" else top + ("" if last else s + TOP)
-    return (low, high) if high else (TOP, TOP)  # an empty text is not a key, and DynamoDB refuses it as a bound
-
-
-def below(text: str) -> str:
-    """The greatest text below, DynamoDB's BETWEEN having no open end."""
-    code = ord(text[-1])
-    if code == 0:
-        return text[:-1]
-    return text[:-1] + chr(0xD7FF if code == 0xE000 else code - 1) + TOP
-
-
-def within(low: str, high: str, limit: int = MAX_SORT_BYTES) -> tuple[str, str]:
-    """The same range of keys, by bounds that are no longer than a key: DynamoDB refuses others."""
-    if max(len(low), len(high)) <= limit // 4:
-        return low, high
-    low, high = _not_below(low, limit), _not_above(high, limit)
-    return (low, high) if low.encode() <= high.encode() else (TOP, TOP)
-
-
-def _not_above(text: str, limit: int) -> str:
-    """The greatest text of at most `limit` bytes that is not above. A shorter result is less than the cut character."""
-    kept = _cut(text, limit)
-    return text if kept == text else kept + _GREATEST[limit - len(kept.encode())]
-
-
-def _not_below(text: str, limit: int) -> str:
-    """The least text of at most `limit` bytes that is not below; U+10FFFF for none. Its longer forms are below."""
-    kept = _cut(text, limit)
-    if kept == text:
-        return text
-    while kept:
-        kept, code = kept[:-1], ord(kept[-1]) + 1
-        least = kept + chr(0xE000 if code == 0xD800 else min(code, ord(TOP)))
-        if len(least.encode()) <= limit:
-            return least
-    return TOP
-
-
-def _cut(text: str, limit: int) -> str:
-    return text.encode()[:limit].decode(errors="ignore")

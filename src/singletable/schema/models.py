@@ -15,6 +15,7 @@ from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
+from singletable.schema.told_keys import asked_key
 from singletable.schema.version_steps import Upcaster, VersionSteps, attribute_steps
 from singletable.values import (
     Codec,
@@ -61,6 +62,8 @@ class Model(Generic[T]):
     """How the names begin under which a layer keeps more in an item. An object carries nothing undeclared then."""
     stamps: tuple[Constant, ...] = ()
     """Attributes that another program wants in each item, with their values. Of a class in a foreign table only."""
+    is_ambiguous: bool = False
+    """Whether different values may share a key: a key has the values that it was asked with."""
 
     def __post_init__(self) -> None:
         self.stored_as = self.stored_as or self.version
@@ -322,7 +325,8 @@ class Model(Generic[T]):
         return self.key_at((partition, sort)) if isinstance(partition, str) and isinstance(sort, str) else None
 
     def key_of(self, entity: T) -> KeyOf[Any]:
-        return self.key_at(self.place_of(entity))
+        key = self.key_at(self.place_of(entity))
+        return key if not self.is_ambiguous else asked_key(key, vars(entity))
 
     def key_at(self, place: tuple[str, str]) -> KeyOf[Any]:
         """The key with an item's two texts, also if its attributes make another one now."""

@@ -72,7 +72,7 @@ class MovingPattern(Captured, frozen=True, eq=False, dict=True):
             )
         made = super()._open(result, given)
         old = self.was._open(KeyOf, given)  # noqa: SLF001  the same method of another pattern
-        return MovingKey(made.kinds, self, made.partition, made.low, made.high, made.bound, old=old)
+        return MovingKey(made.kinds, self, made.partition, made.low, made.high, made.bound, made.filter, old=old)
 
 
 def old_key(
@@ -125,7 +125,7 @@ def deciding_attribute(where: str, doubles: Any, types: Mapping[str, Any], roles
 def is_listed_alike(new: Templates, old: Templates) -> bool:
     """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order."""
     ordered = all(
-        slot is None or template.orders(slot)
+        slot is None or (template.orders(slot) and not slot.key_type.alike)
         for template in (new[1], old[1])
         for slot in (part.slot for part in template.parts)
     )
@@ -163,14 +163,14 @@ def _unlike(where: str, table: Table, mine: str, theirs: str) -> DeclarationErro
 
 
 def _check(where: str, table: Table, new: Templates, old: Templates, elsewhere: Table | None) -> None:
-    known = {name for template in new for name in template.names}
+    known = {name for template in new for name in template.names if name not in template.untold}
     lost = next((name for template in old for name in template.names if name not in known), None)
     if lost is not None:
         raise DeclarationError(
-            f"{where}: the old key holds {lost}, which the new one doesn't, so an item that has not moved can't be "
-            "found from its new key",
+            f"{where}: the old key holds {lost}, which the new one doesn't tell, so an item that has not moved can't "
+            "be found from its new key",
             table=table.name,
-            hint=f"Put {{{lost}}} into the new key as well.",
+            hint=f"Put {{{lost}}} into the new key as well, whole.",
         )
     example = common_key(new, old) if elsewhere is None else None
     if example is not None:

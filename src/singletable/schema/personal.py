@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from singletable.expressions import Handle, first_name, owner_of
-from singletable.schema.key_text import Template, within
+from singletable.schema.key_bounds import within
+from singletable.schema.key_text import Template
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf, Query
 from singletable.schema.table import GUARD_TYPE, Table
@@ -96,18 +97,15 @@ def _covered_text(template: Template, text: str, personal: frozenset[str]) -> st
     """A key's text with a mark for each personal value."""
     if not personal.intersection(template.names):
         return text
-    values = template.read(text)
+    values = template.read(text, whole=True)
     if values is None:
         return COVERED
-    parts: list[str] = []
-    for part in template.parts:
-        if part.slot is None:
-            parts.append(part.literal)
-        elif part.slot.name in personal:
-            parts.append(part.literal + COVERED)
-        else:
-            parts.append(part.literal + template.writer_of(part.slot)(values[part.slot.name]))
-    return template.separator.join(parts)
+    texts: list[str] = []
+    for literal, slot in template.segments:
+        texts.append(literal)
+        if slot is not None:
+            texts.append(COVERED if slot.name in personal else template.text_of(slot, values[slot.name]))
+    return "".join(texts)
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from singletable.schema.key_text import Range
+from singletable.schema.key_bounds import Range
 
 T = TypeVar("T")
 

@@ -91,7 +91,7 @@ def complete_patterns(model: Model[Any], reference: Reference) -> Iterator[Captu
         partition, sort = captured.templates
         needed = {*partition.names, *sort.names} - reference.names.keys()
         is_sparse = captured.index is not None and any(model.by_name[name].optional for name in needed)
-        if partition.names and reference.names.keys() >= {*partition.names} and not is_sparse:
+        if partition.names and not partition.untold and reference.names.keys() >= {*partition.names} and not is_sparse:
             yield captured
 
 

@@ -113,8 +113,8 @@ class StoredKey:
             f"an item of {self._kind.__name__} has another {attribute} than {made} makes ({template.shown})",
             table=self._table,
             attribute=attribute,
-            hint="Declare the key in its stored form; or write the item again under its key and delete this one. "
-            "`db.check(table)` finds all such items.",
+            hint="Declare the key in the form that it is stored in, as {number:raw} or {at:ms}; or write the item "
+            "again under its key and delete this one. `db.check(table)` finds all such items.",
         )
 
 

@@ -80,9 +80,9 @@ class Table:
 
     `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
     `Index`. `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
-    that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, without
-    `write_many`. `stream` is the view type of the table's stream; none by default. `settings` and
-    `deletion_protection` are undeclared by default: a table keeps what it has.
+    that is not a key's last part, other signs numbers, times and identifiers. `overlap="guard"` allows entities
+    whose keys could be equal, without `write_many`. `stream` is the view type of the table's stream; none by default.
+    `settings` and `deletion_protection` are undeclared by default: a table keeps what it has.
 
     `foreign` is for a table that another program writes too: its items have no type, schema version or write id, unless
     `type_attribute`, `version_attribute` and `write_id_attribute` name them. A class is known by its key alone. Writes
@@ -112,11 +112,12 @@ class Table:
         encryption_key: str | None = None,
         settings: TableSettings = TableSettings(),  # noqa: B008  (frozen)
     ) -> None:
-        if len(separator) != 1 or separator not in SEPARATORS:
+        if not separator.isprintable() or not separator or "%" in separator or any(map(str.isalnum, separator)):
             raise DeclarationError(
                 f"{separator!r} can't separate the parts of keys",
                 table=name,
-                hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters.",
+                hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters; or other signs, as ::, "
+                "which are neither letters, digits nor '%'.",
             )
         own = _own_attributes(name, foreign, type_attribute, version_attribute, write_id_attribute)
         self.definition = TableDefinition(

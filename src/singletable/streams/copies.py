@@ -158,6 +158,12 @@ def _check_pattern(table: Table, pattern: Bound[..., Any], found: type[Any]) -> 
     captured, model = pattern.captured, model_of(found)
     if model.table is not table:
         raise DeclarationError(f"{captured.shown} reads table {model.table.name}", table=table.name)
+    if untold := captured.templates[0].untold:
+        raise DeclarationError(
+            f"{captured.shown} finds the holders of other sources, too: its partition doesn't tell {min(untold)} apart",
+            table=table.name,
+            hint="Find them by an index whose partition holds the whole value.",
+        )
     sparse = [n for t in captured.templates for n in t.names if model.by_name[n].optional]
     if sparse:
         raise DeclarationError(f"{captured.shown} misses the holders whose {sparse[0]} is None", table=table.name)

@@ -181,17 +181,17 @@ def key_parts(
             yield KeyTextPart(literal)
         value = values[slot.name]
         written = COVERED if slot.name in personal else template.text_of(slot, value)
-        yield KeyTextPart(
-            written, slot.name, _related(visit, table, model, slot.name, value, here, slot.name in personal)
-        )
+        is_told = slot.name not in template.untold
+        link = _related(visit, table, model, slot.name, value, here, slot.name in personal) if is_told else ""
+        yield KeyTextPart(written, slot.name, link)
     if end:
         yield KeyTextPart(end)
 
 
 def _template(captured: Captured | None, at: int, text: str) -> tuple[Template, Mapping[str, Any]] | None:
-    """The template that wrote a key's text, that of an older key among them, and the values in it."""
+    """The template that wrote a key's text, that of an older key among them, and values that give it."""
     for form in (captured, captured.was if captured is not None else None):
-        if form is not None and (values := form.templates[at].read(text)) is not None:
+        if form is not None and (values := form.templates[at].read(text, whole=True)) is not None:
             return form.templates[at], values
     return None
 

@@ -24,11 +24,13 @@ from singletable.values.decoders import (
 )
 from singletable.values.exact import is_kept as is_kept
 from singletable.values.fields import Field as Field, Role as Role, Was as Was
+from singletable.values.key_enums import EnumText as EnumText
+from singletable.values.key_forms import formats_of as formats_of, in_form as in_form
 from singletable.values.key_lines import KeyText as KeyText
 from singletable.values.key_types import (
     SEPARATORS as SEPARATORS,
     TOP as TOP,
-    EnumText as EnumText,
+    EscapedText as EscapedText,
     KeyPlace as KeyPlace,
     KeyType as KeyType,
 )
@@ -46,7 +48,13 @@ from singletable.values.plans import (
     wire_struct as wire_struct,
     writer_of as writer_of,
 )
-from singletable.values.shapes import ANYTHING as ANYTHING, Steps as Steps, exactly as exactly, of_shape as of_shape
+from singletable.values.shapes import (
+    ANYTHING as ANYTHING,
+    ShapeStep as ShapeStep,
+    Steps as Steps,
+    exactly as exactly,
+    of_shape as of_shape,
+)
 from singletable.values.sizes import (
     MAX_ITEM_BYTES as MAX_ITEM_BYTES,
     MAX_TRANSACTION_BYTES as MAX_TRANSACTION_BYTES,

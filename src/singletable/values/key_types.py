@@ -7,7 +7,7 @@ A `KeyType` is one type in one form. A key function chooses it when it is captur
     writer      what writes a value, at its place in a key; `source` is the same as generated code
     read        the value of a text that fits the paths
     is_ordered  whether texts sort as values do
-    in_form     the same type in the form that a format asks for
+    in_form     the same type in a form of its own that a format asks for; `key_forms` has the forms of several types
     form        all that decides its texts, in words, for the record of a table
 
 Whatever handles keys asks the key type, never the Python type. The rules are at the top of `schema.key_text`, which
@@ -19,10 +19,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
@@ -38,15 +36,10 @@ TOP = "\U0010ffff"
 
 _WIDTH = re.compile("0([1-9][0-9]?)")
 _DIGITS = (ShapeStep(DIGIT), ShapeStep(DIGIT, many=True))
-_ESCAPED: Mapping[tuple[str, bool], str] = {
-    ("#", True): "[#-%]",
-    ("#", False): "[\x00-%]",
-    ("/", True): "%",
-    ("/", False): "[/%\x00-\x1f\x7f]",
-    ("-", True): "%",
-    ("-", False): "[-%\x00-\x1f\x7f]",
-}
-"""Regular expressions of what is written %XX, by separator and whether the text ends its key."""
+_ESCAPED: Mapping[tuple[str, bool], str] = {("#", True): "[#-%]", ("#", False): "[\x00-%]"}
+"""Regular expressions of what is written %XX where the order is kept, by whether the text ends its key. With another
+separator it is `%`, and before the separator also that and controls."""
+_CONTROLS = "\x00-\x1f\x7f"
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
@@ -54,6 +47,7 @@ class KeyPlace(Struct, frozen=True):
     """Where a value stands in a key."""
 
     separator: str
+    """The text that follows it; that of the table where nothing does. Empty where another value does."""
     is_last: bool
     is_identifier: bool = False
     """Whether it is in a primary key, whose texts are kept strict."""
@@ -72,6 +66,16 @@ class KeyType(Struct, frozen=True):
     """Whether a range may be of the values that begin with a text."""
     is_rest: ClassVar[bool] = False
     """Whether its text ends the key and may hold the separator."""
+    alike: ClassVar[str] = ""
+    """Two values of one text, in words, where there are such: the text doesn't read back into its value then."""
+    is_truncated: ClassVar[bool] = False
+    """Whether it writes one text for all values of a period: a range reads whole periods, and filters."""
+    is_prefix_free: ClassVar[bool] = False
+    """Whether no text begins another one: then what follows it does not matter."""
+    is_by_rule: ClassVar[bool] = True
+    """Whether values next to the table's separator never meet. Where it is not so, the automaton of the key decides."""
+    formats: ClassVar[tuple[str, ...]] = ()
+    """The formats of its own forms, by an example each."""
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         """The texts it writes: each has the characters of one path."""
@@ -98,8 +102,12 @@ class KeyType(Struct, frozen=True):
         return Piece(literal, name, write=self.writer(name, place))
 
     def is_ordered(self, place: KeyPlace) -> bool:
-        """Whether keys sort by its values."""
-        return True
+        """Whether keys sort by its values. They do where no text begins another, or what follows sorts below all."""
+        return place.is_last or self.is_prefix_free or place.separator in (*SEPARATORS,)
+
+    def why_unordered(self, place: KeyPlace) -> str:
+        """Why keys don't sort by its values there."""
+        return f"with {place.separator!r} as separator a {self.type.__name__} that is not the last part has no order"
 
     def in_form(self, form: str) -> KeyType | None:
         """The type in the form that a format in an f-string asks for; None if it has no such form."""
@@ -136,6 +144,7 @@ class EscapedText(KeyType, frozen=True):
 
     word: ClassVar[str] = "text"
     takes_prefixes: ClassVar[bool] = True
+    formats: ClassVar[tuple[str, ...]] = ("rest",)
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         """Without the separator, except in the last part of a key that is not separated by `#`."""
@@ -150,7 +159,7 @@ class EscapedText(KeyType, frozen=True):
             if value.__class__ is str and is_plain(value):
                 return value
             text = str.__str__(self.checked(name, value))
-            _check_text(name, text, place)
+            _check_identifier(name, text, place)
             return find.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
         return write
@@ -175,7 +184,8 @@ class EscapedText(KeyType, frozen=True):
 
     def escaped(self, place: KeyPlace) -> str:
         """The characters that are escaped."""
-        escaped = re.compile(_ESCAPED[place.separator, place.is_last])
+        others = "%" if place.is_last else f"[{re.escape(place.separator)}%{_CONTROLS}]"
+        escaped = re.compile(_ESCAPED.get((place.separator, place.is_last), others))
         return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
 
     def _is_plain(self, place: KeyPlace) -> Callable[[str], object]:
@@ -208,6 +218,7 @@ class FixedText(KeyType, frozen=True):
     """A type whose stored text has a fixed shape, and sorts as values do: the same text is in keys."""
 
     word: ClassVar[str] = "fixed"
+    is_prefix_free: ClassVar[bool] = True
     shape: str
     write: Callable[[Any], str]
     parse: Callable[[str], Any]
@@ -227,6 +238,8 @@ class WholeNumber(KeyType, frozen=True):
     """An int as a letter for the count of its digits, then the digits."""
 
     word: ClassVar[str] = "number"
+    is_prefix_free: ClassVar[bool] = True
+    formats: ClassVar[tuple[str, ...]] = ("06",)
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
         yield (ShapeStep(LETTER), *_DIGITS)
@@ -251,6 +264,7 @@ class PaddedNumber(KeyType, frozen=True):
     """An int from 0 up, with zeros up to a width: `{n:06}`."""
 
     word: ClassVar[str] = "digits"
+    is_prefix_free: ClassVar[bool] = True
     width: int
 
     def paths(self, place: KeyPlace) -> Iterator[Steps]:
@@ -313,45 +327,6 @@ class DecimalNumber(KeyType, frozen=True):
         return self.parse(text)
 
 
-# --- types with texts of their own ------------------------------------------------------------------------------------
-class EnumText(KeyType, frozen=True):
-    """An Enum by its `key_text()`, else its value."""
-
-    word: ClassVar[str] = "enum"
-    type: type[Enum]
-
-    def paths(self, place: KeyPlace) -> Iterator[Steps]:
-        yield from map(exactly, self.texts)
-
-    def writer(self, name: str, place: KeyPlace) -> Callable[[Any], str]:
-        texts = {member: enum_text(member) for member in self.type}
-        return lambda value: texts[self.checked(name, value)]
-
-    def read(self, text: str) -> Enum:
-        return next(member for member in self.type if enum_text(member) == text)
-
-    def patterns(self) -> tuple[tuple[str, str], ...]:
-        return tuple((text, "") for text in self.texts)
-
-    @property
-    def form(self) -> str:
-        texts = {member.name: enum_text(member) for member in self.type}
-        return f"{self.word} {msgspec.json.encode(texts, order='sorted').decode()}"
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The key texts of the members, in their order."""
-        return tuple(map(enum_text, self.type))
-
-
-def enum_text(member: Enum) -> str:
-    """An enum's own `key_text()`, or its value's text."""
-    own_text: Callable[[], str] | None = getattr(member, "key_text", None)
-    if own_text is not None:
-        return own_text()
-    return member.value if isinstance(member.value, str) else write_integer(member.value)
-
-
 def _named_writer(
     name: str, write: Callable[[Any], str], checked: Callable[[str, Any], Any] | None = None
 ) -> Callable[[Any], str]:
@@ -365,9 +340,14 @@ def _named_writer(
     return write_named
 
 
-def _check_text(name: str, value: str, place: KeyPlace) -> None:
+def check_key_text(name: str, value: str) -> None:
+    """InvalidValue for a text that no key can hold."""
     if _UNENCODABLE.search(value):
         raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name)
+
+
+def _check_identifier(name: str, value: str, place: KeyPlace) -> None:
+    check_key_text(name, value)
     if not place.is_identifier:
         return
     if any(unicodedata.category(c) == "Cc" for c in value):

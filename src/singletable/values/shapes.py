@@ -23,6 +23,8 @@ class ShapeStep(Struct, frozen=True):
     chars: frozenset[str]
     other: bool = False
     many: bool = False
+    without: str = ""
+    """Any characters but `chars`, one at least, in which this text of two or more does not stand."""
 
     def takes(self, character: str) -> bool:
         """Whether the character may stand there."""
@@ -40,6 +42,8 @@ class ShapeStep(Struct, frozen=True):
     @property
     def regex(self) -> str:
         """The step as a regular expression."""
+        if self.without:
+            return ".+?"  # what is read is written again, and compared
         chars = re.escape("".join(sorted(self.chars)))
         one = f"[{'^' * self.other}{chars}]" if chars else "."
         return f"{one}{'*' * self.many}"

@@ -39,16 +39,9 @@ from singletable.values.checks import (
     text,
     text_of,
 )
+from singletable.values.key_enums import EnumText, enum_text
 from singletable.values.key_numbers import read_decimal, write_decimal
-from singletable.values.key_types import (
-    DecimalNumber,
-    EnumText,
-    EscapedText,
-    FixedText,
-    KeyType,
-    WholeNumber,
-    enum_text,
-)
+from singletable.values.key_types import DecimalNumber, EscapedText, FixedText, KeyType, WholeNumber
 from singletable.values.kinds import Kind
 from singletable.values.numbers import (
     decimal_text,

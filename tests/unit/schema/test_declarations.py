@@ -298,7 +298,7 @@ def test_upcasters_belong_to_versions_before() -> None:
     ("options", "said"),
     [
         ({"name": "x"}, "not a valid table name"),
-        ({"name": "table", "separator": ":"}, "separate the parts"),
+        ({"name": "table", "separator": "x"}, "separate the parts"),
         ({"name": "table", "separator": ""}, "separate the parts"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from singletable.errors import DeclarationError
-from singletable.foundation import KeyPart, Slot, Template
+from singletable.foundation import Slot, Template
 
 ANY_KEY = "*"
 MOST_PATTERNS = 24
@@ -24,11 +24,11 @@ def key_patterns(template: Template, where: Mapping[str, str], shown: str) -> tu
     variable of IAM.
     """
     beginnings = [""]
-    for at, part in enumerate(template.parts):
-        texts = _texts(part, where)
+    for before, slot in template.segments:
+        texts = [literal(before) + text for text in _values(slot, where)] if slot else [literal(before)]
         if len(texts) * len(beginnings) > MOST_PATTERNS:
-            texts = [literal(part.literal) + ANY_KEY]
-        beginnings = [f"{text}{template.separator if at else ''}{more}" for text in beginnings for more in texts]
+            texts = [literal(before) + ANY_KEY]
+        beginnings = [text + more for text in beginnings for more in texts]
     first = template.parts[0]
     if first.slot is not None and first.slot.name not in where and any(text[0] in "*?" for text in beginnings):
         raise DeclarationError(
@@ -56,11 +56,6 @@ def fewest(patterns: set[str]) -> tuple[str, ...]:
 def literal(text: str) -> str:
     """A text in a pattern: `*`, `?` and `$` are escaped so that IAM takes them literally."""
     return "".join(f"${{{c}}}" if c in "*?$" else c for c in text)
-
-
-def _texts(part: KeyPart, where: Mapping[str, str]) -> list[str]:
-    before = literal(part.literal)
-    return [before + text for text in _values(part.slot, where)] if part.slot else [before]
 
 
 def _values(slot: Slot, where: Mapping[str, str]) -> list[str]:

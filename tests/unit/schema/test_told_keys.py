@@ -1,0 +1,171 @@
+"""Keys that don't tell their values apart are refused when the class is made, with values that meet."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from functools import partial
+from types import new_class
+from typing import Any
+
+import pytest
+
+from singletable import ANY, Entity, Key, Table
+from singletable.errors import DeclarationError
+from singletable.schema import model_of
+from singletable.schema.declaration import Special
+from singletable.values import TEXT, Field
+
+
+def declare(partition: str, sort: str, *, separator: str = "#", index: bool = False, **options: Any) -> Any:
+    """A class with these f-strings as its key, or as that of an index."""
+    names = [name for name in ("a", "b", "n", "at") if re.search(f"{{{name}[:}}]", partition + sort)]
+    types = {"a": "str", "b": "str", "n": "int", "at": "datetime"}
+    source = f"""
+class Held(Entity, table=table, type="held", **options):
+    a: str
+    b: str
+    n: int
+    at: datetime
+
+    @table.{'index("gsi1")' if index else "key"}
+    @staticmethod
+    def by({", ".join(f"{name}: {types[name]}" for name in names)}) -> Key:
+        return f{partition!r}, f{sort!r}
+"""
+    if index:
+        source += """
+    @table.key
+    @staticmethod
+    def whole(a: str) -> Key:
+        return f"whole#{a}", "held"
+"""
+    space: dict[str, Any] = {
+        "table": Table("table", indexes=["gsi1"], separator=separator),
+        "Entity": Entity,
+        "Key": Key,
+        "ANY": ANY,
+        "datetime": datetime,
+        "options": options,
+        "__name__": __name__,
+    }
+    exec(source, space)
+    return space["Held"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "said"),
+    [
+        ("{a:raw}__{b:raw}", r"a='x_', b='x' and a='x', b='_x'"),
+        ("{a:raw}{b:raw}", r"a='x', b='xx' and a='xx', b='x'|a='xx', b='x' and a='x', b='xx'"),
+        ("{n:raw}{b:raw}", r"n='1', b='1.*' and n='11', b=|n='11', b=.* and n='1', b='1"),
+        ("{a:lower}", r"'Ada' and 'ADA' give one text"),
+        ("{at:%Y-%m-%d}", "two times of one period give one text"),
+    ],
+)
+def test_a_key_that_two_values_share_is_refused_with_both(sort: str, said: str) -> None:
+    with pytest.raises(DeclarationError, match=rf"Held\.by: .* does not tell its values apart: .*({said})"):
+        declare("held", sort)
+    assert declare("held", sort, ambiguous=True)
+
+
+@pytest.mark.parametrize("sort", ["{a:lower}", "{at:%Y-%m-%d}", "{a:upper}#{n:raw}"])
+def test_an_index_may_have_one_text_for_several_values(sort: str) -> None:
+    assert declare("held", sort, index=True)
+
+
+def test_an_index_is_refused_where_texts_could_be_divided_otherwise() -> None:
+    with pytest.raises(DeclarationError, match="does not tell its values apart"):
+        declare("held", "{a:raw}__{b:raw}", index=True)
+
+
+def test_a_beginning_that_other_values_have_is_refused() -> None:
+    """Two numbers, of which the second may be left out: 1 begins as 10 does."""
+    with pytest.raises(DeclarationError, match=r"beginning so, '1.*' is n='11' and n='1', at="):
+        declare("held", "{n:raw}{at:%Y-%m-%dT%H:%M:%S.%f}")
+
+
+@pytest.mark.parametrize(
+    ("partition", "sort", "separator", "values", "texts"),
+    [
+        ("tenant-{n:raw}", "{a}-{b}", "#", {"n": 7, "a": "x-y#z", "b": "1-2"}, ("tenant-7", "x%2Dy#z-1-2")),
+        ("{a:raw}::{n:012}", "x", "#", {"a": "b:c", "n": 42}, ("b:c::000000000042", "x")),
+        ("{a}::{b}", "{n}::end", "::", {"a": "x:y", "b": "p::q", "n": 5}, ("x%3Ay::p::q", "a5::end")),
+        ("{at:%Y%m%d}{n:04}", "{at:ms}x", "|", {"n": 5}, ("202601310005", "1769862600000x")),
+        ("account:{a:raw}", "user:{b:raw}", ":", {"a": "1", "b": "2:3"}, ("account:1", "user:2:3")),
+    ],
+)
+def test_any_signs_separate_values(
+    partition: str, sort: str, separator: str, values: dict[str, Any], texts: tuple[str, str]
+) -> None:
+    kind = declare(partition, sort, separator=separator)
+    if "at" in kind.by.captured.parameters:
+        values = {**values, "at": datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)}
+    key = kind.by(**values)
+    assert (key.partition, key.low) == texts
+    assert [template.meeting for template in key.captured.templates] == ["", ""]
+
+
+def test_letters_and_digits_separate_nothing() -> None:
+    for separator in ("x", "0", "", "%", "a:", "\n"):
+        with pytest.raises(DeclarationError, match="can't separate the parts of keys"):
+            Table("table", separator=separator)
+    for sort in ("{a}x{b}", "{a}{b}", "{n}{a:raw}"):
+        with pytest.raises(DeclarationError, match="followed by more text"):
+            declare("held", sort)
+
+
+def _fill(body: dict[str, Any], names: dict[str, Any]) -> None:
+    names.update(body)
+
+
+def test_an_attribute_that_is_in_the_key_alone_has_to_be_told() -> None:
+    table = Table("table")
+
+    def by(id: str) -> Key:
+        return f"{id:lower}", "held"
+
+    def special(cls: Any, table: Table, type: str) -> Special:
+        return Special(fields={"id": Field("id", "id", TEXT, is_written=False)})
+
+    body = {
+        "__annotations__": {"id": str},
+        "by": table.key(staticmethod(by)),
+        "__special__": classmethod(special),
+        "__module__": __name__,
+    }
+    with pytest.raises(DeclarationError, match=r"Held\.by: id is stored in its key only, which doesn't tell its value"):
+        new_class("Held", (Entity,), {"table": table, "type": "held", "ambiguous": True}, partial(_fill, body))
+
+
+def test_a_key_that_was_another_is_not_ambiguous() -> None:
+    table = Table("table")
+
+    def before(a: str) -> Key:
+        return f"old#{a}", "held"
+
+    def lower(a: str) -> Key:
+        return f"new#{a:lower}", "held"
+
+    def raw(a: str) -> Key:
+        return f"new#{a:raw}", "held"
+
+    for by, options, said in ((raw, {"ambiguous": True}, "no key that was another"), (lower, {}, "doesn't tell")):
+        body = {"__annotations__": {"a": str}, "by": table.key(was=before)(staticmethod(by)), "__module__": __name__}
+        facts = {"table": table, "type": "held", **options}
+        with pytest.raises(DeclarationError, match=said):
+            new_class("Held", (Entity,), facts, partial(_fill, body))
+
+
+def test_a_class_with_other_values_may_share_nothing_with_another() -> None:
+    one = declare("held", "{n:raw}-{a:raw}", separator="#")
+    assert model_of(one).table.models[0].is_ambiguous is False
+    with pytest.raises(DeclarationError, match="could have the same key"):
+
+        class Other(Entity, table=model_of(one).table, type="other"):
+            a: str
+
+            @model_of(one).table.key
+            @staticmethod
+            def by(a: str) -> Key:
+                return "held", f"1-{a}"
