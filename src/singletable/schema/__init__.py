@@ -24,6 +24,7 @@ from singletable.schema.copies import (
     copies_in as copies_in,
     copy_of as copy_of,
 )
+from singletable.schema.corrupt_items import naming as naming
 from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
 from singletable.schema.guard_items import (
     guard_key as guard_key,
@@ -40,7 +41,7 @@ from singletable.schema.mistakes import (
     check_update as check_update,
     not_one_item as not_one_item,
 )
-from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of, naming as naming
+from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
 from singletable.schema.old_keys import MovingPattern as MovingPattern
 from singletable.schema.patterns import Captured as Captured, Key as Key, KeyOf as KeyOf, Query as Query
 from singletable.schema.personal import covered_place as covered_place

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer, SingletableError
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
 from singletable.operations import Item, Key, encode, read_item
+from singletable.schema.corrupt_items import named, naming
 from singletable.schema.derived_keys import derived_keys
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
@@ -256,7 +256,7 @@ class Model(Generic[T]):
             return int(stored.get("N", "1"))
         except ValueError:
             what = f"an item of {self.kind.__name__} can't be read: its schema version is not a whole number"
-            raise _named(self, item, Corrupt(what, hint="Correct the item.")) from None
+            raise named(self, item, Corrupt(what, hint="Correct the item.")) from None
 
     def is_current(self, item: Item) -> bool:
         """Whether an item has the schema version that this program writes."""
@@ -357,36 +357,6 @@ class Model(Generic[T]):
         """The attributes that a key's texts were written from."""
         partition, sort = self.key.templates
         return {**(partition.read(key.partition) or {}), **(sort.read(key.low) or {})}
-
-
-@contextmanager
-def naming(model: Model[Any], item: Item) -> Generator[None, None, None]:
-    """Name the item that can't be read inside the block: the error is Corrupt, with table, key and attribute. An error
-    of the class's own code is its cause."""
-    try:
-        yield
-    except DeclarationError:
-        raise
-    except Exception as error:
-        found = _named(model, item, error if isinstance(error, Corrupt) else _own_error(model, error))
-        raise found from found.__cause__
-
-
-def _named(model: Model[Any], item: Item, error: Corrupt) -> Corrupt:
-    if error.key is None:
-        error.table, error.key = model.table.name, model.key_in(item)
-    return error
-
-
-def _own_error(model: Model[Any], error: Exception) -> Corrupt:
-    """A read's error for one that a class's own code raised: `__post_init__`, or an upcaster."""
-    where: dict[str, Any] = {"attribute": error.attribute} if isinstance(error, SingletableError) else {}
-    why = error.what if isinstance(error, SingletableError) else f"its own code raised {type(error).__name__}"
-    found = Corrupt(
-        f"an item of {model.kind.__name__} can't be read: {why}", hint="Correct the item, or the class.", **where
-    )
-    found.__cause__ = error
-    return found
 
 
 def model_for(entity: object, *, or_key: bool = False) -> Model[Any]:

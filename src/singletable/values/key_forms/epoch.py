@@ -48,7 +48,9 @@ class EpochTime(KeyType, frozen=True):
                 )
             if len(text := str(count)) != digits or count < 0:
                 raise InvalidValue(
-                    f"the {word}s since 1970 have {digits} digits, from 2001-09-09 to 2286-11-20", attribute=name
+                    f"the {word}s since 1970 have {digits} digits, from 2001-09-09 to 2286-11-20",
+                    attribute=name,
+                    hint="For other times, take a format as %Y-%m-%d, or no form.",
                 )
             return text
 

@@ -40,7 +40,9 @@ class IdText(KeyType, frozen=True):
         def write(value: Any) -> str:
             text = str.__str__(self.checked(name, value))
             if not is_one(text):
-                raise InvalidValue(f"a {self.name} has {length} {words}", attribute=name)
+                raise InvalidValue(
+                    f"a {self.name} has {length} {words}", attribute=name, hint="For other texts, take the form raw."
+                )
             return text
 
         return write

@@ -42,7 +42,11 @@ class RawText(KeyType, frozen=True):
             check_key_text(name, text)
             if not text or (separator and separator in text):
                 what = f"it holds {separator!r}, which follows it in the key" if text else "it is empty"
-                raise InvalidValue(f"a text that is not escaped can't stand there: {what}", attribute=name)
+                raise InvalidValue(
+                    f"a text that is not escaped can't stand there: {what}",
+                    attribute=name,
+                    hint="Without a form, a text in a key is escaped, and may be any.",
+                )
             return text
 
         return write
