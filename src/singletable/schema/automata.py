@@ -83,7 +83,7 @@ def _walk(one: Automaton, other: Automaton, places: int) -> list[Taken] | None:
     """Breadth first over the pairs of states, and whether the readings differ yet."""
     start: _State = (0, 0, places == 0)
     before: dict[_State, tuple[_State, Taken | None] | None] = {start: None}
-    queue = deque([start])
+    queue: deque[_State] = deque([start])
     while queue:
         state = queue.popleft()
         if state == (one.end, other.end, True):
