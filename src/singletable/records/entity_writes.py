@@ -62,6 +62,7 @@ class EntityWrite(Write):
         model = model_for(self.entity)
         check_verb(model, self.verb)
         self.key = model.key_of(self.entity)
+        vars(self)["model"] = model  # as the key would give it
 
     @property
     def count(self) -> int | None:

@@ -362,6 +362,9 @@ class Model(Generic[T]):
 def model_for(entity: object, *, or_key: bool = False) -> Model[Any]:
     """The model of an entity's class. InvalidRequest for what is none; `or_key` says that a key would do as well."""
     kind: Any = type(entity)
+    model: Any = getattr(kind, "__model__", None)
+    if model.__class__ is Model:
+        return model
     if not hasattr(kind, "__model__"):
         raise not_an_entity(entity, or_key=or_key)
     return model_of(kind)
