@@ -17,8 +17,8 @@ from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate, drive
 from singletable.operations import Key
-from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, Transaction, flows
-from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
+from singletable.records import DEFAULT_MAX_PAGES, BlockingTransaction, OnUnreadable, Page, flows
+from singletable.schema import Collection, Entity, KeyOf, Query, ReadOf, Table, Whole
 from singletable.target import Options, Target, port_options
 from singletable.wire import BlockingPort, CredentialSource, RetryPolicy, Timeouts
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
     from singletable.tables import Description, Difference
 
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
+S = TypeVar("S")
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
@@ -189,6 +193,31 @@ class Database:
         while positions:
             for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent, unreadable)):
                 yield from page
+
+    @overload
+    def together(self, a: ReadOf[A], b: ReadOf[B], /, *, unreadable: OnUnreadable = ...) -> tuple[A, B]: ...
+    @overload
+    def together(
+        self, a: ReadOf[A], b: ReadOf[B], c: ReadOf[R], /, *, unreadable: OnUnreadable = ...
+    ) -> tuple[A, B, R]: ...
+    @overload
+    def together(
+        self, a: ReadOf[A], b: ReadOf[B], c: ReadOf[R], d: ReadOf[T], /, *, unreadable: OnUnreadable = ...
+    ) -> tuple[A, B, R, T]: ...
+    @overload
+    def together(
+        self, a: ReadOf[A], b: ReadOf[B], c: ReadOf[R], d: ReadOf[T], e: ReadOf[S], /, *, unreadable: OnUnreadable = ...
+    ) -> tuple[A, B, R, T, S]: ...
+    @overload
+    def together(self, *reads: ReadOf[R], unreadable: OnUnreadable = ...) -> tuple[R, ...]: ...
+    def together(self, *reads: Any, unreadable: OnUnreadable = None) -> tuple[Any, ...]:
+        """The answers of different reads, in their order: of a key its entity or None, of a query a list, of a
+        collection itself or None. A key with ANY or a range: `key.every()`, a list.
+
+        One round trip for up to 16 reads; further pages are further ones. Units as of the reads alone. Raises the first
+        error when the requests under way have ended; InvalidRequest for an invalid read, before any is sent.
+        """
+        return drive(flows.together(self.port, reads, unreadable))
 
     def explain(self, read: Explainable, *updates: Update) -> Explanation:
         """The requests of an access pattern, or of an update by a key, without sending them."""
@@ -355,20 +384,3 @@ class Database:
         Raises InvalidRequest if the table is protected from deletion.
         """
         return drive(flows.delete_table(self.port, table))
-
-
-class BlockingTransaction(Transaction):
-    """A transaction of the blocking shell."""
-
-    def __init__(self, port: BlockingPort) -> None:
-        super().__init__(in_block=True)
-        self._port = port
-
-    def __enter__(self) -> BlockingTransaction:
-        self._begin()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._end()
-        if error is None:
-            drive(flows.commit(self._port, self.pending))

@@ -19,6 +19,7 @@ _AWAITED = frozenset(
         "get_many",
         "page",
         "all",
+        "together",
         "create",
         "put",
         "update",

@@ -262,6 +262,20 @@ async def awaiting(db: AsyncDatabase) -> None:
     assert_type(await db.get(User.by_email("e")), User | None)
     assert_type(await db.get(UserDetails.by_email("e")), UserDetails | None)
     assert_type(await db.page(Membership.of_org("o1")), Page[Membership])
+    user, members, mine, details, newest = await db.together(
+        User.by_email("e"),
+        Membership.of_org("o1"),
+        Membership.of_user("e").every(),
+        UserDetails.by_email("e"),
+        Membership.of_org("o1").newest_first(),
+    )
+    assert_type(user, User | None)
+    assert_type(members, list[Membership])
+    assert_type(mine, list[Membership])
+    assert_type(details, UserDetails | None)
+    assert_type(newest, list[Membership])
+    assert_type(await db.together(User.by_email("e"), User.by_email("f")), tuple[User | None, User | None])
+    assert_type(await db.together(*[User.by_email("e")]), tuple[User | None, ...])
     assert_type(db.iter(Membership.of_org("o1")), AsyncIterator[Membership])
     assert_type(db.scan(User), AsyncIterator[User])
     async for member in db.iter(Membership.of_org("o1")):

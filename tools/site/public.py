@@ -43,7 +43,7 @@ GROUND = {
     ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
     "singletable_local": ("Engine",),
-    "singletable.schema": ("Whole",),
+    "singletable.schema": ("Every", "ReadOf", "Whole"),
     "singletable.values": ("AttributeValue", "EpochMilliseconds", "EpochSeconds", "StoredAs", "Tagged", "item_size"),
     "singletable.cli": ("Session", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"),
     "singletable.layers": ("TableLayer", "ToolSettings"),

@@ -116,6 +116,7 @@ if TYPE_CHECKING:
         is_of_shell as is_of_shell,
         refuse_async as refuse_async,
     )
+    from singletable.flow.side_by_side import side_by_side as side_by_side
     from singletable.flow.transitions import Transitions as Transitions
     from singletable.flow.worker import (
         UNGATED as UNGATED,
@@ -140,6 +141,7 @@ __getattr__ = late_names(
         "AsyncLambdaHandler Awaiting Blocking LambdaAnswer LambdaHandler"
         " check_awaiting check_blocking is_of_shell refuse_async"
     ),
+    side_by_side="side_by_side",
     transitions="Transitions",
     worker="UNGATED Gate Heartbeat Kernel Stop stopping",
 )

@@ -70,7 +70,7 @@ class TableNames(dict[str, str]):
 
     @property
     def text(self) -> str:
-        """What differs from the declarations, for the identity of a database: empty where nothing does."""
+        """The difference from the declarations, for the identity of a database: empty where nothing does."""
         named = [f"{name}={there}" for name, there in sorted(self.called.items()) if name != there]
         return " ".join([f"{self.prefix}*"] * bool(self.prefix) + named)
 

@@ -45,7 +45,7 @@ class _BatchWriteAnswer(Struct, rename="pascal", gc=False):
 
 
 def _only(by_table: Mapping[str, V], nothing: V) -> V:
-    """What an answer has for the one table of its request, by whichever of its names."""
+    """The part of an answer for the one table of its request, by whichever of its names."""
     return next(iter(by_table.values()), nothing)
 
 

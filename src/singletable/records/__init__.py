@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     )
     from singletable.records.findings import Finding as Finding
     from singletable.records.segments import MOST_SEGMENTS as MOST_SEGMENTS, usual_segments as usual_segments
+    from singletable.records.transaction_block import BlockingTransaction as BlockingTransaction
+    from singletable.records.transaction_block_async import AwaitingTransaction as AwaitingTransaction
 
-# For tools and tests only.
+# For tools and tests, and each shell its own transaction.
 __getattr__ = late_names(
     __name__,
     check_passes="Layer",
     check_run="CheckOptions CheckRound CheckState RepairMode",
     explain="Explainable Explained Explanation",
     findings="Finding",
+    transaction_block="BlockingTransaction",
+    transaction_block_async="AwaitingTransaction",
     segments="MOST_SEGMENTS usual_segments",
 )

@@ -46,6 +46,13 @@ async def get_any(
     return await get(port, key, unreadable)
 
 
+async def together(port: Port, reads: Sequence[Any], unreadable: OnUnreadable = None) -> tuple[Any, ...]:
+    """The answers of different reads, in one round trip."""
+    from singletable.records import together as flows
+
+    return await flows.together(port, reads, unreadable)
+
+
 async def check(
     port: Port,
     table: Table,

@@ -53,6 +53,7 @@ from singletable.schema.ranges import (
     between as between,
     starting_with as starting_with,
 )
+from singletable.schema.reads import Every as Every, ReadOf as ReadOf
 from singletable.schema.table import GUARD_TYPE as GUARD_TYPE, OWNER as OWNER, OWNER_SORT as OWNER_SORT, Table as Table
 from singletable.schema.told_keys import AskedKey as AskedKey
 from singletable.schema.type_filter import needs_type_filter as needs_type_filter

@@ -6,7 +6,18 @@ import dataclasses
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, cast, dataclass_transform, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,6 +74,10 @@ class Whole(Struct, Generic[T_co], frozen=True):
     kind: type[Any]
     query: Query[Any]
     """The same entities one after the other, in key order, for `db.page` and `db.iter`."""
+
+    if TYPE_CHECKING:
+
+        def __answers__(self) -> T_co | None: ...
 
     @property
     def shown(self) -> str:

@@ -19,6 +19,7 @@ from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY, capture
 from singletable.schema.key_bounds import Range, one_period, open_sort
 from singletable.schema.key_text import Template
+from singletable.schema.reads import Every, HasId, I_co, query_html
 from singletable.values import TOP, Source, name_owner
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ P = ParamSpec("P")
 E = TypeVar("E", bound="HasPatterns")
 F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
-I_co = TypeVar("I_co", covariant=True)
 Key = tuple[str, str]
 """The result of a key function: the texts of the partition key and of the sort key."""
 
@@ -58,6 +58,10 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     attributes: tuple[str, ...] = ()
     has_parts: ClassVar[bool] = False
     """Its items lie in several partitions, and are merged. Of a `MovingKey` only."""
+
+    if TYPE_CHECKING:
+
+        def __answers__(self) -> list[E_co]: ...
 
     @property
     def model(self) -> Model[Any]:
@@ -92,17 +96,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     def _repr_html_(self) -> str:
         """The items that it reads, and the way: without values, as its repr."""
-        from singletable.html_table import html_table  # noqa: PLC0415 for notebooks only
-
-        partition, sort = self.captured.templates
-        rows = [
-            ("returns", " or ".join(kind.__name__ for kind in self.kinds)),
-            ("reads", f"index {self.index}" if self.index else f"table {self.model.table.name}"),
-            ("partition key", partition.shown),
-            ("sort key", sort.shown),
-            *(("how", said) for said in self.said),
-        ]
-        return html_table(f"{type(self).__name__} {self.captured.shown}", (), rows)
+        return query_html(self)
 
     @property
     def parts(self) -> tuple[Query[Any], ...]:
@@ -144,13 +138,16 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return replace(self, kinds=(*self.kinds, kind), low="", high=TOP, bound=-1)
 
 
-class HasId(Protocol[I_co]):
-    @property
-    def id(self) -> I_co: ...
-
-
 class KeyOf(Query[E_co], frozen=True, gc=False):
     """The primary key of one item (and, with ANY or a range in its sort key, a query)."""
+
+    if TYPE_CHECKING:
+
+        def __answers__(self) -> E_co | None: ...  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def every(self) -> Every[E_co]:
+        """All that the key names where its sort key has ANY or a range, for `db.together`."""
+        return Every(self)
 
     @property
     def id(self: KeyOf[HasId[I_co]]) -> I_co:
