@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -26,6 +25,7 @@ from singletable.documents import (
 )
 from singletable.erasure import AsyncErasure, Erasure, Receipt
 from singletable.errors import TooLarge
+from tests.erasure.traces import without_random
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
@@ -153,13 +153,10 @@ def contents(path: Path) -> str:
     return "".join(gzip.decompress(file.read_bytes()).decode() for file in sorted(path.rglob("*.gz")))
 
 
-RANDOM = re.compile(r"\b[0-9a-f]{8,}(-[0-9a-f]+)*\b|[A-Za-z0-9+/]{40,}=*|'id': \{'S': '[^']{12}'\}")
-
-
 def everything(db: Database, path: Path) -> str:
     items = db.run(all_items(db.port, "notebook"))
     text = repr([item for item in items if item.get("_type", {}).get("S") != "_apply"]) + contents(path)
-    return RANDOM.sub("", text)  # a token or a digest may have any three letters
+    return without_random(text)
 
 
 def erase(db: Database, pages: Documents[Page]) -> Receipt:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import secrets
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
-from singletable import Database, Table, connect, connect_async
+from singletable import Database, Table
 from singletable.flow import DYNAMODB_STREAMS, SQS
 from singletable.holds import TableGate, hold, release
 from singletable.operations import TableCall
@@ -21,41 +20,17 @@ from singletable.release import Hold
 from singletable.release.reports import release_table
 from singletable.streams import Changes, ChangeWorker
 from singletable.tasks import Counts, Tasks, TaskWorker
-from tests.faults.clock import Clock
-from tests.faults.opening import LOCAL
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
-from tests.support.shells import disguised
 from tests.support.workers import task_worker
-from tests.tasks.bench import Bench, make_bench, noting, seconds
-
-
-class Shifted(Clock):
-    """The real clock, set on by a test."""
-
-    shift = 0.0
-
-    def now(self) -> float:
-        return time.time() + self.shift
-
-    def advance(self, seconds: float) -> None:
-        self.shift += seconds
+from tests.tasks.bench import Bench, noting, seconds, shifted_bench
 
 
 @pytest.fixture
 async def bench(kind: str, engine_url: str) -> AsyncIterator[Bench]:
-    clock = Shifted()
-    shell: Any
-    if kind == "awaiting":
-        shell = connect_async(engine_url, clock=clock.now)
-    else:
-        shell = disguised(connect(engine_url, clock=clock.now))
-    shell.port.traits = LOCAL
-    try:
-        yield make_bench(kind, shell, clock)
-    finally:
-        await shell.close()
+    async with shifted_bench(kind, engine_url) as made:
+        yield made
 
 
 async def held(bench: Bench) -> None:

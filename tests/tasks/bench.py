@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 
-from singletable import Entity, Key, Table, attr, field as attribute
+from singletable import Entity, Key, Table, attr, connect, connect_async, field as attribute
 from singletable.flow import Traits, drive, instant
 from singletable.records import Finding, flows
 from singletable.records.send import send_alone
@@ -17,7 +18,7 @@ from singletable.tasks import Call, Counts, TaskFunction, Tasks
 from singletable.tasks.due import wake_text
 from singletable.tasks.writes import TaskClaim
 from tests.faults.clock import Clock
-from tests.support.shells import Shell
+from tests.support.shells import Shell, disguised
 from tests.support.workers import task_worker
 
 P = ParamSpec("P")
@@ -108,6 +109,34 @@ def make_bench(kind: str, shell: Shell, clock: Clock, name: str = "work", **tabl
             return f"counter#{id}", "counter"
 
     return Bench(kind, shell, clock, app, Tasks(app, index="gsi1"), Counter)
+
+
+class Shifted(Clock):
+    """The real clock, set on by a test, so that a queue's own time and the database's agree but for that."""
+
+    shift = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.shift
+
+    def advance(self, seconds: float) -> None:
+        self.shift += seconds
+
+
+@asynccontextmanager
+async def shifted_bench(kind: str, engine_url: str) -> AsyncGenerator[Bench, None]:
+    """A bench of an engine by its address, whose clock is the real one until a test sets it on."""
+    clock = Shifted()
+    shell: Any
+    if kind == "awaiting":
+        shell = connect_async(engine_url, clock=clock.now)
+    else:
+        shell = disguised(connect(engine_url, clock=clock.now))
+    shell.port.traits = LOCAL
+    try:
+        yield make_bench(kind, shell, clock)
+    finally:
+        await shell.close()
 
 
 def seconds(number: float) -> timedelta:

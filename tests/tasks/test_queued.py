@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from singletable import connect, connect_async
+from singletable import connect
 from singletable.errors import NotConfigured
-from singletable.flow import SQS, Traits
+from singletable.flow import SQS
 from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Outgoing, Queue, send
 from singletable.tables import Index
@@ -21,33 +21,13 @@ from tests.faults.clock import Clock
 from tests.support.queue_operations import CreateQueue, GetQueueAttributes
 from tests.support.shells import disguised
 from tests.support.workers import task_worker
-from tests.tasks.bench import Bench, make_bench, noting, seconds
-
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True)
-
-
-class Shifted(Clock):
-    """The real clock, set on by a test, so that a queue's own time and the database's agree but for that."""
-
-    shift = 0.0
-
-    def now(self) -> float:
-        return time.time() + self.shift
+from tests.tasks.bench import LOCAL, Bench, make_bench, noting, seconds, shifted_bench
 
 
 @pytest.fixture
 async def queued(kind: str, engine_url: str) -> AsyncIterator[Bench]:
-    clock = Shifted()
-    shell: Any
-    if kind == "awaiting":
-        shell = connect_async(engine_url, clock=clock.now)
-    else:
-        shell = disguised(connect(engine_url, clock=clock.now))
-    shell.port.traits = LOCAL
-    try:
-        yield make_bench(kind, shell, clock)
-    finally:
-        await shell.close()
+    async with shifted_bench(kind, engine_url) as made:
+        yield made
 
 
 async def new_queue(bench: Bench, url: str, *, fifo: bool) -> Queue[Any]:
