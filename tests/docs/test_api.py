@@ -7,6 +7,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -66,9 +67,14 @@ def errors_below(kind: type[SingletableError]) -> Iterator[str]:
 ERROR_NAMES = {*errors_below(SingletableError), "KeyError"}
 
 
+@cache
+def sections_of(page: Path) -> list[tuple[tuple[str, ...], str]]:
+    return list(sections(page.read_text()))
+
+
 @pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package}.{name}" for package, name in NAMES])
 def test_a_name_has_an_example_under_its_heading(package: str, name: str) -> None:
-    shown = [examples(text) for names, text in sections(page_of(package).read_text()) if name in names]
+    shown = [examples(text) for names, text in sections_of(page_of(package)) if name in names]
     assert shown, f"docs/reference has no heading for {name}: write it in {page_of(package).name}, with an example"
     assert any(re.search(rf"\b{name}\b", code) for code in shown), f"{page_of(package).name}: no example uses {name}"
 
@@ -127,6 +133,7 @@ def _imported(file: Path) -> Iterator[tuple[str, str]]:
             yield from ((node.module or "", alias.name) for alias in node.names)
 
 
+@cache
 def _importable(package: str) -> set[str]:
     of_the_page = {*names_of(package)} if package in all_packages() else set[str]()
     listed = passed_on(package) if package in PACKAGES else ()

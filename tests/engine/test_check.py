@@ -16,6 +16,7 @@ from singletable.tasks import TaskWorker
 from tests.oracle import test_tasks
 from tests.oracle.planting import edit
 from tests.oracle.test_records import Person, app
+from tests.support.engines import fresh
 from tests.support.shells import opened
 
 pytestmark = pytest.mark.embedded("it counts the requests of pages, which an engine may cut otherwise")
@@ -24,7 +25,7 @@ STALE = range(0, 60, 7)
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         for n in range(60):
             made.create(Person(id=f"p{n}", email=f"{n}@example.org", city="Oslo"))
         for n in STALE:
@@ -64,9 +65,9 @@ async def test_in_both_shells() -> None:
 
 
 def test_layers_are_checked_with_it() -> None:
-    with connect("local") as db, db.transaction() as tx:
+    with fresh() as db, db.transaction() as tx:
         tx.add(test_tasks.tasks.after(timedelta(days=1), test_tasks.remind("ada")))
-    with connect("local") as db:
+    with fresh() as db:
         with db.transaction() as tx:
             tx.add(test_tasks.tasks.after(timedelta(days=1), test_tasks.remind("ada")))
         test_tasks.dead_without_error(db)

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Index, InvalidRequest, InvalidValue, Key, Table, attr, connect, field
+from singletable import ANY, Database, Entity, Index, InvalidRequest, InvalidValue, Key, Table, attr, field
 from singletable.errors import DeclarationError, MissingPath
+from tests.support.engines import fresh
 from tools.engine_differences.__main__ import main
 from tools.engine_differences.suite import PART
 from tools.engine_differences.table import read
@@ -44,7 +45,7 @@ class Jar(Entity, table=jars, type="jar"):
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create(Jar(id="1", shelf="a", place="b", labels=["x"], free={"text": "x", "list": [1]}))
         yield made
 

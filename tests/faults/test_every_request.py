@@ -16,6 +16,7 @@ from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
 from tests.faults.verbs import STEPS, Step, prepare, state, wipe
 from tests.rules.models import guarded, shop
+from tests.support.sampling import sampled
 from tests.support.shells import Shell
 
 TABLES = (shop, guarded)
@@ -93,7 +94,7 @@ async def test_any_losses_in_a_row(kind: str, engine_url: str, step: Step, fault
         await try_losses(shell, faults, step, LOSSES, (1, 2, 3))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", sampled(STEPS, 3), ids=lambda step: step.name)
 async def test_a_hang_at_every_request_of_a_socket(
     kind: str, proxy: FaultProxy, step: Step, faults: Faults, clock: Clock
 ) -> None:

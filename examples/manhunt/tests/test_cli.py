@@ -92,7 +92,7 @@ def outcome_of(ran: Any, searches: int) -> dict[str, float]:
 
 
 # --- simulate ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("kind", "searches"), [("memory", 3), ("file", 5)])
+@pytest.mark.parametrize(("kind", "searches"), [("memory", 3), pytest.param("file", 8, marks=pytest.mark.soak)])
 def test_simulate_prints_what_became_of_the_searches(kind: str, searches: int, tmp_path: Path) -> None:
     """On `local` too the searches are in a file, as a process of its own works on them."""
     run = CommandLine(MODULE, "local" if kind == "memory" else f"local:{tmp_path}/manhunt.db")

@@ -25,7 +25,7 @@ LAYERS = {
 }
 
 
-@pytest.fixture(scope="module", params=sampled(TABLES, 2))
+@pytest.fixture(scope="module", params=sampled(TABLES, 4))
 def application(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     yield from filled(request.param, tmp_path_factory.mktemp("walk"))
 
