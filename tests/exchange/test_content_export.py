@@ -17,8 +17,13 @@ from singletable.errors import NotConfigured
 from singletable.exchange import DirectoryStore, Exports, Imports, export, read_manifest
 from singletable.exchange.formats import FORMATS
 from singletable.reports import open_export
+from singletable_deploy import Deployment, Role, opens, scans
+from singletable_deploy.cloudformation import template
+from tests.exchange.test_export import Taken
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh
+from tests.support.roles import recording
+from tests.support.templates import statements_of
 
 notes = Table("notes", indexes=["gsi1"])
 LONG = "a long word " * 4000
@@ -183,6 +188,17 @@ def test_sql_covers_contents_principals_and_arguments(db: Database, blobs: Local
         assert [*covered.rows()] == [("‹personal›",)]
         of_mutations = session.query("SELECT version, principal, arguments FROM sheet_mutation_arguments LIMIT 1")
         assert [*of_mutations.rows()] == [(1, "‹personal›", "‹personal›")]
+
+
+def test_a_role_that_may_scan_and_open_the_documents_may_export(
+    db: Database, blobs: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = template(Deployment("exports", [notes], [Role("exporter", [scans(notes), opens(Sheet)])], alarms=False))
+    taken = Taken(statements_of(made, "Exporter"), notes)
+    with monkeypatch.context() as patched:
+        recording(patched, taken)
+        Exports(db, notes, blobs=blobs).export(tmp_path, contents=True)
+    assert (set(taken.asked), taken.refused) == ({"dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem"}, [])
 
 
 def test_killed_before_any_request_it_ends_with_the_same_files(

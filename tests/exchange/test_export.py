@@ -11,7 +11,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from singletable import Database
+from singletable import Database, Table
 from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, export, read_manifest
 from singletable.flow import Rate
 from singletable.foundation import is_same_item
@@ -107,11 +107,12 @@ def test_it_keeps_to_a_rate(db: Database, tmp_path: Path, monkeypatch: pytest.Mo
 class Taken:
     """What a role was refused."""
 
-    def __init__(self, statements: Any) -> None:
+    def __init__(self, statements: Any, table: Table = shop) -> None:
         self.statements, self.asked, self.refused = statements, list[str](), list[str]()
+        self.tables = {table.name: table.definition}
 
     def take(self, prefix: str, operation: str, body: bytes, frame: FrameType | None) -> None:
-        for attempt in attempts_of(prefix, operation, msgspec.json.decode(body), {shop.name: shop.definition}):
+        for attempt in attempts_of(prefix, operation, msgspec.json.decode(body), self.tables):
             self.asked.append(attempt.action)
             if not is_allowed(self.statements, attempt):
                 self.refused.append(f"{attempt.action} on {attempt.resource}")

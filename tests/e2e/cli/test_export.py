@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from singletable import connect
+from singletable.documents import LocalBlobs
 from tests.e2e.cli.conftest import DEFAULT_FILE, Folder
+from tests.exchange.restored import fill, items_in
 from tests.exchange.table_export_layout import write_full
 from tests.support.raw import all_items
 
@@ -55,6 +57,28 @@ def test_an_export_of_dynamodb_s_is_read_without_a_database(shop: Folder) -> Non
 def raw_items(shop: Folder) -> list[Any]:
     with connect(f"local:{shop.path / DEFAULT_FILE}") as db:
         return db.run(all_items(db.port, "shop"))
+
+
+def test_contents_are_asked_and_a_table_is_restored_from_the_folder(shop: Folder) -> None:
+    blobs, module, place = LocalBlobs(shop.path / "blobs"), "tests.exchange.restored:shop", ("--db", "local:data/p.db")
+    with connect(f"local:{shop.path / 'data/p.db'}") as db:
+        fill(db, blobs)
+    export = "export", module, "--to", "history", "--contents", "--blobs", "blobs", "--keys", "--personal", *place
+    ran = shop.run(*export)
+    assert (ran.code, "page_cells_change" in ran.out) == (0, True), ran.err
+    question = "SELECT content ->> '$.text' AS text FROM page_cells_change WHERE id = 'c1'"
+    asked = shop.run("sql", module, "--from", "history", "--personal", "-c", question, "--json")
+    assert json.loads(asked.out) == [{"text": "text 1 " * 80}]
+    back = shop.run("restore", module, "--export", "history", "--blobs", "blobs", "--db", "local:data/back.db")
+    assert (back.code, "shop-leases is not brought back" in back.out) == (0, True), back.err
+    with connect(f"local:{shop.path / 'data/p.db'}") as db, connect(f"local:{shop.path / 'data/back.db'}") as again:
+        assert items_in(again, "shop") == items_in(db, "shop")
+    for path in list(blobs.list("")):
+        blobs.delete(path)
+    lost = shop.run(*export)
+    assert (lost.code, "6 contents that can't be read" in lost.out) == (1, True), lost.out
+    refused = shop.run(*export, "--from-export", "elsewhere")
+    assert (refused.code, "--contents: no table is read with --from-export" in refused.err) == (2, True)
 
 
 def test_options_that_exclude_each_other(shop: Folder) -> None:
