@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # One more than the processors: tests wait for engines, browsers and other processes.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Of all tests together: those that begin first, with browsers and programs, wait the most.
+TEST_WORKERS ?= $(shell expr $(WORKERS) + 1)
 SOAK_WORKERS ?= 2
 SAMPLE ?= 30
 SEED ?= 1
@@ -30,6 +32,8 @@ NODE_READY := node_modules/.ready
 # Of the documentation: links, entries, docstrings.
 DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
 OTHER_ENGINES := build/test-other-engines.log
+# Both type checkers run at once.
+PYRIGHT_SAID := build/pyright.log
 ONE_SHELL := -k "not (ministack and awaiting) and not (moto and blocking)"
 # Each of them imports tests/support/no_engine.py.
 QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/test_links.py tests/docs/test_reference.py
@@ -48,7 +52,7 @@ quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no netwo
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)
 
 test: setup ## every test but the long runs
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak"
+	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadfile -m "not soak"
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
@@ -65,7 +69,7 @@ soak: setup ## the long runs; and the engine's tests on ministack and moto
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not soak" \
 		--engine ministack --engine moto $(ONE_SHELL) tests/engine >$(OTHER_ENGINES) 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null' EXIT INT TERM; \
-	failed=0; $(BIN)/pytest -n $(SOAK_WORKERS) -m soak || failed=$$?; \
+	failed=0; $(BIN)/pytest -n $(SOAK_WORKERS) --dist worksteal -m soak || failed=$$?; \
 	wait $$others || failed=$$?; cat $(OTHER_ENGINES); exit $$failed
 
 check: setup ## lint, format, generated modules, pictures, both type checkers, the import contract, the documentation's links and names
@@ -73,8 +77,9 @@ check: setup ## lint, format, generated modules, pictures, both type checkers, t
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m tools.blocking --check
 	$(BIN)/python -m tools.screenshots --check
-	$(BIN)/mypy $(CODE)
-	node_modules/.bin/pyright
+	@mkdir -p $(dir $(PYRIGHT_SAID)); node_modules/.bin/pyright >$(PYRIGHT_SAID) 2>&1 & other=$$!; \
+	failed=0; $(BIN)/mypy $(CODE) || failed=$$?; \
+	wait $$other || failed=$$?; cat $(PYRIGHT_SAID); exit $$failed
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet -n $(WORKERS) $(DOCUMENTED)
 

@@ -27,6 +27,7 @@ LONGEST = (
     "tests/e2e/cli/",
     "tests/aws/",
     "tests/typing/",
+    "tests/architecture/",
     "tests/e2e/",
     "examples/",
     "tests/faults/",

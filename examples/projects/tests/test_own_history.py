@@ -17,7 +17,7 @@ from projects.model import Repository, commit
 from projects.service import Service
 from tests.documents.recording import recorded
 
-FIRST, MANY = 12, 400
+FIRST, MANY = 12, 250
 """Commits of the short run and of the long one."""
 
 ROOT = Path(__file__).parents[3]

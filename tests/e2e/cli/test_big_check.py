@@ -1,4 +1,4 @@
-"""A check of a big table: a sample of a million, killed and resumed, finds in proportion; memory does not grow."""
+"""A check of a big table: a sample of 400,000 items, killed and resumed, finds in proportion; memory does not grow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.cli.conftest import Folder
 from tests.e2e.cli.many_items import EVERY, make_many, run_and_kill
 
-PARTITIONS, EACH = 10_000, 100
+PARTITIONS, EACH = 4_000, 100
 MOST_BYTES = 16_000_000
 """How much more a check of 200,000 items may hold than one of 2,000."""
 _MEASURED = f"""
@@ -27,10 +27,10 @@ pytestmark = [pytest.mark.soak, pytest.mark.embedded("it writes the engine's own
 
 
 @pytest.mark.timeout(600)
-def test_a_sample_of_a_million_items(folder: Folder) -> None:
+def test_a_sample_of_many_items(folder: Folder) -> None:
     spoiled = make_many(folder, PARTITIONS, EACH)
     path = folder.path / "sample.jsonl"
-    kills = run_and_kill(folder, path, Random(3), 2_500, "--sample", "1%")
+    kills = run_and_kill(folder, path, Random(3), 1_000, "--sample", "1%")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     seen = lines[-1]["checkpoint"]["seen"]
     keys = [tuple(line["key"]) for line in lines if "code" in line]
