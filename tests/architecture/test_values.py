@@ -69,3 +69,8 @@ def test_a_struct_is_frozen() -> None:
     found = list(structs())
     assert len(found) > 200
     assert {name for name, options in found if not options & {"frozen=True", "rename='pascal'"}} == _FILLED
+
+
+def test_no_class_thaws_what_its_base_has_frozen() -> None:
+    classes = [node for path in modules() for node in Source.read(path).nodes if isinstance(node, ast.ClassDef)]
+    assert [each.name for each in classes if "frozen=False" in map(ast.unparse, each.keywords)] == []

@@ -9,8 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from singletable import ANY, Collection, Entity, Key, Table, attr, collect, key_of
+from singletable import ANY, Collection, Entity, Key, Table, after, attr, collect, key_of
 from singletable.errors import Corrupt, InvalidRequest
+from singletable.schema import needs_type_filter
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
@@ -63,6 +64,15 @@ class Label(Entity, table=boxes, type="label"):
     @staticmethod
     def of_box(id: str, number: int = ANY) -> Key:
         return f"box#{id}", f"label#{number:02}"
+
+
+class Cover(Entity, table=boxes, type="cover"):
+    id: str
+
+    @boxes.key
+    @staticmethod
+    def of_box(id: str) -> Key:
+        return f"box#{id}", "a cover"
 
 
 class Labelled(Collection):
@@ -156,6 +166,16 @@ async def test_a_mixed_query_is_in_key_order(filled: Shell) -> None:
 async def test_a_mixed_query_holds_only_the_classes_it_names(filled: Shell) -> None:
     assert await filled.all(User.by_email(ADA.email).also(Note)) == [*NOTES, ADA]
     assert [item async for item in filled.iter(User.by_email(ADA.email).also(Device))] == [*DEVICES, ADA]
+
+
+async def test_a_range_that_another_class_joins_is_the_partition_without_others(shell: Shell) -> None:
+    """No other item lies in the range."""
+    box, labels = Box(id="mixed", type="b"), [Label(id="mixed", number=n) for n in (1, 2)]
+    await shell.write_many(puts=[Cover(id="mixed"), box, *labels])
+    later = Label.of_box("mixed", after(1))
+    assert await shell.all(later) == labels[1:]
+    assert await shell.all(later.also(Box)) == [box, *labels]
+    assert [needs_type_filter(query) for query in (later, later.also(Box))] == [False, True], "the others are not sent"
 
 
 async def test_a_mixed_page_is_full_though_others_lie_between(filled: Shell) -> None:

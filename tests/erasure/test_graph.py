@@ -16,6 +16,7 @@ from tests.erasure.killing import is_killed
 from tests.erasure.test_erasure import with_sorted_sets
 from tests.graph.models import Account, Goal, GoalMembership, Note, Sponsor, Subgoal, Subscriber, User, records
 from tests.migrations.test_apply_lease import Pace
+from tests.migrations.watching import before_each
 from tests.oracle.planting import edit
 from tests.support.engines import fresh
 from tests.support.raw import all_items
@@ -113,6 +114,24 @@ def test_an_edge_to_it_that_cant_be_read_is_told_and_the_rest_goes(db: Database)
     assert receipt.deleted == {"GoalMembership": LINKED, "Note": 1, "User": 1}
     assert [(kept.kind, kept.count) for kept in receipt.kept] == [("Subscriber", 1)]
     assert db.get(User.by_id("ada")) is None
+
+
+def test_what_another_call_has_deleted_meanwhile_is_not_counted(
+    db: Database, remaining: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted: list[str] = []
+
+    def outrun(operation: Any) -> None:
+        if type(operation).__name__ == "TransactWriteItems" and not deleted:
+            deleted.append("ada")
+            Graph(db).delete_node(User.by_id("ada"))
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, outrun)
+        receipt = Erasure(db, records).apply(User.by_id("ada"))
+    Erasure(db, records).apply(Account.by_id("a1"))
+    assert receipt.deleted.get("GoalMembership", 0) == 0
+    assert items_of(db) == remaining
 
 
 @strides(6)

@@ -197,8 +197,9 @@ def test_what_is_refused(dbs: tuple[Database, Database]) -> None:
     target.create(person(99))
     with pytest.raises(InvalidRequest, match="has items"):
         TableCopy(source, target, people).run()
-    with pytest.raises(InvalidRequest, match="the same table"):
+    with pytest.raises(InvalidRequest, match="the same table") as same:
         TableCopy(source, source, people).run(add=True)
+    assert same.value.table == people.name
     assert source.check(people) == []
     assert len(items_of(source)) == 110
     both: dict[str, Any] = {"keep_personal": True, "mask_key": KEY}

@@ -301,3 +301,43 @@ def test_whose_value_it_is_is_told_without_what_is_personal() -> None:
         db.write_many(puts=[OldPerson(email=f"{name}@example.org", phone="+1") for name in ("ada", "bob")])
         (finding,) = Migrations(db, new).fill().unfilled
     assert finding.what == f"another item has one of its unique values: person#{COVERED} / person"
+
+
+def test_an_item_that_lacks_two_things_gets_both() -> None:
+    """Its guard and its copy are written one after the other."""
+    old, new = Table("seats"), Table("seats")
+
+    def seat(table: Table, **fields: Any) -> tuple[type[Any], type[Any]]:
+        class Hall(Entity, table=table, type="hall"):
+            hall: str
+            name: str
+            revision: int = field(version=True, default=0)
+
+            @table.key
+            @staticmethod
+            def by_hall(hall: str) -> Key:
+                return f"hall#{hall}", "hall"
+
+        class Seat(Entity, table=table, type="seat"):
+            id: str
+            hall: str
+            label: str = fields["label"]
+            hall_name: str = copy_of(Hall.name, default="") if "copied" in fields else ""
+
+            @table.key
+            @staticmethod
+            def by_id(id: str) -> Key:
+                return f"seat#{id}", "seat"
+
+        return Hall, Seat
+
+    hall, bare = seat(old, label=field(default=""))
+    _, whole = seat(new, label=field(unique=True, default=""), copied=True)
+    with fresh() as db:
+        db.create_table(old)
+        Migrations(db, old).apply()
+        db.create(hall(hall="a", name="Aula"))
+        db.write_many(puts=[bare(id=f"s{n}", hall="a", label=f"label {n}") for n in range(3)])
+        Migrations(db, new).apply()
+        assert db.check(new) == []
+        assert [found.hall_name for found in db.scan(whole)] == ["Aula"] * 3

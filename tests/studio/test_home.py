@@ -71,6 +71,12 @@ async def test_a_page_that_is_not_there(visitor: Visitor, path: str) -> None:
     assert "no such page" in await visitor.page(path, 404)
 
 
+async def test_a_table_that_is_not_there_is_named(visitor: Visitor) -> None:
+    page = shown(await visitor.page("/item/nowhere?pk=a&sk=b", 404))
+    assert "this studio shows no such table" in page
+    assert "nowhere" in page
+
+
 async def test_the_navigation_marks_the_section_of_the_page(visitor: Visitor) -> None:
     def marked(html: str) -> list[str]:
         return re.findall(r'aria-current="page">([^<]+)</a>', html)

@@ -63,15 +63,11 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     keys: Sequence[Key]
     reader: ItemReader[T]
     consistent: bool = False
-    projection: str | None = None
-    names: Mapping[str, str] | None = None
 
     def request(self, names: TableNames = DECLARED) -> Request:
         wanted: dict[str, Any] = {"Keys": self.keys}
         if self.consistent:
             wanted["ConsistentRead"] = True
-        if self.projection is not None:
-            wanted |= {"ProjectionExpression": self.projection, "ExpressionAttributeNames": self.names}
         body = {"RequestItems": {names[self.table]: wanted}, "ReturnConsumedCapacity": "TOTAL"}
         return Request("BatchGetItem", encode(body), self.table)
 

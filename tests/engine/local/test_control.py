@@ -139,11 +139,13 @@ import os, signal, sys
 from pathlib import Path
 from singletable_local import control
 from singletable_local.attachment import Attachment
+from singletable_local.timeouts import EngineTimeouts
 def crash_when_started(held, seconds):
     while not Path(sys.argv[3]).exists(): pass
     os.kill(os.getpid(), signal.SIGKILL)
 Attachment._receive = crash_when_started
-control.start(sys.argv[1], environ={"SINGLETABLE_ENGINE": sys.argv[2], "PATH": os.environ["PATH"]})
+environ = {"SINGLETABLE_ENGINE": sys.argv[2], "PATH": os.environ["PATH"]}
+control.start(sys.argv[1], environ=environ, timeouts=EngineTimeouts(ready_seconds=600))
 """,
         path,
         script,

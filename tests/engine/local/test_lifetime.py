@@ -248,8 +248,8 @@ def test_an_engine_deaf_to_sigterm_is_killed(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_ends_at_once_is_an_error_with_what_it_said(tmp_path: Path) -> None:
-    environ = engine_script(tmp_path, "echo 'no room on the moon' >&2\nexit 7\n")
-    with pytest.raises(Unavailable, match=r"ended with exit code 7 before it answered\. no room on the moon"):
+    environ = engine_script(tmp_path, r"printf 'no room on the m\303\250re \377' >&2; exit 7")
+    with pytest.raises(Unavailable, match=r"ended with exit code 7 before it answered\. no room on the mère \ufffd"):
         Engine.start(environ=environ)
 
 

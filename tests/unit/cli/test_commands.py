@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from singletable.cli import output
 from singletable.cli.app import COMMANDS, app
@@ -75,6 +78,12 @@ def test_a_broken_command_fails_alone(broken: Path) -> None:
 def test_a_shared_rate_is_a_rate() -> None:
     with pytest.raises(click.UsageError, match="Say --rate or --read-rate too"):
         rate_of({"rate": None, "read_rate": None, "share_rate": "night"})
+
+
+def test_a_long_value_is_folded_and_not_cut() -> None:
+    value, printed = "".join(f"{n:03}" for n in range(40)), io.StringIO()
+    Console(width=30, file=printed).print(output.rows(("Key", "Value"), [("k", value)]))
+    assert re.sub(r"[^0-9]", "", printed.getvalue()) == value
 
 
 def test_a_map_by_numbers_has_a_text() -> None:

@@ -15,7 +15,7 @@ from singletable.documents.blobs import NoBlobs
 from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.context import Context
 from singletable.documents.erased_arguments import scalars_without
-from singletable.documents.personal import Erased
+from singletable.documents.personal import Erased, names_of
 from singletable.errors import DeclarationError
 from singletable.foundation import CursorSeal, Subject
 
@@ -129,3 +129,9 @@ def test_scalars_that_cant_say_nothing_are_refused_by_name() -> None:
     assert (left(Letter)["owner"], left(Letter)["text"]) == ({"S": "(erased)"}, {"S": "(erased)"})
     with pytest.raises(DeclarationError, match=r"^Diary\.mood is personal .*, and has no value that"):
         left(Diary)
+
+
+def test_a_part_that_belongs_to_somebody_is_refused_by_name() -> None:
+    with pytest.raises(DeclarationError, match="owner is a part of a document, and can't be belongs_to=") as refused:
+        names_of([("title", {"personal": True}), ("owner", {"belongs_to": Person.id})])
+    assert refused.value.attribute == "owner"
