@@ -78,7 +78,7 @@ async def test_a_limit_of_connections_makes_the_others_wait(server: ScriptedServ
 
 async def test_waiting_for_a_connection_has_a_limit(server: ScriptedServer) -> None:
     server.plan(hang)
-    policy, timeouts = RetryPolicy(attempts=1), Timeouts(read=0.05)
+    policy, timeouts = RetryPolicy(attempts=1), Timeouts(read=1.0)
     async with port_to(server, max_connections=1, policy=policy, timeouts=timeouts) as port:
         first = asyncio.create_task(port.send(Ask("First", repeatable=False)))
         await until(lambda: server.received)
