@@ -241,7 +241,7 @@ class Documents(Generic[D]):
         """The mutations that made some versions, in their order, each with its principal, arguments and outcome.
 
         As in `mutations(documents.history("p1"))`. A record of a mutation whose arguments are large has their hash. One
-        round trip for a hundred mutations, and a unit for each 4 KB of each.
+        round trip for a hundred mutations, and a unit for each 4 KB of each. Corrupt for a record that can't be read.
         """
         return self.db.run(flows.mutations_of(self.db.port, self.context, versions))
 

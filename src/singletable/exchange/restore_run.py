@@ -242,7 +242,7 @@ class RestoreRun:
         return f"{contents.name}: they are in the store, which keeps them for its backups"
 
     def _notes(self, step: str) -> Iterator[str]:
-        """What a step could not bring back, known once it was planned or done."""
+        """The parts that a step could not bring back, known once it was planned or done."""
         if step == "beside":
             yield from self.source.lacking
         if step == "contents":
