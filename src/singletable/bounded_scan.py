@@ -41,7 +41,7 @@ async def sampled(
         for item in _of_types(table, types, page.items):
             items.append(item)
             if len(items) == limit:
-                key = {name: item[name] for name in table.definition.key}
+                key = {name: item[name] for name in table.definition.key if name}
                 return Sampled(items, seal.seal(key, binding, port.now()))
         position = page.after
         if position is None:

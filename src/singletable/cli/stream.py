@@ -13,7 +13,7 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
 from singletable.flow import instant
-from singletable.foundation import Table, covered_place
+from singletable.foundation import Table, covered_place, place_in
 
 if TYPE_CHECKING:
     from singletable.streams.inspect import Start, Tail, TailedChange, TailedGap
@@ -137,8 +137,8 @@ def _what_changed(seen: TailedChange, table: Table, personal: bool) -> str:
 
 
 def _key(seen: TailedChange, table: Table, personal: bool) -> str:
-    partition, sort = (str(seen.record.dynamodb.keys[name]["S"]) for name in table.definition.key)
-    place = (partition, sort) if personal else covered_place(table, seen.type, (partition, sort))
+    place = place_in(table, seen.record.dynamodb.keys)
+    place = place if personal else covered_place(table, seen.type, place)
     return " / ".join(output.clean(text) for text in place)
 
 

@@ -181,8 +181,7 @@ class SubjectSearch:
         return list((await items_at(self.port, self.table, places)).values())
 
     def _is_at(self, item: Item, subject: Subject | None) -> bool:
-        partition, sort = self.table.definition.key
-        return subject is not None and subject.place == (item[partition]["S"], item[sort]["S"])
+        return subject is not None and subject.place == place_in(self.table, item)
 
     # --- one item -----------------------------------------------------------------------------------------------------
     async def _take(self, item: Item, by: Reference | None = None) -> None:

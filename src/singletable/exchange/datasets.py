@@ -125,7 +125,7 @@ class Dataset:
         """The same with the keys of the table and of its indexes as columns."""
         definition = self.table.definition
         names = (*definition.key, *(n for index in definition.indexes for n in definition.index_keys(index)))
-        return replace(self, keys=tuple(dict.fromkeys(names)))
+        return replace(self, keys=tuple(filter(None, dict.fromkeys(names))))
 
     def decode(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
         """The rows of those items of this class that are as this program writes them, and the other items, which `row`
@@ -228,7 +228,7 @@ class Dataset:
     def _rebuilt(self, row: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
         cells = {c.field.stored: c.column.dump(v) for c in self.columns if (v := row.get(c.name)) is not None}
         attributes: dict[str, Any] = {name: value for name, value in cells.items() if value is not None}
-        if not {*self.table.definition.key} <= rest.keys():
+        if not {*filter(None, self.table.definition.key)} <= rest.keys():
             entity = self.model.codec.load(attributes | {n: v for n, v in rest.items() if v is not None})
             attributes = read_item(encode(self.model.item(entity))) | attributes
         return {n: v for n, v in (attributes | dict(rest)).items() if v is not None}
@@ -271,7 +271,7 @@ def unknown_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
 def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
     """An item as a row of `_unknown`."""
     definition = table.definition
-    partition, sort = (item.get(name, {}).get("S") for name in definition.key)
+    partition, sort = (item.get(name, {}).get(definition.kinds.get(name, "S")) for name in definition.key)
     type = table.type_of(item) or None
     text = _canonical(item)
     return {"table": table.name, "partition": partition, "sort": sort, "type": type, "reason": reason, "item": text}

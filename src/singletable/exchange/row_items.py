@@ -50,7 +50,7 @@ def _loaded(tables: Sequence[Table], dataset: Dataset | None, row: FileRow) -> A
 def _by_type(tables: Sequence[Table], item: Item) -> Any:
     for table in tables:
         model = table.model_of_type(type_in(table, item))
-        if model is not None and {*table.definition.key} <= item.keys():
+        if model is not None and {*filter(None, table.definition.key)} <= item.keys():
             return _checked(model, model.load(item))
     return "no class of the tables has its type"
 
@@ -75,9 +75,9 @@ def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
 
 
 def has_key(table: Table, item: Item) -> bool:
-    """Whether an item has the key attributes of a table, as texts that are not empty."""
-    values: list[Any] = [item.get(name) for name in table.definition.key]
-    return all(isinstance(value, dict) and value.get("S") for value in values)
+    """Whether an item has the key attributes of a table, of their types, and not empty."""
+    values: list[tuple[str, Any]] = [(name, item.get(name)) for name in table.definition.key if name]
+    return all(isinstance(value, dict) and value.get(table.definition.kinds.get(name, "S")) for name, value in values)
 
 
 def item_of(dataset: Dataset | None, row: FileRow) -> Any:

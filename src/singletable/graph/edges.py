@@ -174,7 +174,7 @@ class EdgeIndex(Declared[P]):
     bound = BoundEdge
 
     def capture(
-        self, types: Mapping[str, Any], separator: str, where: str
+        self, types: Mapping[str, Any], separator: str, where: str, shape: object = None
     ) -> tuple[tuple[Template, Template], inspect.Signature]:
         sort = capture_sort(self.function, types, separator, where)
         target: Any = types["target"]

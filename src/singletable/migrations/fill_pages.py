@@ -32,13 +32,13 @@ class _Count:
 
     def __init__(self, table: Table, segment: int, segments: int) -> None:
         kind: Any = FillPart.of(table)
-        self._names = table.definition.key
+        self._key_at = table.definition.key_at
         self.part, self.part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
         self.pages, self.read_units, self.part_units = 0, 0.0, 0.0
 
     def page(self, needs: Sequence[Need], last: Place | None, read_units: float) -> None:
         """A page that ends at a key; None for the last."""
-        after = None if last is None else {name: {"S": text} for name, text in zip(self._names, last, strict=True)}
+        after = None if last is None else self._key_at(*last)
         old_keys = Counter(need.type for need in needs if isinstance(need, ItemMove))
         writes = sum(isinstance(need, ItemWrite) for need in needs)
         self.part = self.part.moved(after, len(needs), writes, old_keys)

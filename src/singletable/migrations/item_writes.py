@@ -198,7 +198,7 @@ class MoveAttempt(Struct, frozen=True):
 
 def key_in(table: Table, item: Item) -> Key:
     """The primary key of a stored item, as a request has it."""
-    return {name: item[name] for name in table.definition.key}
+    return {name: item[name] for name in table.definition.key if name}
 
 
 def left_after(table: Table, items: Iterable[Item], writes: Iterable[ItemWrite]) -> list[Item]:

@@ -78,8 +78,7 @@ async def get_at(
     """The items at some places of a table, from a reader, in no order: for flows that know places without keys.
     `key_at` makes the keys that `Incomplete` carries."""
     await ready(port, table)
-    partition, sort = table.definition.key
-    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
+    rest: list[Key] = table.definition.keys_at(places)
     read: list[T] = []
     for tried in range(_TRIES):
         await _wait(port, tried)
@@ -92,7 +91,7 @@ async def get_at(
             return read
     raise Incomplete(
         f"{len(rest)} of {len(places)} items could not be read: {_THROTTLED}",
-        rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
+        rest=tuple(key_at(place_in(table, key)) for key in rest),
         table=table.name,
         operation="get_many",
         hint="The remaining keys are in the error's `rest`: read them again later.",

@@ -30,6 +30,7 @@ from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding
 from singletable.records.readers import Place, place_in
 from singletable.records.repairs import repair_of_record
+from singletable.records.upgrade import is_same
 from singletable.schema import (
     GUARD_TYPE,
     OWNER,
@@ -113,16 +114,21 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
         yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
         return
     for name in definition.key if _is_at_its_key(model, entity, item) else ():
-        if written[name] != item.get(name):
+        if _differs(written, item, name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)
     for index in () if model.is_leaving else model.own_indexes:
         for name in definition.index_keys(index):
-            if written.get(name) != item.get(name):
+            if _differs(written, item, name):
                 yield Finding("index-key.stale", f"{name} is not what its attributes make", model.type, place)
     for index in definition.indexes.keys() - {*model.own_indexes} - model.table.ignores:
         if any(name in item and name not in model.reserved for name in definition.index_keys(index)):
             what = f"it has a key of index {index}, which its class has none in: a write leaves it as it is"
             yield Finding("index-key.undeclared", what, model.type, place)
+
+
+def _differs(written: Item, item: Item, name: str) -> bool:
+    one, other = written.get(name), item.get(name)
+    return one != other and (one is None or other is None or not is_same(one, other))
 
 
 def _is_at_its_key(model: Model[Any], entity: Any, item: Item) -> bool:

@@ -145,8 +145,7 @@ class LayerChecks(Struct, frozen=True):
 
 async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Place, Item]:
     """The existing items at some places, read consistently, 100 in a request, 1,600 in a round trip."""
-    partition, sort = table.definition.key
-    keys: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in dict.fromkeys(places)]
+    keys: list[Key] = table.definition.keys_at(dict.fromkeys(places))
     items: dict[Place, Item] = {}
     while keys:
         parts = [keys[i : i + MAX_BATCH_GET] for i in range(0, len(keys), MAX_BATCH_GET)]
@@ -168,10 +167,10 @@ async def partition_items(port: Port, table: Table, index: str | None, text: str
 
 def row_query(table: Table, index: str, item: Item) -> Query[Item]:
     """The request for the rows of an index at the place where an item's row lies."""
-    keys = table.definition.index_keys(index)
+    keys = tuple(filter(None, table.definition.index_keys(index)))
     values = {f":{n}": item[name] for n, name in enumerate(keys)}
     selection = Selection(index, names={f"#{n}": name for n, name in enumerate(keys)}, values=values)
-    return Query(table.name, "#0 = :0 AND #1 = :1", selection, RAW)
+    return Query(table.name, " AND ".join(f"#{n} = :{n}" for n, _ in enumerate(keys)), selection, RAW)
 
 
 def type_in(table: Table, item: Item) -> str:

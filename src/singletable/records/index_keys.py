@@ -147,7 +147,7 @@ def _parts_needed(
     if any(n in values and values[n] is None for n in names & changed.keys()):
         return
     sparse = any(model.by_name[n].optional for n in names)
-    for template in captured.templates:
+    for _, template in model.derived[captured.index]:
         if sparse or changed.keys() & set(template.names):
             yield from template.names
 
@@ -155,17 +155,15 @@ def _parts_needed(
 def _rewrite(
     model: Model[Any], captured: Captured, changed: Mapping[str, Update], values: Mapping[str, Any]
 ) -> Iterator[AttributeChange]:
-    attributes = model.table.definition.index_keys(captured.index)
+    kinds = model.table.definition.kinds
     names = {n for t in captured.templates for n in t.names}
     absent = any(n in values and values[n] is None for n in names)
     sparse = any(model.by_name[n].optional for n in names)
-    for attribute, template in zip(attributes, captured.templates, strict=True):
-        if attribute in model.key_attributes:
-            continue  # the index has the table's own key, which never changes
+    for attribute, template in model.derived[captured.index]:
         if absent:
             yield AttributeChange(attribute, None)
         elif sparse or changed.keys() & set(template.names):
-            yield AttributeChange(attribute, {"S": _text(captured, template, values)})
+            yield AttributeChange(attribute, {kinds.get(attribute, "S"): _text(captured, template, values)})
 
 
 def _text(captured: Captured, template: Any, values: Mapping[str, Any]) -> str:

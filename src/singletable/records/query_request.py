@@ -54,7 +54,8 @@ class PreparedQuery(Struct, frozen=True):
     def key_names(self) -> tuple[str, ...]:
         """The attributes of an item's position: those of the table's key and of the index's."""
         definition = self.table.definition
-        return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
+        names = dict.fromkeys((*definition.key, *definition.index_keys(self.query.index)))
+        return tuple(filter(None, names))
 
 
 def partition_query(
@@ -67,7 +68,8 @@ def partition_query(
     consistent: bool = True,
 ) -> Query[Item]:
     """A page of the raw items of a partition. An index is never read consistently."""
-    names, values = {"#0": table.definition.index_keys(index)[0]}, {":0": {"S": text}}
+    attribute = table.definition.index_keys(index)[0]
+    names, values = {"#0": attribute}, {":0": {table.definition.kinds.get(attribute, "S"): text}}
     selection = Selection(index, None, None, names, values, limit, after, consistent and index is None)
     return Query(table.name, "#0 = :0", selection, RAW)
 
@@ -156,19 +158,22 @@ def _check_filter(query: PatternQuery[Any], table: Table) -> None:
 
 def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str:
     partition, sort_name = table.definition.index_keys(query.index)
-    text = f"{expressions.name(partition)} = {expressions.value({'S': query.partition})}"
+    kinds = table.definition.kinds
+    tag = kinds.get(sort_name, "S")
+    given = expressions.value({kinds.get(partition, "S"): query.partition})
+    text = f"{expressions.name(partition)} = {given}"
     low, high = within(query.low, query.high)
-    if not low and high == TOP:
+    if not sort_name or (not low and high == TOP):
         return text
     sort = expressions.name(sort_name)
     if low == high:
-        return f"{text} AND {sort} = {expressions.value({'S': low})}"
+        return f"{text} AND {sort} = {expressions.value({tag: low})}"
     if not low:
-        return f"{text} AND {sort} <= {expressions.value({'S': high})}"
+        return f"{text} AND {sort} <= {expressions.value({tag: high})}"
     if high == TOP:
-        return f"{text} AND {sort} >= {expressions.value({'S': low})}"
+        return f"{text} AND {sort} >= {expressions.value({tag: low})}"
     # Never begins_with: an inclusive BETWEEN has the same result, and engines agree on it.
-    return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
+    return f"{text} AND {sort} BETWEEN {expressions.value({tag: low})} AND {expressions.value({tag: high})}"
 
 
 def _filter(query: PatternQuery[Any], models: Models, table: Table, now: float) -> Condition | None:
@@ -184,7 +189,7 @@ def _filter(query: PatternQuery[Any], models: Models, table: Table, now: float) 
 def _projection(query: PatternQuery[Any], models: Models, expressions: Expressions, table: Table) -> str | None:
     if not query.attributes:
         return None
-    keys = (*table.definition.key, *table.definition.index_keys(query.index))
+    keys = tuple(filter(None, (*table.definition.key, *table.definition.index_keys(query.index))))
     return expressions.projection(projected(models, query.attributes, keys))
 
 

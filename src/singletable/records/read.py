@@ -21,6 +21,7 @@ from singletable.records.readers import reader_of
 from singletable.records.segments import MOST_PARTS
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
 from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, check_query, model_of, not_one_item
+from singletable.values import TOP
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Collection)
@@ -64,7 +65,7 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
     if whole:
         return GetItem(model.table.name, model.key_item(key), reader, key.strong)
     expressions = Expressions()
-    projection = expressions.projection(projected((model,), key.attributes, model.key_attributes))
+    projection = expressions.projection(projected((model,), key.attributes, tuple(filter(None, model.key_attributes))))
     return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
 
 
@@ -255,11 +256,16 @@ _BEYOND: Key = {}
 def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     """The start position; None for the beginning, if the cursor's position is before this call's range."""
     query = prepared.query
-    at = position[prepared.table.definition.index_keys(query.index)[1]]["S"].encode()
-    low, high = query.low.encode(), query.high.encode()
+    name = prepared.table.definition.index_keys(query.index)[1]
+    if not name:
+        return position
+    compared = query.captured.templates[1].comparable
+    at = compared(next(iter(position[name].values())))
+    is_below = bool(query.low) and at < compared(query.low)
+    is_above = query.high != TOP and at > compared(query.high)
     if query.descending:
-        return _BEYOND if at < low else None if at > high else position
-    return _BEYOND if at > high else None if at < low else position
+        return _BEYOND if is_below else None if is_above else position
+    return _BEYOND if is_above else None if is_below else position
 
 
 def _key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:

@@ -26,7 +26,10 @@ Place = tuple[str, str]
 
 def place_in(table: Table, item: Item | Key) -> Place:
     """The place of an item, or of a key as requests have it."""
-    partition, sort = table.definition.key
+    definition = table.definition
+    if not definition.has_text_keys:
+        return definition.place_in(item)
+    partition, sort = definition.key
     return item[partition]["S"], item[sort]["S"]
 
 
@@ -62,36 +65,34 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...], tells:
 @cache
 def placed_reader_of(kinds: tuple[type[Any], ...], *, tells: bool = False) -> ItemReader[tuple[Place, Any]]:
     """The same for whole items, each with the two texts of its primary key."""
-    reader, key = reader_of(kinds, tells=tells), model_of(kinds[0]).key_attributes
-    kind = PlacedReader
-    if isinstance(reader, MixedReader):
-        kind = PlacedForeignReader if isinstance(reader, ForeignMixedReader) else PlacedMixedReader
-    return kind(reader, key)
+    reader, table = reader_of(kinds, tells=tells), model_of(kinds[0]).table
+    if not _has_key_texts(kinds) or isinstance(reader, ForeignMixedReader):
+        return PlacedForeignReader(reader, table)
+    return (PlacedMixedReader if isinstance(reader, MixedReader) else PlacedReader)(reader, table)
 
 
 class PlacedReader:
     """One class's items with their keys, read in the same pass."""
 
-    def __init__(self, reader: ItemReader[Any], key: tuple[str, str]) -> None:
-        self._key, self._build, self._load = key, reader.build, reader.load
-        self.wire, self._place = _placed(key, reader.wire)
+    def __init__(self, reader: ItemReader[Any], table: Table) -> None:
+        self._table, self._build, self._load = table, reader.build, reader.load
+        self.wire, self._place = _placed(table, reader.wire)
 
     def build(self, wire: Any) -> tuple[Place, Any]:
         return self._place(wire), self._build(wire)
 
     def load(self, item: Item) -> tuple[Place, Any] | None:
         entity = self._load(item)
-        partition, sort = self._key
-        return None if entity is None else ((item[partition]["S"], item[sort]["S"]), entity)
+        return None if entity is None else (place_in(self._table, item), entity)
 
 
 class PlacedMixedReader(PlacedReader):
     """The same for several classes: type and key are decoded together first."""
 
-    def __init__(self, reader: Any, key: tuple[str, str]) -> None:
-        self._key, self._load, self._by_type = key, reader.load, reader.by_type
+    def __init__(self, reader: Any, table: Table) -> None:
+        self._table, self._load, self._by_type = table, reader.load, reader.by_type
         self.wire = Raw
-        wire, self._place = _placed(key, reader.peek)
+        wire, self._place = _placed(table, reader.peek)
         self._peek = json_decoder(wire).decode
 
     def build(self, wire: Raw) -> Any:
@@ -102,17 +103,26 @@ class PlacedMixedReader(PlacedReader):
 
 
 class PlacedForeignReader(PlacedReader):
-    """The same for several classes of a foreign table."""
+    """The same where keys are of other kinds, or attributes; and for several classes of a foreign table."""
 
-    def __init__(self, reader: ItemReader[Any], key: tuple[str, str]) -> None:
-        self._key, self._load, self.wire = key, reader.load, Raw
+    def __init__(self, reader: ItemReader[Any], table: Table) -> None:
+        self._table, self._load, self._reader, self.wire = table, reader.load, reader, Raw
 
     def build(self, wire: Raw) -> Any:
-        return self.load(read_item(wire))
+        entity = read_one(wire, self._reader)
+        return None if entity is None else (place_in(self._table, read_item(wire)), entity)
 
 
-def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place]]:
+def _has_key_texts(kinds: tuple[type[Any], ...]) -> bool:
+    """Whether the key is of two texts that no attribute of a class is."""
+    models = [model_of(kind) for kind in kinds]
+    own = {field.stored for model in models for field in model.fields if field.is_written}
+    return models[0].table.definition.has_text_keys and not own & {*models[0].key_attributes}
+
+
+def _placed(table: Table, wire: Any) -> tuple[Any, Callable[[Any], Place]]:
     """A wire type extended by the two texts of a key, and the function that gets them from it."""
+    key = table.definition.key
     names = {f.encode_name: f.name for f in msgspec.structs.fields(wire)}
     added = [(f"key{i}", wire_struct("S", str), msgspec.field(name=k)) for i, k in enumerate(key) if k not in names]
     names |= {k: f"key{i}" for i, k in enumerate(key) if k not in names}

@@ -41,7 +41,7 @@ def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
     expressions = Expressions()
     update = expressions.update((), changes_to(model, stored, version, model.load(stored)))
     guard = guard_in(expressions, as_read(model, stored))
-    key = {name: stored[name] for name in model.key_attributes}
+    key = {name: stored[name] for name in model.key_attributes if name}
     return UpdateItem(model.table.name, key, update, guard, model, repeatable=True)
 
 
@@ -79,7 +79,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
         return None
     expressions = Expressions()
     update = expressions.update((), changes.values())
-    key = {name: stored[name] for name in model.key_attributes}
+    key = {name: stored[name] for name in model.key_attributes if name}
     return UpdateItem(model.table.name, key, update, guard_in(expressions, held), model, repeatable=True)
 
 

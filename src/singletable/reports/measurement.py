@@ -14,6 +14,7 @@ from singletable.foundation import (
     all_segments,
     check_sample,
     check_segments,
+    place_in,
     ready,
     sample_segments,
     scan_pages,
@@ -81,7 +82,6 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
         return (), 0, ("hottest keys: they are counted from the changes of a stream, and this table declares none",)
     if table.definition.stream != "new_and_old":
         return (), 0, ('hottest keys: they are counted from a stream with both images, stream="new_and_old"',)
-    partition, sort = table.definition.key
     tail, counted, seen = Tail(port, table, "horizon"), dict[str, tuple[int, str, str]](), 0
     while seen < most:
         changes = [change for change in await patiently(port, tail.read) if isinstance(change, TailedChange)]
@@ -89,8 +89,8 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
             break
         records = {change.record.dynamodb.sequence_number: change for change in changes}
         for change in records.values():
-            keys = change.record.dynamodb.keys
-            count, _, _ = counted.get(keys[partition]["S"], (0, "", ""))
-            counted[keys[partition]["S"]] = (count + 1, change.type, keys[sort]["S"])
+            partition, sort = place_in(table, change.record.dynamodb.keys)
+            count, _, _ = counted.get(partition, (0, "", ""))
+            counted[partition] = (count + 1, change.type, sort)
         seen += len(records)
     return hottest(counted), seen, ()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NoReturn, cast, get_args, get_origin
 
 from singletable.errors import DeclarationError
+from singletable.schema.key_shapes import KeyShape
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeyPart, Slot, Template
 from singletable.values import (
     VALUE_TYPES,
@@ -41,14 +42,24 @@ _WORDS = string.ascii_letters + string.digits
 
 
 def capture(
-    function: Callable[..., Any], types: Mapping[str, Any], separator: str, where: str, *, primary: bool
+    function: Callable[..., Any],
+    types: Mapping[str, Any],
+    separator: str,
+    where: str,
+    *,
+    primary: bool,
+    shape: KeyShape | None = None,
 ) -> tuple[Template, Template]:
-    """The templates of a key function's partition and sort key. `types` are the class's attributes."""
+    """The templates of a key function's partition and sort key. `types` are the class's attributes; `shape` says
+    which key attributes are not texts of parts."""
     parameters = inspect.signature(function).parameters
     _check_parameters(parameters, types, where)
-    texts = _run(function, parameters, where)
-    partition = _template(texts[0], types, separator, where, primary, MAX_PARTITION_BYTES)
-    sort = _template(texts[1], types, separator, where, primary, MAX_SORT_BYTES)
+    texts = _run(function, parameters, where, has_sort=shape is None or shape.has_sort)
+    limits = zip(texts, (MAX_PARTITION_BYTES, MAX_SORT_BYTES), strict=True)
+    partition, sort = (
+        (shape and shape.whole(at, text)) or _template(text, types, separator, where, primary, limit)
+        for at, (text, limit) in enumerate(limits)
+    )
     _check_use(parameters, partition, sort, where)
     return partition, sort
 
@@ -123,8 +134,17 @@ def _check_parameters(parameters: Mapping[str, inspect.Parameter], types: Mappin
             raise DeclarationError(f"{where}: {name} may only default to ANY")
 
 
-def _run(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], where: str) -> tuple[str, str]:
+def _run(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], where: str, *, has_sort: bool
+) -> tuple[str, str]:
     made: object = function(**{name: Placeholder(name, where) for name in parameters})
+    if not has_sort:
+        if isinstance(made, str):
+            return made, ""
+        raise DeclarationError(
+            f"{where}: a key function returns one text for a key without a sort attribute",
+            hint='As in: return f"{user_id}"',
+        )
     texts = cast("tuple[object, ...]", made)
     if not (isinstance(made, tuple) and len(texts) == 2 and all(isinstance(text, str) for text in texts)):
         raise DeclarationError(

@@ -17,6 +17,7 @@ from singletable.errors import DeclarationError
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
 from singletable.schema.foreign import Stamp, stamps_of
+from singletable.schema.key_shapes import shape_of
 from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
 from singletable.schema.patterns import Captured, Declared, DeclaredKey
@@ -198,7 +199,8 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguo
                 hint="Put it below, next to the function.",
             )
         if isinstance(declared, Declared):
-            templates, signature = declared.capture(types, table.separator, where)
+            shape = shape_of(table.definition, declared.index, cls, types, where)
+            templates, signature = declared.capture(types, table.separator, where, shape)
             _check_types(declared.function, types, where)
             was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
             if was is not None:

@@ -9,7 +9,7 @@ from singletable.errors import DeclarationError
 from singletable.schema.key_text import Template
 from singletable.schema.patterns import Captured
 from singletable.tables import TableDefinition
-from singletable.values import Derived, Field, Role
+from singletable.values import Derived, Field, LoneValue, Role
 
 
 def derived_keys(
@@ -24,12 +24,44 @@ def derived_keys(
     An index may be keyed by the table's own key, which is written once.
     """
     _check_primary(key, fields, roles)
+    made: dict[str, tuple[Captured, Template]] = {}
     for captured in (key, *indexes.values()):
         own = () if captured is key else definition.key
         optional = tuple(sorted(name for name in _names(captured) if fields[name].optional))
-        for attribute, template in zip(definition.index_keys(captured.index), captured.templates, strict=True):
-            if attribute not in own:
-                yield Derived(attribute, _text_writer(template, optional), bool(optional))
+        for attribute, template in key_templates(captured, definition):
+            if not attribute or attribute in own or is_attribute(template, attribute, fields):
+                continue
+            other, same = made.setdefault(attribute, (captured, template))
+            if same.parts != template.parts:
+                raise DeclarationError(
+                    f"{captured.shown} makes another {attribute} than {other.shown}: {template.shown}, {same.shown}",
+                    hint="An attribute that two indexes share has one text.",
+                )
+            if other is captured:
+                kind = definition.kinds.get(attribute, "S")
+                yield Derived(attribute, _text_writer(template, optional), bool(optional), kind)
+
+
+def key_templates(captured: Captured, definition: TableDefinition) -> Iterator[tuple[str, Template]]:
+    """The attributes of a key, of the table or an index, with their templates."""
+    return zip(definition.index_keys(captured.index), captured.templates, strict=True)
+
+
+def made_by_library(
+    captured: Captured, definition: TableDefinition, fields: Mapping[str, Field]
+) -> Iterator[tuple[str, Template]]:
+    """Those of an index that the library makes of other attributes: neither the table's own, nor attributes of the class."""
+    for name, template in key_templates(captured, definition):
+        if name and name not in definition.key and not is_attribute(template, name, fields):
+            yield name, template
+
+
+def is_attribute(template: Template, attribute: str, fields: Mapping[str, Field]) -> bool:
+    """Whether a key attribute is an attribute of the class: its own write makes the key."""
+    slot = template.parts[0].slot if len(template.parts) == 1 else None
+    if slot is None or not isinstance(slot.key_type, LoneValue):
+        return False
+    return fields[slot.name].stored == attribute and fields[slot.name].is_written
 
 
 def _check_primary(key: Captured, fields: Mapping[str, Field], roles: Mapping[str, Role]) -> None:

@@ -11,7 +11,7 @@ from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY
 from singletable.schema.key_text import MAX_SORT_BYTES, Slot, Template
-from singletable.values import TOP
+from singletable.values import TOP, LoneValue
 
 _GREATEST = ("", "\x7f", "\u07ff", "\uffff")
 """The greatest text of each length in bytes."""
@@ -69,7 +69,7 @@ def open_sort(pattern: SortedPattern, given: Mapping[str, Any], open_: str) -> O
     _check_ordered(pattern, slot, wanted)
     filter = _within_periods(pattern.owner, open_, wanted) if slot.key_type.is_truncated else None
     low, high = bounds(sort, known, slot, wanted if filter is None else _periods(wanted))
-    if wanted.how == "between" and low.encode() > high.encode():
+    if wanted.how == "between" and sort.comparable(low) > sort.comparable(high):
         raise InvalidRequest(f"{pattern.shown}: between() takes the lower value of {open_} first")
     return OpenSort(low, high, part, filter)
 
@@ -113,6 +113,8 @@ def _within_periods(owner: type[Any], name: str, wanted: Range) -> Condition:
 
 def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
     """The bounds, both inclusive, of exactly the wanted keys."""
+    if isinstance(slot.key_type, LoneValue) and slot.key_type.kind != "S":
+        return slot.key_type.bounds(slot.name, range.how, range.low, range.high)
     place = template.place_of(slot)
     head, last, s = template.prefix(known), place.is_last, place.separator
 

@@ -35,6 +35,7 @@ from singletable.values import (
     SEPARATORS,
     KeyPlace,
     KeyType,
+    LoneValue,
     Source,
     Steps,
     ValueType,
@@ -139,6 +140,8 @@ class Template:
 
         `place_of(name)` is the expression of a value.
         """
+        if not self.parts:
+            return [f'{text} = ""']
         lines: list[str] = []
         written: list[tuple[str, str]] = []
         named, end = self._pieces
@@ -214,6 +217,13 @@ class Template:
     def orders(self, slot: Slot) -> bool:
         """Whether keys sort by the values of a part."""
         return slot.key_type.is_ordered(self.place_of(slot))
+
+    def comparable(self, text: str) -> Any:
+        """What the service compares of a text: its bytes, or of a key of numbers the number."""
+        slot = self.parts[0].slot if self.parts else None
+        if slot is None or not isinstance(slot.key_type, LoneValue) or slot.key_type.kind == "S":
+            return text.encode()
+        return slot.key_type.comparable(text)
 
     @property
     def shown(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.corrupt_items import named, naming
-from singletable.schema.derived_keys import derived_keys
+from singletable.schema.derived_keys import derived_keys, is_attribute, key_templates, made_by_library
+from singletable.schema.key_text import Template
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
@@ -90,7 +91,7 @@ class Model(Generic[T]):
         fields = tuple(self.make_fields())
         stored = [f.stored for f in fields]
         for f in fields:
-            taken = f.stored in self.beside and f.role != "expires" and f.is_written
+            taken = f.stored in self.beside and f.role != "expires" and f.is_written and not self._is_key(f)
             if taken or stored.count(f.stored) > 1:
                 raise DeclarationError(
                     f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, a name in use",
@@ -98,6 +99,19 @@ class Model(Generic[T]):
                     hint='Store it under another name: field(name="...").',
                 )
         return fields
+
+    def _is_key(self, field: Field) -> bool:
+        """Whether a key attribute is this attribute of the class."""
+        one = {field.name: field}
+        keys = (self.key, *self.indexes.values())
+        pairs = (pair for captured in keys for pair in key_templates(captured, self.table.definition))
+        return any(template.names == (field.name,) and is_attribute(template, name, one) for name, template in pairs)
+
+    @cached_property
+    def derived(self) -> Mapping[str | None, tuple[tuple[str, Template], ...]]:
+        """The key attributes that the library makes of the class's attributes, by index, with their templates."""
+        made = partial(made_by_library, definition=self.table.definition, fields=self.by_name)
+        return {captured.index: tuple(made(captured)) for captured in self.indexes.values()}
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
@@ -172,7 +186,7 @@ class Model(Generic[T]):
     @cached_property
     def stored_key(self) -> StoredKey:
         """Checks that an item is stored under the key that its attributes make."""
-        place = self.kind, self.table.name, self.key_attributes
+        place = self.kind, self.table.definition
         was = None
         if self.key.was is not None and self.key.was.table is None:
             was = StoredKey(*place, self.key.was.templates, self.by_name)
@@ -320,8 +334,9 @@ class Model(Generic[T]):
         return partition.write_of, sort.write_of
 
     def key_in(self, item: Item) -> KeyOf[Any] | None:
-        """The key that an item lies under; None if it isn't two texts."""
-        partition, sort = (item.get(name, {}).get("S") for name in self.key_attributes)
+        """The key that an item lies under; None if it isn't of the declared kinds."""
+        kinds = self.table.definition.kinds
+        partition, sort = (item.get(n, {}).get(kinds.get(n, "S")) if n else "" for n in self.key_attributes)
         return self.key_at((partition, sort)) if isinstance(partition, str) and isinstance(sort, str) else None
 
     def key_of(self, entity: T) -> KeyOf[Any]:
@@ -350,6 +365,8 @@ class Model(Generic[T]):
 
     def key_item(self, key: KeyOf[Any]) -> Key:
         """A key's attributes."""
+        if not self.table.definition.has_text_keys:
+            return self.table.definition.key_at(key.partition, key.low)
         partition, sort = self.key_attributes
         return {partition: {"S": key.partition}, sort: {"S": key.low}}
 

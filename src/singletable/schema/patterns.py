@@ -18,6 +18,7 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY, capture
 from singletable.schema.key_bounds import Range, one_period, open_sort
+from singletable.schema.key_shapes import KeyShape
 from singletable.schema.key_text import Template
 from singletable.schema.reads import Every, HasId, I_co, query_html
 from singletable.values import TOP, Source, name_owner
@@ -351,10 +352,10 @@ class Declared(Generic[P]):
         self.name = name
 
     def capture(
-        self, types: Mapping[str, Any], separator: str, where: str
+        self, types: Mapping[str, Any], separator: str, where: str, shape: KeyShape | None = None
     ) -> tuple[tuple[Template, Template], inspect.Signature]:
         """The templates of its key, and the signature of its call; DeclarationError. `types` are the attributes."""
-        templates = capture(self.function, types, separator, where, primary=self.index is None)
+        templates = capture(self.function, types, separator, where, primary=self.index is None, shape=shape)
         return templates, inspect.signature(self.function)
 
     def __get__(self, instance: object, owner: type[E]) -> Bound[P, E]:

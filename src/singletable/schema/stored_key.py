@@ -17,6 +17,7 @@ from typing import Any
 from singletable.errors import Corrupt, SingletableError
 from singletable.operations import Item
 from singletable.schema.key_text import Template
+from singletable.tables import TableDefinition
 from singletable.values import Field, KeyText
 
 _ABSENT: Mapping[str, Any] = {}
@@ -28,18 +29,19 @@ class StoredKey:
     def __init__(
         self,
         kind: type[Any],
-        table: str,
-        attributes: tuple[str, str],
+        definition: TableDefinition,
         templates: tuple[Template, Template],
         fields: Mapping[str, Field],
         was: StoredKey | None = None,
     ) -> None:
-        self._kind, self._table, self._fields = kind, table, fields
+        self._kind, self._table, self._fields = kind, definition.name, fields
+        attributes = tuple(filter(None, definition.key))
+        self._tags = {attribute: definition.kinds.get(attribute, "S") for attribute in attributes}
         self.was = was
         """The same for the key that the class had before."""
-        self._templates = dict(zip(attributes, templates, strict=True))
+        self._templates = dict(zip(attributes, templates, strict=False))  # no sort key, no template of one
         self._partition = attributes[0]
-        self._repeated = {a: b for a, b in pairwise((*attributes, attributes[0])) if self._repeats(a, b)}
+        self._repeated = {a: b for a, b in pairwise((*attributes, attributes[0])) if a != b and self._repeats(a, b)}
         self._writers = {
             attribute: _lenient_writer(template)
             for attribute, template in self._templates.items()
@@ -57,14 +59,14 @@ class StoredKey:
             return self.was.known_from(item)
         known: dict[str, Any] = {}
         for attribute, template in self._templates.items():
-            text = item.get(attribute, _ABSENT).get("S")
+            text = item.get(attribute, _ABSENT).get(self._tags[attribute])
             if isinstance(text, str) and any(self._fields[name].stored not in item for name in template.names):
                 known |= template.read(text) or {}
         return known
 
     def is_written_in(self, item: Item) -> bool:
         """Whether an item has a key that these templates could have written."""
-        texts = ((item.get(attribute, _ABSENT).get("S"), t) for attribute, t in self._templates.items())
+        texts = ((item.get(name, _ABSENT).get(self._tags[name]), t) for name, t in self._templates.items())
         return all(isinstance(text, str) and template.read(text) is not None for text, template in texts)
 
     def check(self, entity: Any, item: Item) -> None:
@@ -77,7 +79,7 @@ class StoredKey:
         """The attribute of an item's key that does not match the item's attributes, if one does not."""
         for attribute, write in self._writers.items():
             loaded = all(hasattr(entity, name) for name in self._templates[attribute].names)
-            if loaded and attribute in item and item[attribute] != {"S": _said(write, entity)}:
+            if loaded and attribute in item and item[attribute] != {self._tags[attribute]: _said(write, entity)}:
                 return attribute
         for attribute, other in self._repeated.items():
             if item.get(attribute) != item.get(other):
@@ -95,7 +97,7 @@ class StoredKey:
 
     def _key_text(self, attribute: str) -> KeyText:
         if attribute in self._repeated:
-            return KeyText(attribute, (), "", _misplaced, same_as=self._repeated[attribute])
+            return KeyText(attribute, (), "", _misplaced, same_as=self._repeated[attribute], tag=self._tags[attribute])
         template, write = self._templates[attribute], self._writers[attribute]
         pieces, end = template.pieces
 
@@ -104,7 +106,7 @@ class StoredKey:
                 _misplaced(entity, text)
 
         made = tuple(slot.key_type.piece(literal, slot.name, template.place_of(slot)) for literal, slot in pieces)
-        return KeyText(attribute, made, end, check, is_shared=attribute == self._partition)
+        return KeyText(attribute, made, end, check, attribute == self._partition, tag=self._tags[attribute])
 
     def _misplaced(self, attribute: str) -> Corrupt:
         template = self._templates[attribute]

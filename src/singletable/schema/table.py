@@ -18,7 +18,7 @@ from singletable.schema.foreign import check_foreign, type_in_foreign
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
-from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
+from singletable.tables import Indexes, StreamView, TableDefinition, TableSettings, key_names, kinds_in, named_indexes
 from singletable.values import SEPARATORS, AttributeValue, check_name
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class IndexDecorator:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, function: Callable[P, Key]) -> Declared[P]:
+    def __call__(self, function: Callable[P, Key | str]) -> Declared[P]:
         return Declared(plain(function), self.name)
 
 
@@ -52,7 +52,7 @@ class KeyDecorator:
     def __init__(self, table: Table, was: Callable[..., Key] | DeclaredKey[...], doubles: Doubles) -> None:
         self._table, self._was, self._doubles = table, was, doubles
 
-    def __call__(self, function: Callable[P, Key]) -> DeclaredKey[P]:
+    def __call__(self, function: Callable[P, Key | str]) -> DeclaredKey[P]:
         was = self._was if isinstance(self._was, DeclaredKey) else plain(self._was)
         declared: DeclaredKey[P] = DeclaredKey(plain(function), self._table, was)
         declared.doubles = self._doubles
@@ -78,11 +78,12 @@ class Conversion(Struct, frozen=True):
 class Table:
     """One DynamoDB table, and the entities in it.
 
-    `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
-    `Index`. `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
-    that is not a key's last part, other signs numbers, times and identifiers. `overlap="guard"` allows entities
-    whose keys could be equal, without `write_many`. `stream` is the view type of the table's stream; none by default.
-    `settings` and `deletion_protection` are undeclared by default: a table keeps what it has.
+    `key` has the attributes of the primary key, or its only one; `N("at")` holds numbers, `B("digest")` bytes.
+    `indexes` are names, with the attributes `<name>pk` and `<name>sk`; or names with their attributes or an Index.
+    `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str that is not a
+    key's last part, other signs numbers, times and identifiers. `overlap="guard"` allows entities whose keys could be
+    equal, without `write_many`. `stream` is the view type of the table's stream; none by default. `settings` and
+    `deletion_protection` are undeclared by default: a table keeps what it has.
 
     `foreign` is for a table that another program writes too: its items have no type, schema version or write id, unless
     `type_attribute`, `version_attribute` and `write_id_attribute` name them. A class is known by its key alone. Writes
@@ -96,8 +97,8 @@ class Table:
         self,
         name: str,
         *,
-        indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]] = (),
-        key: tuple[str, str] = ("pk", "sk"),
+        indexes: Indexes = (),
+        key: str | tuple[str, str] = ("pk", "sk"),
         separator: str = "#",
         type_attribute: str | None = None,
         version_attribute: str | None = None,
@@ -122,7 +123,7 @@ class Table:
         own = _own_attributes(name, foreign, type_attribute, version_attribute, write_id_attribute)
         self.definition = TableDefinition(
             name,
-            key,
+            key_names(key),
             named_indexes(indexes),
             *own,
             ttl_attribute,
@@ -131,6 +132,7 @@ class Table:
             encryption_key,
             settings,
             foreign,
+            kinds_in(key, indexes),
         )
         self.ttl_name = ttl_attribute or "_ttl"
         """The name under which the expiring attribute is stored."""
@@ -193,12 +195,12 @@ class Table:
         return self._models.get(type_name) or self._leaving.get(type_name)
 
     @overload
-    def key(self, function: Callable[P, Key], /) -> DeclaredKey[P]: ...
+    def key(self, function: Callable[P, Key | str], /) -> DeclaredKey[P]: ...
     @overload
     def key(self, /, *, was: Callable[..., Key] | DeclaredKey[...], doubles: Doubles = "refuse") -> KeyDecorator: ...
     def key(
         self,
-        function: Callable[P, Key] | None = None,
+        function: Callable[P, Key | str] | None = None,
         /,
         *,
         was: Callable[..., Key] | DeclaredKey[...] | None = None,

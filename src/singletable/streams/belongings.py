@@ -17,6 +17,7 @@ from singletable.foundation import (
     Reference,
     Subject,
     Table,
+    place_in,
     references_of,
     type_in,
 )
@@ -57,9 +58,8 @@ class ChangeBelongings(LayerBelongings):
 
     def _is_of(self, letter: DeadLetter, subjects: Sequence[Subject]) -> bool:
         table = self.consumer.table
-        partition, sort = table.definition.key
         for item in _images(letter):
-            place = item.get(partition, {}).get("S"), item.get(sort, {}).get("S")
+            place = place_in(table, item)
             if any(subject.place == place for subject in subjects) or _refers(table, self.declared, item, subjects):
                 return True
             model = table.model_of_type(type_in(table, item))

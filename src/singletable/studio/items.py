@@ -136,9 +136,9 @@ def _cells(visit: Visit, table: Table, item: Item, here: tuple[str, str]) -> Ite
         captured = None if model is None else model.key if index is None else model.indexes.get(index)
         names = table.definition.index_keys(index)
         for at, name in enumerate(names):
-            if index is not None and name in table.definition.key:
+            if not name or (index is not None and name in table.definition.key):
                 continue
-            text = item.get(name, {}).get("S")
+            text = item.get(name, {}).get(table.definition.kinds.get(name, "S"))
             if text is None:
                 yield ItemKeyCell(name, index or "", (), "")
                 continue
@@ -246,11 +246,10 @@ async def read_item(visit: Visit, table: Table) -> Item:
     """The item that the address names, read consistently. NotFound, also for one of a class that the user may not
     read."""
     partition, sort = visit.key
-    if not sort:
+    if not sort and table.definition.key[1]:
         raise InvalidRequest("the address names no sort key", hint="As in ?pk=user%23ada&sk=user.")
-    names = table.definition.key
     await ready(visit.db.port, table)
-    key = {names[0]: {"S": partition}, names[1]: {"S": sort}}
+    key = table.definition.key_at(partition, sort)
     item = await visit.db.port.send(GetItem(table.name, key, RAW, consistent=True))
     if item is None or not visit.may_read_type(table, type_in(table, item)):
         raise NotFound("no item lies under this key", table=table.name, hint="It may have been deleted since.")

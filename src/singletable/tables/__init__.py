@@ -9,9 +9,14 @@ from singletable.late_names import late_names
 from singletable.tables.definition import (
     MAX_INDEXES as MAX_INDEXES,
     STREAM_VIEWS as STREAM_VIEWS,
+    B as B,
     Index as Index,
+    Indexes as Indexes,
+    N as N,
     StreamView as StreamView,
     TableDefinition as TableDefinition,
+    key_names as key_names,
+    kinds_in as kinds_in,
     named_indexes as named_indexes,
 )
 from singletable.tables.settings import (

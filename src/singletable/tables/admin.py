@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -149,12 +149,9 @@ async def _describe_ttl(port: Port, table: TableDefinition) -> dict[str, Any] | 
 
 async def add_index(port: Port, table: TableDefinition, name: str) -> None:
     """Add one declared index to a table and wait until it is filled."""
-    index = table.indexes[name]
     body = {
         "TableName": table.name,
-        "AttributeDefinitions": [
-            {"AttributeName": n, "AttributeType": "S"} for n in (*table.key, index.partition, index.sort)
-        ],
+        "AttributeDefinitions": table.attribute_definitions(name),
         "GlobalSecondaryIndexUpdates": [{"Create": table.index_creation(name)}],
     }
     await port.send(TableCall("UpdateTable", body))
@@ -208,14 +205,15 @@ async def wait_until_active(port: Port, table: TableDefinition) -> None:
 def differences(table: TableDefinition, live: Description) -> Iterator[Difference]:
     """Differences from the declaration. Undeclared settings are ignored."""
     raw = live.raw
-    yield from _compare("key", _key_names(table.key), _schema(raw.get("KeySchema", ())))
+    kinds = {each["AttributeName"]: each["AttributeType"] for each in raw.get("AttributeDefinitions", ())}
+    yield from _compare("key", _key_names(table.key, table.kinds), _schema(raw.get("KeySchema", ()), kinds))
     for name, index in table.indexes.items():
         if name not in live.indexes:
             yield Difference(f"index {name}", "present", "missing")
             continue
         there = live.indexes[name]
-        keys = _key_names((index.partition, index.sort))
-        yield from _compare(f"index {name} key", keys, _schema(there.get("KeySchema", ())))
+        keys = _key_names((index.partition, index.sort), table.kinds)
+        yield from _compare(f"index {name} key", keys, _schema(there.get("KeySchema", ()), kinds))
         declared, projected = table.projection(index), there.get("Projection", {})
         yield from _compare(f"index {name} projection", _projection(declared), _projection(projected))
     for name in live.indexes.keys() - table.indexes.keys():
@@ -260,12 +258,14 @@ def _compare(what: str, declared: str, live: str) -> Iterator[Difference]:
         yield Difference(what, declared, live)
 
 
-def _key_names(names: tuple[str, str]) -> str:
-    return " + ".join(names)
+def _key_names(names: Iterable[str], kinds: Mapping[str, str]) -> str:
+    """The attributes of a key, each that holds no texts with its type: `device + at (N)`."""
+    shown = {"S": ""}
+    return " + ".join(name + shown.get(kind := kinds.get(name, "S"), f" ({kind})") for name in names if name)
 
 
-def _schema(schema: Any) -> str:
-    return " + ".join(k["AttributeName"] for k in sorted(schema, key=lambda k: str(k["KeyType"])))
+def _schema(schema: Any, kinds: Mapping[str, str]) -> str:
+    return _key_names((k["AttributeName"] for k in sorted(schema, key=lambda k: str(k["KeyType"]))), kinds)
 
 
 def _projection(projection: Mapping[str, Any]) -> str:

@@ -45,9 +45,8 @@ async def create_index(
     port: Port, table: TableDefinition, name: str, progress: Callable[[IndexProgress], object] | None = None
 ) -> None:
     """Begin an index, and wait until it is filled, for as long as that takes."""
-    keys = dict.fromkeys((*table.key, *table.index_keys(name)))
     body = {
-        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
+        "AttributeDefinitions": table.attribute_definitions(name),
         "GlobalSecondaryIndexUpdates": [{"Create": table.index_creation(name)}],
     }
     await _begin(port, table.name, body, lambda raw: _index(raw, name) is not None)

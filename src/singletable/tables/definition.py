@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -22,6 +23,8 @@ MAX_PROJECTED_OF_INDEX = 20
 MAX_ATTRIBUTE_BYTES = 255
 """The limit for the name of a key attribute, or of one that an index holds by name."""
 
+KeyKind = Literal["S", "N", "B"]
+"""The type of a key attribute: texts, numbers or bytes."""
 StreamView = Literal["keys", "new", "old", "new_and_old"]
 STREAM_VIEWS: Mapping[StreamView, str] = {
     "keys": "KEYS_ONLY",
@@ -31,15 +34,29 @@ STREAM_VIEWS: Mapping[StreamView, str] = {
 }
 
 
+class N(str):
+    """The name of a key attribute that holds numbers: `Table(..., key=("device", N("at")))`."""
+
+    __slots__ = ()
+    kind: ClassVar[KeyKind] = "N"
+
+
+class B(str):
+    """The name of a key attribute that holds bytes: `Table(..., key=B("digest"))`."""
+
+    __slots__ = ()
+    kind: ClassVar[KeyKind] = "B"
+
+
 class Index(Struct, frozen=True):
-    """A global secondary index: the attributes of its key, and what it holds of each item.
+    """A global secondary index: the attributes of its key, `sort` being optional, and what it holds of each item.
 
     `projection` is "all", "keys", or the stored names of more attributes to hold. The keys, the type and the schema
     version are always held, so that an item read from an index can be decoded; in a foreign table the keys alone.
     """
 
     partition: str
-    sort: str
+    sort: str = ""
     projection: Literal["all", "keys"] | tuple[str, ...] = "all"
 
 
@@ -64,6 +81,8 @@ class TableDefinition:
     settings: TableSettings = TableSettings()
     foreign: bool = False
     """Whether another program's items are in it: without type, version and write id, unless attributes are named."""
+    kinds: Mapping[str, KeyKind] = field(default_factory=lambda: MappingProxyType({}))
+    """The key attributes that hold numbers or bytes. All others hold texts."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -92,6 +111,7 @@ class TableDefinition:
         names = self.reserved if self.ttl_attribute is None else [*self.reserved, self.ttl_attribute]
         self._check_held(names)
         twice = {n for n in names if names.count(n) > 1}
+        twice |= {index.partition for index in self.indexes.values() if index.partition == index.sort}
         if twice:
             raise DeclarationError(
                 f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart."
@@ -126,7 +146,8 @@ class TableDefinition:
         own = (self.type_attribute, self.version_attribute, self.write_id_attribute)
         parts = [name for index in self.indexes.values() for name in (index.partition, index.sort)]
         # An index may be keyed by an attribute of the table's own key, as an adjacency list is by its target.
-        return [*self.key, *filter(None, own), *(name for name in parts if name not in self.key)]
+        keys = [name for name in dict.fromkeys(parts) if name not in self.key]  # which two indexes may share
+        return [name for name in (*self.key, *own, *keys) if name]
 
     def index_keys(self, index: str | None) -> tuple[str, str]:
         """The attributes of the key of an index, or of the table itself."""
@@ -136,11 +157,10 @@ class TableDefinition:
 
     def creation(self) -> dict[str, Any]:
         """The body of CreateTable."""
-        keys = [*self.key, *(n for i in self.indexes.values() for n in (i.partition, i.sort))]
         body: dict[str, Any] = {
             "TableName": self.name,
             **self.settings.creation(),
-            "AttributeDefinitions": [{"AttributeName": n, "AttributeType": "S"} for n in dict.fromkeys(keys)],
+            "AttributeDefinitions": self.attribute_definitions(*self.indexes),
             "KeySchema": key_schema(self.key),
             "DeletionProtectionEnabled": bool(self.deletion_protection),
         }
@@ -151,6 +171,33 @@ class TableDefinition:
         if self.encryption_key is not None:
             body["SSESpecification"] = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": self.encryption_key}
         return body
+
+    def attribute_definitions(self, *indexes: str) -> list[dict[str, str]]:
+        """The types of the key attributes of the table and of some of its indexes."""
+        names = dict.fromkeys((*self.key, *(name for index in indexes for name in self.index_keys(index))))
+        return [{"AttributeName": name, "AttributeType": self.kinds.get(name, "S")} for name in names if name]
+
+    def key_at(self, partition: str, sort: str) -> dict[str, dict[str, Any]]:
+        """The key attributes of an item, by their two texts: of numbers the digits, of bytes their base64."""
+        texts = zip(self.key, (partition, sort), strict=True)
+        return {name: {self.kinds.get(name, "S"): text} for name, text in texts if name}
+
+    @cached_property
+    def has_text_keys(self) -> bool:
+        """Whether the key is of two texts, as that of a table of one's own."""
+        return bool(self.key[1]) and not self.kinds.keys() & {*self.key}
+
+    def keys_at(self, places: Iterable[tuple[str, str]]) -> list[dict[str, dict[str, Any]]]:
+        """The key attributes of many items."""
+        if not self.has_text_keys:
+            return [self.key_at(*place) for place in places]
+        partition, sort = self.key
+        return [{partition: {"S": one}, sort: {"S": other}} for one, other in places]
+
+    def place_in(self, item: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+        """The two texts of an item's key, as `key_at` takes them."""
+        partition, sort = (next(iter(item[name].values())) if name else "" for name in self.key)
+        return partition, sort
 
     def index_creation(self, name: str) -> dict[str, Any]:
         """The part of a request that makes one index."""
@@ -176,13 +223,42 @@ class TableDefinition:
 
 def key_schema(names: tuple[str, str]) -> list[dict[str, str]]:
     kinds = ("HASH", "RANGE")
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=True)]
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=True) if name]
 
 
-def named_indexes(indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]]) -> Mapping[str, Index]:
+Indexes = Sequence[str] | Mapping[str, Index | tuple[str, str] | str]
+
+
+def key_names(key: str | tuple[str, ...]) -> tuple[str, str]:
+    """The two attributes of a table's key, as it is declared; the second is empty for a table without a sort key."""
+    names = (key,) if isinstance(key, str) else key
+    if not 1 <= len(names) <= 2:
+        raise DeclarationError(
+            f"a key of {len(names)} attributes", hint='Name one, key="id", or two, key=("pk", "sk").'
+        )
+    return str(names[0]), str(names[1]) if len(names) > 1 else ""
+
+
+def kinds_in(key: str | tuple[str, str], indexes: Indexes) -> Mapping[str, KeyKind]:
+    """The kinds of the key attributes that a table's declaration names as numbers or bytes."""
+    keys: list[str | Index | tuple[str, str]] = [key, *(indexes.values() if isinstance(indexes, Mapping) else ())]
+    names = [name for one in keys for name in _names_in(one)]
+    return MappingProxyType({str(name): name.kind for name in names if isinstance(name, (N, B))})
+
+
+def _names_in(key: str | Index | tuple[str, str]) -> tuple[str, ...]:
+    if isinstance(key, Index):
+        return key.partition, key.sort
+    return (key,) if isinstance(key, str) else key
+
+
+def named_indexes(indexes: Indexes) -> Mapping[str, Index]:
     """Indexes from a table's declaration: names, or names with their key attributes."""
     if isinstance(indexes, Mapping):
-        named = {n: i if isinstance(i, Index) else Index(*i) for n, i in indexes.items()}
+        named = {
+            name: Index(*key_names(_names_in(one)), one.projection if isinstance(one, Index) else "all")
+            for name, one in indexes.items()
+        }
     else:
         named = {name: Index(f"{name}pk", f"{name}sk") for name in indexes}
     return MappingProxyType(named)

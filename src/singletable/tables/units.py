@@ -40,7 +40,7 @@ class Projected(Struct, frozen=True):
 
     def entry(self, item: Item | None) -> Item | None:
         """The item's entry in the index; None if the item is not in it."""
-        if item is None or any(name not in item for name in self.keys):
+        if item is None or any(name and name not in item for name in self.keys):
             return None
         return item if self.held is None else {name: value for name, value in item.items() if name in self.held}
 
@@ -77,7 +77,7 @@ def index_units(index: Projected, before: Item | None, after: Item | None) -> fl
         return 0.0
     if old is None or new is None:
         return size_units(old or new)
-    if any(old[name] != new[name] for name in index.keys):
+    if any(name and old[name] != new[name] for name in index.keys):
         return size_units(old) + size_units(new)
     return max(size_units(old), size_units(new))
 

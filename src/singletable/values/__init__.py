@@ -35,6 +35,7 @@ from singletable.values.key_types import (
     KeyType as KeyType,
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
+from singletable.values.lone_values import LoneValue as LoneValue
 from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
 from singletable.values.plans import (
     Form as Form,

@@ -82,6 +82,7 @@ class Derived(Struct, frozen=True):
     stored: str
     compute: Callable[[Any], str | None]
     optional: bool = False
+    tag: str = "S"
 
 
 class Codec(Generic[T]):
@@ -254,7 +255,7 @@ def _wire_struct(
     read = {f.stored for f in fields}
     own = {f"k{i}": key for i, key in enumerate(keys) if key.stored not in read}
     texts: list[Any] = [
-        (name, wire_struct("S", str if k.pieces or k.same_as else Literal[k.end])) for name, k in own.items()
+        (name, wire_struct(k.tag, str if k.pieces or k.same_as else Literal[k.end])) for name, k in own.items()
     ]
     named = [(f"g{i}", c) for i, c in enumerate(constants)]
     specification: list[Any] = [(name, c.wire) for name, c in named if not c.may_be_absent]
@@ -309,7 +310,7 @@ def _dump_lines(
     fields: Sequence[Field], constants: Sequence[Constant], derived: Sequence[Derived], source: Source
 ) -> list[str]:
     lines = ["def dump(o):"]
-    entries = [f"{d.stored!r}: {{'S': {source.bind(d.compute, 'key')}(o)}}" for d in derived if not d.optional]
+    entries = [f"{d.stored!r}: {{{d.tag!r}: {source.bind(d.compute, 'key')}(o)}}" for d in derived if not d.optional]
     entries += [f"{c.stored!r}: {source.bind(c.value, 'constant')}" for c in constants]
     fields = [f for f in fields if f.is_written]
     for field in fields:
@@ -324,7 +325,7 @@ def _dump_lines(
     for d in derived:
         if d.optional:
             call = f"{source.bind(d.compute, 'key')}(o)"
-            lines += [f"    if (v := {call}) is not None:", f"        d[{d.stored!r}] = {{'S': v}}"]
+            lines += [f"    if (v := {call}) is not None:", f"        d[{d.stored!r}] = {{{d.tag!r}: v}}"]
     return lines
 
 

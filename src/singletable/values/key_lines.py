@@ -42,6 +42,8 @@ class KeyText(Struct, frozen=True):
     """Items that are read together mostly have the same text: the last text that was right is remembered."""
     same_as: str = ""
     """The stored text that it repeats, in place of pieces: that of an attribute which is read."""
+    tag: str = "S"
+    """The type of the key attribute: of numbers N, with the digits as its text."""
 
 
 def key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) -> list[str]:
@@ -57,9 +59,9 @@ def key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) 
         if not key.pieces and not key.same_as:
             continue  # the wire type takes no other text
         text = f"t{i}"
-        differs = f"{text} != {places[key.same_as]}.S" if key.same_as else _differs(key, text, source)
+        differs = f"{text} != {places[key.same_as]}.{key.tag}" if key.same_as else _differs(key, text, source)
         check = [f"if {differs}:", f"    {source.bind(key.check, 'check')}(o, {text})"]
-        lines.append(f"{text} = {places.get(key.stored, f'w.k{i}')}.S")
+        lines.append(f"{text} = {places.get(key.stored, f'w.k{i}')}.{key.tag}")
         lines += _remembering(key, text, check, source) if key.is_shared else check
     return [f"    {line}" for line in lines]
 

@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt, NotFound
 from singletable.flow import Port
-from singletable.foundation import CursorSeal, Table, covered_place, entity_at, page, personal_names
+from singletable.foundation import CursorSeal, Table, covered_place, entity_at, page, personal_names, place_in
 from singletable.operations import Item, StreamRecord, read_item
 from singletable.shown_values import ShownValue, attributes_of, covered, shown, stored_attributes
 from singletable.streams.dead_letters import DeadLetter, dead_letter_at
@@ -93,8 +93,7 @@ async def inspect_letter(
         record = letter.record
     except Corrupt as error:
         return LetterInfo(table.name, consumer, line, ("", ""), (), (), error.what)
-    keys = tuple(str(record.dynamodb.keys[name].get("S", "")) for name in table.definition.key)
-    key = (keys[0], keys[1])
+    key = place_in(table, record.dynamodb.keys)
     before, after = _image(record, "old"), _image(record, "new")
     notes = [note for image in (before, after) if image is not None and (note := _unread(table, image))]
     return LetterInfo(

@@ -200,7 +200,7 @@ def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> st
     covers_keys = (partition, sort) != place_in(table, item)
     for name, value in item.items():
         if name in keys:
-            shown[name] = {"S": keys[name]}
+            shown[name] = {table.definition.kinds.get(name, "S"): keys[name]}
         elif name not in reserved and not is_told(visit, names.get(name)):
             continue
         elif name in reserved:
