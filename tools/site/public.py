@@ -44,7 +44,10 @@ GROUND = {
     "singletable.expressions": ("Attribute", "Handle", "Size"),
     "singletable_local": ("Engine",),
     "singletable.schema": ("Every", "ReadOf", "Whole"),
-    "singletable.values": ("AttributeValue", "EpochMilliseconds", "EpochSeconds", "StoredAs", "Tagged", "item_size"),
+    "singletable.values": (
+        *("AttributeValue", "EpochMilliseconds", "EpochSeconds", "IsoMilliseconds", "ReadsAlso", "StoredAs"),
+        *("Tagged", "TrueText", "ZeroOne", "item_size", "json_text"),
+    ),
     "singletable.cli": ("Session", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"),
     "singletable.layers": ("TableLayer", "ToolSettings"),
     "singletable.foundation": ("ItemCheck", "LayerChecks", "ToolItem", "ToolKey", "place_in", "type_in"),

@@ -37,6 +37,13 @@ from singletable.values.key_types import (
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
 from singletable.values.lone_values import LoneValue as LoneValue
 from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
+from singletable.values.other_forms import (
+    IsoMilliseconds as IsoMilliseconds,
+    ReadsAlso as ReadsAlso,
+    TrueText as TrueText,
+    ZeroOne as ZeroOne,
+    json_text as json_text,
+)
 from singletable.values.plans import (
     Form as Form,
     FreePlan as FreePlan,

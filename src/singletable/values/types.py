@@ -17,6 +17,7 @@ from singletable.values.checks import refusal_of_others
 from singletable.values.codecs import Codec
 from singletable.values.fields import Field, Role
 from singletable.values.kinds import Kind
+from singletable.values.other_forms import ReadsAlso, either_of
 from singletable.values.plans import (
     Form,
     FreePlan,
@@ -105,6 +106,10 @@ def plan_for(kind: Any) -> ValuePlan:
     kind = bare(kind)
     if kind is Any or kind is object:
         return FreePlan()
+    if (also := _said_of(kind, ReadsAlso)) is not None:
+        first, *others = get_args(kind)
+        rest = tuple(other for other in others if other is not also)
+        return either_of(plan_for(Annotated[first, *rest] if rest else first), plan_for(also.kind))
     if (codec := stored_as(kind)) is not None:
         return codec.plan(get_args(kind)[0], plan_for(codec.stored))
     inner, optional = split_optional(kind)
@@ -143,7 +148,7 @@ def bare(kind: Any) -> Any:
             kind = kind.__supertype__
         elif (alias := alias_of(kind)) is not None:
             kind = alias
-        elif get_origin(kind) is Annotated and not _said_of(kind, (StoredAs, Tagged)):
+        elif get_origin(kind) is Annotated and not _said_of(kind, (StoredAs, Tagged, ReadsAlso)):
             kind = get_args(kind)[0]
         else:
             return kind

@@ -1,0 +1,103 @@
+"""Forms in which other programs store values: flags as numbers or texts, times to the millisecond, JSON in a text.
+
+active: ZeroOne                                     # True is 1
+created: IsoMilliseconds                            # "2026-01-31T09:30:00.000Z", as JavaScript's toISOString() gives it
+meta: Annotated[dict[str, Any], json_text]          # '{"a":1}'
+changed: Annotated[IsoMilliseconds, ReadsAlso(EpochSeconds)]     # one attribute in two forms: the first is written
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from singletable.errors import DeclarationError, InvalidValue
+from singletable.values.checks import in_utc
+from singletable.values.plans import Form, Scalar, ValuePlan
+from singletable.values.source import Source
+from singletable.values.stored_as import StoredAs
+from singletable.values.untyped import AttributeValue
+
+
+def _choice(*stored: Any) -> Callable[[Any], bool]:
+    """The function that reads a flag which is stored as one of two values."""
+    values = dict(zip(stored, (False, True), strict=True))
+    return values.__getitem__
+
+
+def _flag_text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _milliseconds(value: datetime) -> str:
+    at = in_utc(value)
+    if at.microsecond % 1000:
+        raise InvalidValue(
+            "a time with parts of a millisecond, for an attribute of whole ones",
+            hint="Cut them off with replace(microsecond=...), or declare a datetime.",
+        )
+    return f"{at.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+
+
+def _read_milliseconds(stored: str) -> datetime:
+    return datetime.strptime(stored, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+ZeroOne = Annotated[bool, StoredAs(int, int, _choice(0, 1), "0 or 1")]
+"""A bool as the number 0 or 1."""
+TrueText = Annotated[bool, StoredAs(str, _flag_text, _choice("false", "true"), "true or false")]
+"""A bool as the text "true" or "false"."""
+IsoMilliseconds = Annotated[datetime, StoredAs(str, _milliseconds, _read_milliseconds, "ISO milliseconds")]
+"""A datetime as a text with three decimals and Z, as JavaScript gives it. Smaller parts are refused."""
+json_text = StoredAs(str, _compact, json.loads, "JSON text")
+"""A value of JSON as a text without spaces, as `JSON.stringify` gives it: in `Annotated[dict[str, Any], json_text]`. A text that is read and written again has this form, whatever spaces it had."""
+
+
+class ReadsAlso(Struct, frozen=True, eq=False):
+    """Another form of an attribute, read and not written: in `Annotated[datetime, ReadsAlso(EpochSeconds)]`.
+
+    The form that is written, and that conditions and filters compare with, is that of the annotated type. The two have to
+    be of different types in DynamoDB, as a text and a number are.
+    """
+
+    kind: Any
+    """The type, as an attribute is declared, whose stored form is read too."""
+
+
+class EitherForm(Scalar, frozen=True, eq=False):
+    """A value in one of two forms. It is written as the scalar says that it is otherwise."""
+
+    also: Scalar | None = None
+
+    @property
+    def wire(self) -> Any:
+        return Any
+
+    def read(self, source: Source, name: str) -> str:
+        return f"{source.bind(self.load, 'load')}({name})"
+
+    def load(self, value: AttributeValue) -> Any:
+        return self.also.load(value) if self.also is not None and self.also.tag in value else Scalar.load(self, value)
+
+    @property
+    def form(self) -> Form:
+        assert self.also is not None
+        return {"written": Scalar.form.__get__(self), "read": self.also.form}
+
+
+def either_of(written: ValuePlan, also: ValuePlan) -> EitherForm:
+    """The plan of an attribute in two forms. DeclarationError for two that can't be told from each other."""
+    if not isinstance(written, Scalar) or not isinstance(also, Scalar) or written.tag == also.tag:
+        raise DeclarationError(
+            "an attribute in two forms is one text, number or flag in each, and not of the same type in both",
+            hint="As in Annotated[datetime, ReadsAlso(EpochSeconds)].",
+        )
+    return EitherForm(**{name: getattr(written, name) for name in Scalar.__struct_fields__}, also=also)
