@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from singletable import (
@@ -24,6 +25,7 @@ from singletable import (
 from singletable.errors import Corrupt, DeclarationError
 from singletable.holds import hold
 from singletable.operations import TableCall
+from singletable.schema import model_of
 from tests.support.raw import all_items, put_raw, stored
 from tests.support.shells import Shell
 
@@ -310,3 +312,53 @@ async def test_an_index_holds_what_the_other_program_projects(shell: Shell) -> N
     held = {index["IndexName"]: index["Projection"] for index in answer["Table"]["GlobalSecondaryIndexes"]}
     assert held["GSI2"]["ProjectionType"] == "KEYS_ONLY"
     assert list(await shell.diff_table(shop)) == []
+
+
+class Line(Entity, table=shop, type="line"):
+    """An item whose ids are in its key only."""
+
+    basket: str = field(in_key=True)
+    number: int = field(in_key=True)
+    amount: int = 1
+
+    @shop.key
+    @staticmethod
+    def of(basket: str, number: int = ANY) -> Key:
+        return f"BASKET#{basket}", f"LINE#{number:04}"
+
+
+LINE = texts(PK="BASKET#b 1", SK="LINE#0007") | {"amount": {"N": "2"}}
+
+
+async def test_ids_that_are_in_the_key_only(shell: Shell) -> None:
+    await put_raw(shell.port, Line, LINE)
+    line = Line(basket="b 1", number=7, amount=2)
+    read = await shell.all(Line.of("b 1"))
+    assert read == [line]
+    await shell.put(read[0])
+    assert await stored(shell.port, Line.of("b 1", 7)) == LINE
+    await shell.upsert(line)
+    assert await stored(shell.port, Line.of("b 1", 7)) == LINE
+    assert await shell.update(Line.of("b 1", 7), attr(Line.amount).add(1)) == replace(line, amount=3)
+    assert [(part.basket, part.amount) for part in await shell.all(Line.of("b 1").only(Line.basket, Line.amount))] == [
+        ("b 1", 3)
+    ]
+    with pytest.raises(InvalidRequest, match="is part of the key"):
+        await shell.all(Line.of("b 1").where(attr(Line.number) == 7))
+    assert await shell.check(shop) == []
+
+
+def test_ids_in_the_key_are_read_by_the_compiled_reader() -> None:
+    model = model_of(Line)
+    assert model.build(msgspec.json.decode(msgspec.json.encode(LINE), type=model.wire, strict=False)) == Line(
+        basket="b 1", number=7, amount=2
+    )
+    with pytest.raises(ValueError, match="elsewhere"):
+        model.build(
+            msgspec.json.decode(msgspec.json.encode(LINE | texts(PK="BASKEX#b 1")), type=model.wire, strict=False)
+        )
+
+
+def test_an_id_that_no_key_has_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="the key does not have it"):
+        declare(foreign(), {}, count=field(in_key=True))

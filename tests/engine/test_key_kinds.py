@@ -12,12 +12,10 @@ import pytest
 from singletable import (
     ANY,
     AlreadyExists,
-    B,
     Entity,
     Index,
     InvalidRequest,
     Key,
-    N,
     NotFound,
     Table,
     after,
@@ -30,6 +28,7 @@ from singletable import (
     starting_with,
 )
 from singletable.errors import DeclarationError
+from singletable.tables import B, N
 from singletable.values import EpochSeconds
 from tests.support.raw import all_items, put_raw, stored
 from tests.support.shells import Shell
@@ -116,7 +115,7 @@ class File(Entity, table=files, type="file"):
     @files.key
     @staticmethod
     def of(digest: bytes, part: Decimal = ANY) -> Key:
-        return f"{digest}", f"{part}"
+        return f"{digest!r}", f"{part}"
 
 
 async def test_a_sort_key_of_numbers(shell: Shell) -> None:

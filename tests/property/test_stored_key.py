@@ -14,6 +14,7 @@ from msgspec.structs import replace as with_
 from singletable.errors import Corrupt
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.stored_key import StoredKey
+from singletable.tables import TableDefinition
 from singletable.values import Codec, json_decoder, make_field
 from singletable.values.key_numbers import MAX_KEY_DIGITS, count_letter, write_integer
 from tests.property.examples import times
@@ -47,7 +48,7 @@ class Reading:
         kind = dataclasses.make_dataclass("Kind", [(slot.name, slot.type) for slot in slots])
         fields = [make_field(f.name, f.type, f) for f in dataclasses.fields(kind)]
         self.kind: Any = kind
-        self.places = StoredKey(kind, "table", KEY, made, {field.name: field for field in fields})
+        self.places = StoredKey(kind, TableDefinition("table", KEY), made, {field.name: field for field in fields})
         self.codec: Codec[Any] = Codec(kind, fields, keys=self.places.key_texts([slot.name for slot in slots]))
         wire: Any = self.codec.wire
         self._wires = json_decoder(list[wire], strict=False).decode

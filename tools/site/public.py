@@ -39,7 +39,7 @@ GROUND = {
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (
-        *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
+        *("B", "Billing", "Description", "Difference", "N", "Provisioned", "StreamView", "TableClass", "TableSettings"),
     ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
     "singletable_local": ("Engine",),

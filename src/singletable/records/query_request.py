@@ -69,7 +69,8 @@ def partition_query(
 ) -> Query[Item]:
     """A page of the raw items of a partition. An index is never read consistently."""
     attribute = table.definition.index_keys(index)[0]
-    names, values = {"#0": attribute}, {":0": {table.definition.kinds.get(attribute, "S"): text}}
+    names: dict[str, str] = {"#0": attribute}
+    values: dict[str, Any] = {":0": {table.definition.kinds.get(attribute, "S"): text}}
     selection = Selection(index, None, None, names, values, limit, after, consistent and index is None)
     return Query(table.name, "#0 = :0", selection, RAW)
 
@@ -147,7 +148,8 @@ def _check_filter(query: PatternQuery[Any], table: Table) -> None:
     """Raises InvalidRequest for a filter on an attribute of the query's own key, which DynamoDB refuses."""
     keys = table.definition.index_keys(query.index)
     for handle in () if query.filter is None else handles_in(query.filter):
-        if resolve(handle).stored[0] in keys:
+        stored = resolve(handle).stored[0]
+        if stored in keys or stored in query.model.stored_key.values_in_key:
             raise InvalidRequest(
                 f"{handle} is part of the key of {query.captured.shown}, and can't be filtered",
                 attribute=str(handle),

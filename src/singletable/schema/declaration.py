@@ -81,7 +81,7 @@ def make_model(
         versions[0],
         key,
         indexes,
-        lambda: _fields(cls, table, names, special),
+        lambda: _fields(cls, table, names, special, key),
         roles,
         {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"},
         types,
@@ -123,9 +123,15 @@ def _index_keys(cls: type[Any], captured: Mapping[str, Captured]) -> Mapping[str
     return indexes
 
 
-def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Special) -> list[Field]:
+def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Special, key: Captured) -> list[Field]:
     evaluated = _evaluated(cls, names, strict=True)
     declared = [special.fields.get(f.name) or _field(cls, table, f, kind) for f, kind in evaluated]
+    elsewhere = next((f.name for f in declared if f.is_in_key and f.name not in key.names), None)
+    if elsewhere is not None:
+        raise DeclarationError(
+            f"{cls.__name__}.{elsewhere} is stored in the key only, and the key does not have it",
+            hint=f"Put {{{elsewhere}}} into the key, or declare it without in_key=True.",
+        )
     return [*declared, *special.extra(), *version_fields(cls)]
 
 

@@ -24,14 +24,14 @@ def derived_keys(
     An index may be keyed by the table's own key, which is written once.
     """
     _check_primary(key, fields, roles)
-    made: dict[str, tuple[Captured, Template]] = {}
+    texts: dict[str, tuple[Captured, Template]] = {}
     for captured in (key, *indexes.values()):
         own = () if captured is key else definition.key
         optional = tuple(sorted(name for name in _names(captured) if fields[name].optional))
         for attribute, template in key_templates(captured, definition):
             if not attribute or attribute in own or is_attribute(template, attribute, fields):
                 continue
-            other, same = made.setdefault(attribute, (captured, template))
+            other, same = texts.setdefault(attribute, (captured, template))
             if same.parts != template.parts:
                 raise DeclarationError(
                     f"{captured.shown} makes another {attribute} than {other.shown}: {template.shown}, {same.shown}",

@@ -65,6 +65,7 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    in_key: bool = False,
     was: Was | None = None,
     since: int = 0,
 ) -> Any: ...
@@ -79,6 +80,7 @@ def field(
     belongs_to: Any = None,
     mentions: Any = None,
     name: str | None = None,
+    in_key: bool = False,
     was: Was | None = None,
     since: int = 0,
 ) -> Any:
@@ -91,6 +93,7 @@ def field(
     `belongs_to`: an attribute of another class, as in `User.email`: an item with its value is erased with that one.
     `mentions`: the same, but an erasure clears this attribute, and the item stays.
     `name`: the name under which DynamoDB stores it.
+    `in_key`: it is stored in the primary key only, as an id that another program keeps nowhere else.
     `was`, `since`: what it was before a version of its class: its stored name; the members by the values that they
     had; or two functions, from the stored value before to the one now, and back. A field that begins or ceases to
     expire names where its time was stored. Items of older versions are read so, and `stored_as` writes both forms.
@@ -112,6 +115,7 @@ def field(
         "was": was,
         "since": since or None,
         "personal": personal or None,
+        "in_key": in_key or None,
         "belongs_to": belongs_to,
         "mentions": mentions,
     }

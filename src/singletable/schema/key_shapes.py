@@ -28,7 +28,7 @@ _HELD = {"S": "texts", "N": "numbers", "B": "bytes"}
 
 
 class KeyShape(Struct, frozen=True):
-    """What the texts of a key function are for, in a table or one of its indexes."""
+    """The key attributes that the texts of a key function are for, in a table or one of its indexes."""
 
     attributes: tuple[str, str]
     definition: TableDefinition
@@ -50,7 +50,7 @@ class KeyShape(Struct, frozen=True):
         if not attribute:
             return Template((), limit=limit)
         kind, token = self.definition.kinds.get(attribute, "S"), _TOKEN.fullmatch(text)
-        if token is None or token[2] not in _AS_STORED:
+        if token is None or token[2] not in (*_AS_STORED, *(("!r",) if kind == "B" else ())):
             if kind != "S":
                 raise DeclarationError(
                     f"{self.where}: {attribute} holds {_HELD[kind]}, and the key function makes a text for it",

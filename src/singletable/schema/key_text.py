@@ -219,7 +219,7 @@ class Template:
         return slot.key_type.is_ordered(self.place_of(slot))
 
     def comparable(self, text: str) -> Any:
-        """What the service compares of a text: its bytes, or of a key of numbers the number."""
+        """The value that the service compares of a text: its bytes, or of a key of numbers the number."""
         slot = self.parts[0].slot if self.parts else None
         if slot is None or not isinstance(slot.key_type, LoneValue) or slot.key_type.kind == "S":
             return text.encode()

@@ -163,10 +163,9 @@ class Model(Generic[T]):
     @cached_property
     def beside(self) -> frozenset[str]:
         """The stored names that belong to the library in every item of the table, or of the one that it moved from."""
-        tables = (self.table, self.before.table)
-        names = {name for table in tables for name in (*table.definition.reserved, table.ttl_name)}
-        if self.table.definition.foreign:
-            names = {*self.reserved, *(constant.stored for constant in self.stamps)}
+        names = {*self.reserved, *(constant.stored for constant in self.stamps)}
+        if not self.table.definition.foreign:
+            names |= {n for t in (self.table, self.before.table) for n in (*t.definition.reserved, t.ttl_name)}
         return frozenset(names | {self.tombstone} - {""})
 
     @cached_property

@@ -41,6 +41,8 @@ class StoredKey:
         """The same for the key that the class had before."""
         self._templates = dict(zip(attributes, templates, strict=False))  # no sort key, no template of one
         self._partition = attributes[0]
+        self.values_in_key = frozenset(field.stored for field in fields.values() if field.is_in_key)
+        """The attributes that an item has in its key only."""
         self._repeated = {a: b for a, b in pairwise((*attributes, attributes[0])) if a != b and self._repeats(a, b)}
         self._writers = {
             attribute: _lenient_writer(template)
@@ -106,7 +108,23 @@ class StoredKey:
                 _misplaced(entity, text)
 
         made = tuple(slot.key_type.piece(literal, slot.name, template.place_of(slot)) for literal, slot in pieces)
-        return KeyText(attribute, made, end, check, attribute == self._partition, tag=self._tags[attribute])
+        return KeyText(
+            attribute,
+            made,
+            end,
+            check,
+            attribute == self._partition,
+            tag=self._tags[attribute],
+            reads={
+                name: _reader(template, name)
+                for name in template.names
+                if self._fields[name].is_in_key and attribute == self._first_with(name)
+            },
+        )
+
+    def _first_with(self, name: str) -> str:
+        """The first attribute of the key that has a value."""
+        return next(attribute for attribute, template in self._templates.items() if name in template.names)
 
     def _misplaced(self, attribute: str) -> Corrupt:
         template = self._templates[attribute]
@@ -142,3 +160,20 @@ def _said(write: Callable[[Any], str], entity: Any) -> str | None:
         return write(entity)
     except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
         return None
+
+
+def _reader(template: Template, name: str) -> Callable[[str], Any]:
+    """The function that takes one value out of a key text. What else the text has is compared afterwards."""
+    pieces, end = template.pieces
+    literal, slot = pieces[0]
+    if len(pieces) == 1 and not end:
+        start, read = len(literal), slot.key_type.read
+        return lambda text: read(text[start:])
+
+    def read_part(text: str) -> Any:
+        values = template.read(text)
+        if values is None:
+            raise ValueError("the key is of another class")
+        return values[name]
+
+    return read_part

@@ -47,7 +47,7 @@ from msgspec import Raw, Struct
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.checks import name_owner
 from singletable.values.fields import Field
-from singletable.values.key_lines import KeyText, key_lines
+from singletable.values.key_lines import KeyText, key_lines, key_reads
 from singletable.values.plans import wire_struct
 from singletable.values.source import Source
 from singletable.values.undeclared import (
@@ -113,7 +113,7 @@ class Codec(Generic[T]):
         self.known = frozenset(part.encode_name for part in parts)
         """The names that an item may have, and that its object does not carry."""
         self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
-        build = _build_lines(kind, fields, whole, source, key_lines(fields, keys, source))
+        build = _build_lines(kind, fields, whole, source, keys)
         dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
         self._source, self._build_lines = source, build
         source.define((*build, *dump), f"codec of {kind.__qualname__}")
@@ -252,17 +252,18 @@ def _wire_struct(
     beside: Collection[str] | None,
 ) -> Any:
     """The type of an item. Without `beside` it takes any other name, too."""
-    read = {f.stored for f in fields}
+    stored = [(f"f{i}", f) for i, f in enumerate(fields) if not f.is_in_key]
+    read = {f.stored for _, f in stored}
     own = {f"k{i}": key for i, key in enumerate(keys) if key.stored not in read}
     texts: list[Any] = [
         (name, wire_struct(k.tag, str if k.pieces or k.same_as else Literal[k.end])) for name, k in own.items()
     ]
     named = [(f"g{i}", c) for i, c in enumerate(constants)]
     specification: list[Any] = [(name, c.wire) for name, c in named if not c.may_be_absent]
-    required = [(f"f{i}", f.plan.wire) for i, f in enumerate(fields) if not f.may_be_absent]
-    absent = [(f"f{i}", f.plan.wire | None, None) for i, f in enumerate(fields) if f.may_be_absent]
+    required = [(name, f.plan.wire) for name, f in stored if not f.may_be_absent]
+    absent = [(name, f.plan.wire | None, None) for name, f in stored if f.may_be_absent]
     absent += [(name, c.wire | None, None) for name, c in named if c.may_be_absent]
-    rename = {name: c.stored for name, c in named} | {f"f{i}": f.stored for i, f in enumerate(fields)}
+    rename = {name: c.stored for name, c in named} | {name: f.stored for name, f in stored}
     rename |= {name: key.stored for name, key in own.items()}
     others = {f"x{i}": name for i, name in enumerate(sorted({*(beside or ())} - {*rename.values()}))}
     absent += [(name, Raw, None) for name in others]
@@ -275,8 +276,14 @@ def _wire_struct(
     )
 
 
-def _build_lines(kind: type[Any], fields: Sequence[Field], whole: bool, source: Source, checks: list[str]) -> list[str]:
-    reads = [(f.name, _read(f, f"f{i}", source)) for i, f in enumerate(fields)]
+def _build_lines(
+    kind: type[Any], fields: Sequence[Field], whole: bool, source: Source, keys: Sequence[KeyText]
+) -> list[str]:
+    checks, in_keys = key_lines(fields, keys, source), key_reads(keys, source)
+    reads = [
+        (f.name, in_keys[f.name] if f.is_in_key and f.name in in_keys else _read(f, f"f{i}", source))
+        for i, f in enumerate(fields)
+    ]
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
         arguments = ", ".join(f"{name}={expression}" for name, expression in reads)

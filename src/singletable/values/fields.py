@@ -39,6 +39,8 @@ class Field:
     """The library's use of the attribute, beyond storing it."""
     is_written: bool = True
     """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
+    is_in_key: bool = False
+    """Whether it is stored in the item's key only, under no name of its own."""
     is_made: bool = False
     """Whether a function makes the default, as `default_factory` says."""
     was: Was | None = field(default=None, compare=False)

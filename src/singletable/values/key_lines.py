@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -44,6 +44,8 @@ class KeyText(Struct, frozen=True):
     """The stored text that it repeats, in place of pieces: that of an attribute which is read."""
     tag: str = "S"
     """The type of the key attribute: of numbers N, with the digits as its text."""
+    reads: Mapping[str, Callable[[str], Any]] = {}
+    """The attributes whose values are in this text only, each with the function that takes it out."""
 
 
 def key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) -> list[str]:
@@ -54,7 +56,7 @@ def key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) 
         check(o, t0)
     """
     lines: list[str] = []
-    places = {f.stored: f"w.f{i}" for i, f in enumerate(fields)}
+    places = {f.stored: f"w.f{i}" for i, f in enumerate(fields) if not f.is_in_key}
     for i, key in enumerate(keys):
         if not key.pieces and not key.same_as:
             continue  # the wire type takes no other text
@@ -117,3 +119,12 @@ def _holds(characters: str, name: str, source: Source) -> str:
         find = re.compile(f"[{re.escape(characters)}]").search
         return f"{source.bind(find, 'find')}({name})"
     return " or ".join(f"{character!r} in {name}" for character in characters)
+
+
+def key_reads(keys: Sequence[KeyText], source: Source) -> dict[str, str]:
+    """The expressions of the attributes that an item has in its key only. The check of the key follows."""
+    return {
+        name: f"{source.bind(read, 'read')}(w.k{i}.{key.tag})"
+        for i, key in enumerate(keys)
+        for name, read in key.reads.items()
+    }

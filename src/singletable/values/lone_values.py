@@ -65,7 +65,8 @@ class LoneValue(KeyType, frozen=True):
             if self.kind == "N" and self.plan.inner is not int:
                 text = f"{Decimal(text).normalize():f}"  # as the service answers it
             if _UNENCODABLE.search(text):
-                raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name)
+                hint = "No program stored it: remove the character."
+                raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name, hint=hint)
             return text
 
         return write
@@ -102,5 +103,5 @@ class LoneValue(KeyType, frozen=True):
         return str(int(text) + step)
 
     def comparable(self, text: str) -> Any:
-        """What the service compares of a key's text."""
+        """The value that the service compares of a key's text."""
         return Decimal(text) if self.kind == "N" else b64decode(text)

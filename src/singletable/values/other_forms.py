@@ -58,14 +58,15 @@ TrueText = Annotated[bool, StoredAs(str, _flag_text, _choice("false", "true"), "
 IsoMilliseconds = Annotated[datetime, StoredAs(str, _milliseconds, _read_milliseconds, "ISO milliseconds")]
 """A datetime as a text with three decimals and Z, as JavaScript gives it. Smaller parts are refused."""
 json_text = StoredAs(str, _compact, json.loads, "JSON text")
-"""A value of JSON as a text without spaces, as `JSON.stringify` gives it: in `Annotated[dict[str, Any], json_text]`. A text that is read and written again has this form, whatever spaces it had."""
+"""A value of JSON as a text without spaces, as `JSON.stringify` gives it: in `Annotated[dict[str, Any], json_text]`. A
+text that is read and written again has this form, whatever spaces it had."""
 
 
 class ReadsAlso(Struct, frozen=True, eq=False):
     """Another form of an attribute, read and not written: in `Annotated[datetime, ReadsAlso(EpochSeconds)]`.
 
-    The form that is written, and that conditions and filters compare with, is that of the annotated type. The two have to
-    be of different types in DynamoDB, as a text and a number are.
+    The form that is written, and that conditions and filters compare with, is that of the annotated type. They are of
+    different types in DynamoDB, as a text and a number are.
     """
 
     kind: Any

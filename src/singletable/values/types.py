@@ -85,7 +85,15 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
         check_name(stored, attribute=name)
     is_made = declared.default_factory is not dataclasses.MISSING
     former = {"was": options.get("was"), "since": options.get("since", 0)}
-    return Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made, **former)
+    in_key = bool(options.get("in_key"))
+    if in_key and (role or optional or plan.is_set or stored is not None):
+        raise DeclarationError(
+            "a value that is in the key only has no name, no role, and is never None",
+            attribute=name,
+            hint="Declare it without the other options.",
+        )
+    own = Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made, **former)
+    return dataclasses.replace(own, is_written=False, is_in_key=True) if in_key else own
 
 
 def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.Field[Any]) -> ValuePlan:
