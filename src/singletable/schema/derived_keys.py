@@ -50,7 +50,7 @@ def key_templates(captured: Captured, definition: TableDefinition) -> Iterator[t
 def made_by_library(
     captured: Captured, definition: TableDefinition, fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, Template]]:
-    """Those of an index that the library makes of other attributes: neither the table's own, nor attributes of the class."""
+    """Those of an index that the library makes: neither the table's own key, nor attributes of the class."""
     for name, template in key_templates(captured, definition):
         if name and name not in definition.key and not is_attribute(template, name, fields):
             yield name, template
