@@ -52,8 +52,9 @@ def test_a_copy_deletes_nothing_that_only_the_first_table_reaches(store: LocalBl
         first.apply("p1", [put_shape(id="s", shape=TWO).by("c", 2)])
         with pytest.raises(InvalidRequest, match=r"another table may use the blobs.*documents-test.*take_over"):
             second.collect_garbage("p1")
-        with pytest.raises(InvalidRequest, match="another table may use the blobs"):
+        with pytest.raises(InvalidRequest, match="another table may use the blobs") as refused:
             second.delete("p1")
+        assert (refused.value.table, refused.value.operation) == (app.name, "collect_garbage")
         assert second.head("p1").shapes["s"] == ONE, "it is not hidden"
         assert first.head("p1").shapes["s"] == TWO
         assert second.collect_garbage("p1", take_over=True).deleted == 1

@@ -21,10 +21,13 @@ from singletable.documents import (
     LocalBlobs,
     Mutation,
     Ref,
+    belongings,
     collection,
 )
+from singletable.documents.belongings import DocumentBelongings
 from singletable.erasure import AsyncErasure, Erasure, Receipt
 from singletable.errors import TooLarge
+from singletable.foundation import Subject, model_of
 from tests.erasure.traces import without_random
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
@@ -510,3 +513,70 @@ def test_a_content_that_cant_be_read_is_kept(db: Database, pages: Documents[Page
     lost.write_bytes(b"no gzip")
     receipt = erase(db, pages)
     assert [(kept.kind, kept.count) for kept in receipt.kept] == [("content of Page", 1)]
+
+
+def test_killed_before_its_collection_it_collects(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing in the documents leads to these contents any more: the record of the erasure does."""
+    fill(pages)
+
+    async def kill(*args: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        patched.setattr(belongings, "collect_family", kill)
+        with pytest.raises(Killed):
+            erase(db, pages)
+    assert "ada" in contents(tmp_path)
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        erase(db, pages)
+    assert "ada" not in contents(tmp_path)
+
+
+def test_a_row_that_cant_be_read_names_nobody(db: Database, pages: Documents[Page]) -> None:
+    """As one in a dead letter: it is told, and stays."""
+    fill(pages)
+    model, ada = model_of(Page.Record), Subject(Person, {"id": "ada-id"}, ("person#ada@example.org", "person"))
+    layer = DocumentBelongings(pages.context)
+    records = [item for item in db.run(all_items(db.port, "notebook")) if item["_type"]["S"] == model.type]
+    assert any(layer.names(model, item, [ada]) for item in records)
+    assert not any(layer.names(model, {**item, "version": {"S": "one"}}, [ada]) for item in records)
+
+
+diaries = Table("diaries", indexes=["gsi1"])
+
+
+class Keeper(Entity, table=diaries, type="keeper"):
+    id: str
+
+    @diaries.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One."""
+        return f"keeper#{id}", "keeper"
+
+
+class Diary(Document, table=diaries, index="gsi1", parent="Keeper", belongs_to=Keeper.id, principal=Keeper.id):
+    title: str = field(default="", personal=True)
+
+
+@Diary.mutation
+def call_it(draft: Draft[Diary], *, title: str) -> None:
+    draft.title = title
+
+
+def test_a_document_that_goes_whole_is_not_rewritten_before(tmp_path: Path) -> None:
+    """A branch whose root is deleted."""
+    with fresh() as db:
+        db.create_table(diaries)
+        db.create(Keeper(id="ada"))
+        documents = Documents(db, Diary, blobs=LocalBlobs(tmp_path))
+        documents.create("ada", "d1")
+        documents.branch("d1", "d2")
+        documents.delete("d1")
+        documents.apply("d2", [call_it(title="ada's").by("tab", 1, principal="ada")])
+        plan = Erasure(db, diaries, documents).plan(Keeper.by_id("ada"))
+        assert (plan.deleted, plan.cleared) == ({"Keeper": 1, "Diary": 1}, {})

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from singletable import Database, InvalidRequest, Table, connect
+from singletable.cli.app import app as program
 from singletable.documents import Documents, LocalBlobs
 from singletable.errors import Conflict, Denied, SingletableError, Unavailable
 from singletable.exchange import Restore, TableCopy
@@ -402,6 +404,12 @@ def test_what_a_killed_restore_could_not_bring_back_is_told_by_the_next(
         wanted = f"the content {lost.relative_to(tmp_path / 'from')} can't be read in the source, and is missing"
         assert restore.run(**source).notes == (wanted,)
         assert restore.run(**source).notes[1:] == (wanted,)
+    model, folder = "tests.exchange.restored:shop", copied.blobs.directory.parent / "monday"
+    (tmp_path / "again").mkdir()
+    options = ["--copy", str(folder), "--contents", str(tmp_path / "from"), "--blobs", str(tmp_path / "again")]
+    command = ["restore", model, "--to", "shop-cli", "--db", f"local:{tmp_path / 'cli.db'}", *options]
+    said = CliRunner().invoke(program, command)
+    assert (said.exit_code, wanted in " ".join(said.output.split())) == (1, True), said.output
 
 
 def test_leases_without_a_backup_of_the_name_stay_behind(moto: Backed) -> None:

@@ -15,6 +15,21 @@ def test_a_dead_lease_is_over_beside_many_that_end() -> None:
             watch.left(f"short {second} {number}", "end", 60.0, float(second))
 
 
+class Counting(LeaseWatch):
+    forgot = 0
+
+    def _forget(self, now: float) -> None:
+        self.forgot += 1
+        super()._forget(now)
+
+
+def test_a_look_at_many_that_live_stays_cheap() -> None:
+    watch = Counting(60.0)
+    for number in range(7000):
+        watch.left(f"live {number}", "end", 60.0, 1.0)
+    assert (watch.forgot, len(watch)) == (1, 7000)
+
+
 def test_what_is_not_shown_any_more_is_forgotten() -> None:
     watch, most = LeaseWatch(60.0), 0
     for second in range(0, 12_000, 6):
