@@ -21,6 +21,7 @@ from singletable.pattern_calls import Pattern, argument_of, patterns_of
 from singletable.records.index_keys import Planned, plan_keys
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
+from singletable.schema.personal import COVERED, covered_body
 from singletable.studio.pattern_forms import field_of
 from singletable.values import VALUE_TYPES, in_form
 from singletable.values.key_forms import FORMS
@@ -140,6 +141,18 @@ def test_a_masked_item_has_a_key_in_the_form(kind: type[Any], form: str) -> None
     assert hidden.value != value
     assert masked["gsi1sk"] == {"S": held.by("ada", hidden.value).low}
     assert len(masked["gsi1sk"]["S"]) >= len(f"at#{text}")
+
+
+@every_form
+def test_what_is_personal_is_covered_in_it(kind: type[Any], form: str) -> None:
+    table, held = declared(kind, form, personal=True)
+    query = held.by("ada", SAMPLES[kind, form][0])
+    assert covered_body(query, {"low": query.low, "high": query.high}) == {"low": COVERED, "high": COVERED}
+    template = query.captured.templates[1]
+    values = template.read(query.low, whole=True)
+    assert values is not None
+    assert template.text_of(template.parts[1].slot, values["value"]) == query.low.removeprefix("at#")
+    assert table.models
 
 
 @every_form

@@ -1,0 +1,88 @@
+"""A form in a key that changes, on live data: an index key is rewritten, a primary key is a move."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from singletable import ANY, Key, at_least
+from singletable.errors import DeclarationError
+from singletable.migrations import Migrations
+from tests.migrations.changing import order, refused
+from tests.support.engines import fresh
+from tests.support.raw import all_items
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
+ATTRIBUTES: dict[str, Any] = {"number": int, "placed": datetime}
+
+
+def whole(placed: datetime, number: int = ANY) -> Key:
+    """The orders of an instant."""
+    return f"placed#{placed}", f"{number}"
+
+
+def by_month(placed: datetime, number: int = ANY) -> Key:
+    """The orders of a month."""
+    return f"placed#{placed:%Y-%m}", f"{number:06}"
+
+
+def by_digits(number: int) -> Key:
+    return f"orders#{number:raw}", "order"
+
+
+def by_rank(number: int) -> Key:
+    return f"order#{number}", "order"
+
+
+def test_an_index_key_in_another_form_is_rewritten() -> None:
+    was, kind = order(ATTRIBUTES, patterns={"gsi1": whole})
+    now, again = order(ATTRIBUTES, patterns={"gsi1": by_month})
+    with fresh() as db:
+        Migrations(db, was).apply()
+        db.write_many(puts=[kind(number=n, placed=NOON + timedelta(days=n)) for n in range(4)])
+        plan = Migrations(db, now).plan()
+        assert [(one.rule, one.index) for one in plan.differences] == [("pattern.changed", "gsi1")]
+        Migrations(db, now).apply()
+        assert [one.number for one in db.all(again.in_gsi1(NOON))] == [0]
+        assert [one.number for one in db.all(again.in_gsi1(NOON + timedelta(days=9), at_least(2)))] == [2, 3]
+        assert db.check(now) == []
+        assert Migrations(db, now).plan().is_empty
+
+
+def test_a_primary_key_in_another_form_is_a_move() -> None:
+    was, kind = order(ATTRIBUTES, key=by_rank)
+    now, _ = order(ATTRIBUTES, key=by_digits)
+    moving, moved = order(ATTRIBUTES, key=by_digits, was=by_rank)
+    with fresh() as db:
+        Migrations(db, was).apply()
+        db.write_many(puts=[kind(number=n, placed=NOON) for n in range(12)])
+        assert refused(db, now) == ("changed key", [("key.changed", "Order", 12)])
+        assert db.get(moved.by_key(11)) == moved(number=11, placed=NOON)
+        Migrations(db, moving).apply()
+        keys = {item["pk"]["S"] for item in db.run(all_items(db.port, now.name)) if item.get("number")}
+        assert keys == {f"orders#{n}" for n in range(12)}
+        assert db.check(moving) == []
+
+
+def test_a_form_that_loses_is_not_one_to_move_to_by_itself() -> None:
+    def by_year(placed: datetime) -> Key:
+        return f"orders#{placed:%Y}", "order"
+
+    def before(placed: datetime) -> Key:
+        return f"order#{placed}", "order"
+
+    with pytest.raises(DeclarationError, match="the old key holds placed, which the new one doesn't tell"):
+        order(ATTRIBUTES, key=by_year, was=before)
+
+
+def test_a_partition_is_not_listed_in_two_orders() -> None:
+    def by_month_of(number: int, placed: datetime = ANY) -> Key:
+        return f"orders#{number}", f"{placed:%Y-%m}#{placed}"
+
+    def before(number: int, placed: datetime = ANY) -> Key:
+        return f"order#{number}", f"{placed}"
+
+    with pytest.raises(DeclarationError, match="can't be listed in one order"):
+        order(ATTRIBUTES, key=by_month_of, was=before)
