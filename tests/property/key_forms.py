@@ -23,7 +23,7 @@ FORMS: dict[type[Any], tuple[str, ...]] = {
     Decimal: ("",),
     Role: ("",),
 }
-CHARACTERS = "_-:#/|x0aA%é"
+CHARACTERS = "!_-:#/|x0aA%é"
 DAYS = (date(2024, 2, 29), date(2024, 3, 1), date(2025, 2, 28), date(999, 12, 31))
 TIMES = tuple(
     datetime.fromisoformat(f"{text}Z")

@@ -125,7 +125,7 @@ def deciding_attribute(where: str, doubles: Any, types: Mapping[str, Any], roles
 def is_listed_alike(new: Templates, old: Templates) -> bool:
     """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order."""
     ordered = all(
-        slot is None or (template.orders(slot) and not slot.key_type.alike)
+        slot is None or template.orders(slot)
         for template in (new[1], old[1])
         for slot in (part.slot for part in template.parts)
     )

@@ -10,10 +10,15 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Entity, Key, Table
+from singletable import ANY, Entity, InvalidRequest, Key, Table, at_least, field, starting_with
 from singletable.errors import DeclarationError
-from singletable.schema import model_of
+from singletable.schema import copy_of, model_of
 from singletable.schema.declaration import Special
+from singletable.schema.key_relations import named_in_keys
+from singletable.schema.key_text import KeyPart, Template
+from singletable.schema.overlap import could_meet
+from singletable.schema.references import complete_patterns, references_in
+from singletable.streams import Changes
 from singletable.values import TEXT, Field
 
 
@@ -92,6 +97,13 @@ def test_a_beginning_that_other_values_have_is_refused() -> None:
         ("{a:raw}::{n:012}", "x", "#", {"a": "b:c", "n": 42}, ("b:c::000000000042", "x")),
         ("{a}::{b}", "{n}::end", "::", {"a": "x:y", "b": "p::q", "n": 5}, ("x%3Ay::p::q", "a5::end")),
         ("{at:%Y%m%d}{n:04}", "{at:ms}x", "|", {"n": 5}, ("202601310005", "1769862600000x")),
+        (
+            "{a}-item-{b}",
+            "{b:raw}-item-{n}",
+            "#",
+            {"a": "x-m", "b": "item", "n": 5},
+            ("x%2Dm-item-item", "item-item-a5"),
+        ),
         ("account:{a:raw}", "user:{b:raw}", ":", {"a": "1", "b": "2:3"}, ("account:1", "user:2:3")),
     ],
 )
@@ -104,6 +116,86 @@ def test_any_signs_separate_values(
     key = kind.by(**values)
     assert (key.partition, key.low) == texts
     assert [template.meeting for template in key.captured.templates] == ["", ""]
+
+
+def test_a_text_before_other_signs_has_its_controls_escaped() -> None:
+    kind = declare("{a}::{b}", "held", index=True)
+    assert kind.by("x:\n%", "\n").partition == "x%3A%0A%25::\n"
+
+
+def test_a_text_without_a_longer_separator_may_hold_a_part_of_it() -> None:
+    raw = declare("held", "{a:raw}:::{b}", ambiguous=True).by.captured.templates[1]
+    for text, is_one in (("b::c:::x", True), (":::x", False), ("::::x", True), ("b:::", True), ("b::", False)):
+        (other,) = (Template((KeyPart(text),), "|"),)
+        assert (could_meet(raw, other) is not None) is is_one
+
+
+def test_a_raw_text_before_another_part_takes_no_range() -> None:
+    kind = declare("held", "{a:raw}#{b}", index=True)
+    with pytest.raises(InvalidRequest, match="a text that is not escaped has no order before another part"):
+        kind.by(at_least("x"), ANY)
+    assert kind.by(starting_with("x"), ANY).low == "x"
+
+
+def test_keys_in_different_forms_name_no_item_of_each_other() -> None:
+    table = Table("table", indexes=["gsi1"])
+
+    class User(Entity, table=table, type="user"):
+        number: int
+
+        @table.key
+        @staticmethod
+        def by(number: int) -> Key:
+            return f"user#{number:raw}", "user"
+
+    def holder(form: str) -> Any:
+        def by(number: int, id: int) -> Key:
+            return f"user#{format(number, form)}", f"holder{form}#{id}"
+
+        body = {
+            "__annotations__": {"number": int, "id": int},
+            "by": table.key(staticmethod(by)),
+            "__module__": __name__,
+        }
+        return new_class("Holder", (Entity,), {"table": table, "type": f"holder{form}"}, partial(_fill, body))
+
+    same, other = (model_of(holder(form)) for form in ("raw", "06"))
+    assert [*named_in_keys(same, model_of(User))] == [(("number", "number"),)]
+    assert [*named_in_keys(other, model_of(User))] == []
+
+
+def test_copies_and_erasures_follow_no_partition_that_other_values_share() -> None:
+    table = Table("table", indexes=["gsi1"], stream="new_and_old")
+
+    class User(Entity, table=table, type="user"):
+        email: str
+        name: str
+        revision: int = field(version=True, default=0)
+
+        @table.key
+        @staticmethod
+        def by(email: str) -> Key:
+            return f"user#{email}", "user"
+
+    class Badge(Entity, table=table, type="badge"):
+        id: str
+        email: str = field(belongs_to=User.email)
+        name: str = copy_of(User.name)
+
+        @table.key
+        @staticmethod
+        def by(id: str) -> Key:
+            return f"badge#{id}", "badge"
+
+        @table.index("gsi1")
+        @staticmethod
+        def of_user(email: str) -> Key:
+            return f"user#{email:lower}", "badge"
+
+    with pytest.raises(DeclarationError, match="doesn't tell email apart"):
+        Changes(table).keep_copies(Badge.of_user)
+    (reference,) = references_in(model_of(Badge))
+    assert [*complete_patterns(model_of(Badge), reference)] == []
 
 
 def test_letters_and_digits_separate_nothing() -> None:
