@@ -27,6 +27,8 @@ from singletable.records.batches import (
     get_at as get_at,
     get_many as get_many,
     put_items as put_items,
+    read_batches as read_batches,
+    write_batches as write_batches,
 )
 from singletable.records.belongings import (
     Belonging as Belonging,
@@ -54,7 +56,7 @@ from singletable.records.check_passes import (
     row_query as row_query,
     type_in as type_in,
 )
-from singletable.records.commit import commit as commit
+from singletable.records.commit import PASSING_REASONS as PASSING_REASONS, commit as commit
 from singletable.records.conditions import (
     carries as carries,
     is_absent as is_absent,
@@ -94,6 +96,7 @@ from singletable.records.query_request import (
 )
 from singletable.records.read import (
     DEFAULT_LIMIT as DEFAULT_LIMIT,
+    DEFAULT_MAX_PAGES as DEFAULT_MAX_PAGES,
     get as get,
     get_operation as get_operation,
     open_query as open_query,
@@ -118,7 +121,11 @@ from singletable.records.segments import (
     usual_segments as usual_segments,
 )
 from singletable.records.send import send_alone as send_alone
-from singletable.records.transactions import HasWrites as HasWrites, Transaction as Transaction
+from singletable.records.transactions import (
+    HasWrites as HasWrites,
+    Transaction as Transaction,
+    WriteBlock as WriteBlock,
+)
 from singletable.records.unique_guards import GuardChange as GuardChange, guard_actions as guard_actions
 from singletable.records.unreadable import (
     OnUnreadable as OnUnreadable,

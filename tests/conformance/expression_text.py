@@ -19,6 +19,7 @@ KINDS = (
 LONGEST_EXPRESSION = 4096
 MOST_OPERATORS = 300
 MOST_IN = 100
+BARE = "without a placeholder"
 LONGEST_PLACEHOLDER = 255
 _KEYWORDS = ("AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE")
 _TESTS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size")
@@ -105,7 +106,7 @@ def _text_breaches(text: str) -> Iterator[str]:
         yield "has a section twice"
     bare = [name for name in _BARE_NAME.findall(text) if name not in _SYNTAX]
     if bare:  # one of some 570 words is reserved, and DynamoDB adds more
-        yield f"names {bare[0]} without a placeholder"
+        yield f"names {bare[0]} {BARE}"
 
 
 def operators(text: str) -> int:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from singletable.wire.delivery import Delivery
+from tests.conformance.expression_text import BARE
 from tests.conformance.requests import breaches, form_of
 
 MARK = "malformed"
@@ -65,5 +66,10 @@ def valid_requests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     yield
     if request.node.get_closest_marker(MARK):
         RECORDER.forget()
-    elif found := RECORDER.breaches():
+    elif found := [breach for breach in RECORDER.breaches() if not (_is_raw(request) and breach.endswith(BARE))]:
         pytest.fail("; ".join(found))
+
+
+def _is_raw(request: pytest.FixtureRequest) -> bool:
+    """Whether a test is of plain items: the texts of their conditions are the caller's."""
+    return request.path.parent.name == "raw" or "raw.md" in request.node.name

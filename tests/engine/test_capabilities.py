@@ -18,7 +18,7 @@ from tests.support.shells import KINDS, disguised
 pytestmark = pytest.mark.embedded("engines of its own")
 ALL: Any = tuple(each for each in CAPABILITIES if each != "whole indexes")
 SCYLLA: frozenset[Capability] = frozenset({"transactions"})
-NOT_IN_DYNALITE: Any = ("transactions", "streams", "expiry", "refused items")
+NOT_IN_DYNALITE: Any = ("transactions", "streams", "expiry", "statements", "refused items")
 tickets = Table("tickets")
 
 
@@ -84,7 +84,7 @@ async def test_each_capability_is_looked_for_once(open_at: Callable[..., Any], e
         seen = {"ListStreams": 1, "UpdateTimeToLive": 1, "Scan": 1, "DeleteItem": 1}
         assert dict(scylla.faults.seen) == seen
         assert meter.requests == 4
-        assert db.port.traits.unknown == {"transactions", "isolated writes"}
+        assert db.port.traits.unknown == {"transactions", "statements", "isolated writes"}
         assert (await db.get(User.by_email("a@b"))) == User(email="a@b", name="Ada")
         await db.close()
 

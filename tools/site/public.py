@@ -21,6 +21,7 @@ PACKAGES = (
     "singletable.streams",
     "singletable.tasks",
     "singletable.queues",
+    "singletable.raw",
     "singletable.sync",
     "singletable.migrations",
     "singletable.erasure",

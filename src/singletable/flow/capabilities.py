@@ -11,11 +11,14 @@ from typing import Final, Literal, get_args
 
 from singletable.errors import NotSupported
 
-Capability = Literal["transactions", "streams", "expiry", "refused items", "isolated writes", "whole indexes"]
+Capability = Literal[
+    "transactions", "streams", "expiry", "statements", "refused items", "isolated writes", "whole indexes"
+]
 """
 * `transactions`: TransactWriteItems. Documents, edges, tasks, unique values and `exactly_once` need them.
 * `streams`: DynamoDB Streams. Workers of changes and tails need them.
 * `expiry`: a table's TTL attribute. Reads leave expired items out anyway.
+* `statements`: PartiQL. `Raw.execute` and its like need it, nothing else.
 * `refused items`: the stored item comes with a condition's refusal. Without it a refusal takes one read more.
 * `isolated writes`: two conditional writes of one item never both see the item as it was before. Each write needs it.
 * `whole indexes`: each index of a table holds what is declared. A read of an incomplete index misses items.
@@ -31,6 +34,9 @@ OPERATIONS: Final[Mapping[str, Capability]] = {
     "GetRecords": "streams",
     "UpdateTimeToLive": "expiry",
     "DescribeTimeToLive": "expiry",
+    "ExecuteStatement": "statements",
+    "BatchExecuteStatement": "statements",
+    "ExecuteTransaction": "statements",
 }
 """The operations that exist only with a capability."""
 
@@ -38,6 +44,7 @@ _HINTS: Final[Mapping[Capability, str]] = {
     "transactions": "Use DynamoDB or the embedded engine. Records without unique values work without transactions.",
     "streams": "Use DynamoDB or the embedded engine, or read the table instead of its changes.",
     "expiry": "Declare the table without an expiry, or delete expired items with db.sweep_table(table).",
+    "statements": "Use the verbs of Raw, which every engine has.",
     "refused items": "Everything works without them, with one read more for each refusal.",
     "whole indexes": "Rebuild the index: `singletable apply MODULE`.",
     "isolated writes": "Give the table the tag system:write_isolation=always_use_lwt, or start ScyllaDB with "

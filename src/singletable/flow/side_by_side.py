@@ -67,7 +67,10 @@ def _go_on(flow: Flow, given: list[Any] | None, results: dict[int, Any], number:
         results[number] = done.value
         return None
     if not isinstance(step, _Step):
-        raise FlowSuspended("A flow side by side with others awaited something that is not its port's send or sleep")
+        raise FlowSuspended(
+            "A flow side by side with others awaited something that is not its port",
+            hint="Await only port.send, port.send_all and port.sleep.",
+        )
     return step
 
 

@@ -70,6 +70,15 @@ if TYPE_CHECKING:
         ReceiveMessage as ReceiveMessage,
         SendMessageBatch as SendMessageBatch,
     )
+    from singletable.operations.statement import (
+        MAX_STATEMENTS as MAX_STATEMENTS,
+        BatchExecuteStatement as BatchExecuteStatement,
+        ExecuteStatement as ExecuteStatement,
+        ExecuteTransaction as ExecuteTransaction,
+        StatementOutcome as StatementOutcome,
+        StatementPage as StatementPage,
+        StatementText as StatementText,
+    )
     from singletable.operations.stream import (
         DescribeStream as DescribeStream,
         EventName as EventName,
@@ -81,13 +90,17 @@ if TYPE_CHECKING:
         read_records as read_records,
     )
 
-# Operations of queues and of streams: only a program that uses them imports them.
+# Operations of queues and of streams, and statements: only a program that uses them imports them.
 __getattr__ = late_names(
     __name__,
     queue=(
         "ChangeMessageVisibility DeleteMessageBatch Depth QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"
         " ReceiveMessage Received SendMessageBatch"
+    ),
+    statement=(
+        "BatchExecuteStatement ExecuteStatement ExecuteTransaction MAX_STATEMENTS StatementText StatementOutcome"
+        " StatementPage"
     ),
     stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord read_records",
 )

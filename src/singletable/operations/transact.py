@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -104,7 +104,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
 
     def answer(self, response: Response) -> tuple[None, Consumed]:
         if response.status != 200:
-            _raise(response, "TransactWriteItems", self.table)
+            raise_cancellation(response, "TransactWriteItems", self.table)
         capacities = _decode_write(response.body).consumed_capacity
         return None, Consumed(
             read_units=sum(c.read_capacity_units or 0.0 for c in capacities),
@@ -133,7 +133,7 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
 
     def answer(self, response: Response) -> tuple[list[T | None], Consumed]:
         if response.status != 200:
-            _raise(response, "TransactGetItems", self.table)
+            raise_cancellation(response, "TransactGetItems", self.table)
         answer = _decode_get(response.body)
         items = [
             read_one(result.item, get.reader, "TransactGetItems") if result.item else None
@@ -149,7 +149,8 @@ def _get_body(get: GetItem[Any], names: TableNames) -> dict[str, Any]:
     return body
 
 
-def _raise(response: Response, operation: str, table: str) -> None:
+def raise_cancellation(response: Response, operation: str, table: str) -> NoReturn:
+    """Raise what an error answer to a transaction stands for, reason by reason."""
     fault = read_fault(response.body) or Fault("UnreadableAnswer")
     if fault.code == "TransactionCanceledException":
         reasons = tuple(Reason(r.code or "None", r.message or "", stored_item(r.item)) for r in fault.reasons)

@@ -78,17 +78,9 @@ async def get_at(
     """The items at some places of a table, from a reader, in no order: for flows that know places without keys.
     `key_at` makes the keys that `Incomplete` carries."""
     await ready(port, table)
-    rest: list[Key] = table.definition.keys_at(places)
-    read: list[T] = []
-    for tried in range(_TRIES):
-        await _wait(port, tried)
-        operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
-        answers = await port.send_all(operations)
-        for answer in answers:
-            read += answer.items
-        rest = [key for answer in answers for key in answer.rest]
-        if not rest:
-            return read
+    read, rest = await read_batches(port, table.name, table.definition.keys_at(places), reader, consistent)
+    if not rest:
+        return read
     raise Incomplete(
         f"{len(rest)} of {len(places)} items could not be read: {_THROTTLED}",
         rest=tuple(key_at(place_in(table, key)) for key in rest),
@@ -96,6 +88,23 @@ async def get_at(
         operation="get_many",
         hint="The remaining keys are in the error's `rest`: read them again later.",
     )
+
+
+async def read_batches(
+    port: Port, table: str, keys: Sequence[Key], reader: ItemReader[T], consistent: bool
+) -> tuple[list[T], Sequence[Key]]:
+    """The items of different keys, in no order, and the keys that were left unprocessed after several tries."""
+    rest, read = keys, list[T]()
+    for tried in range(_TRIES):
+        await _wait(port, tried)
+        operations = [BatchGetItem(table, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
+        answers = await port.send_all(operations)
+        for answer in answers:
+            read += answer.items
+        rest = [key for answer in answers for key in answer.rest]
+        if not rest:
+            break
+    return read, rest
 
 
 async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> None:
@@ -158,7 +167,20 @@ def _check_asked(key: KeyOf[Any]) -> None:
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:
-    rest = [request for _, request in writes.values()]
+    await write_batches(
+        port,
+        table.name,
+        [request for _, request in writes.values()],
+        lambda request: writes[_place(table, request)][0],
+    )
+
+
+async def write_batches(
+    port: Port, table: str, requests: Sequence[dict[str, Any]], given: Callable[[dict[str, Any]], Any]
+) -> None:
+    """Puts and deletes of different items, as requests have them, without conditions. `Incomplete` has what a caller
+    gave for those that were left unprocessed after several tries."""
+    rest = requests
     for tried in range(_TRIES):
         await _wait(port, tried)
         operations = [_batch(table, part) for part in _parts(rest, MAX_BATCH_WRITE)]
@@ -166,25 +188,20 @@ async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, di
             answers = await port.send_all(operations)
         except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
             why = _THROTTLED if isinstance(error, Throttled) else error.what
-            raise _left_undone(table, writes, rest, why) from error
+            raise _left_undone(table, len(requests), [*map(given, rest)], why) from error
         rest = [request for answer in answers for request in answer]
         if not rest:
             return
-    raise _left_undone(table, writes, rest)
+    raise _left_undone(table, len(requests), [*map(given, rest)], _THROTTLED)
 
 
-def _left_undone(
-    table: Table,
-    writes: Mapping[Place, tuple[Any, dict[str, Any]]],
-    rest: Sequence[dict[str, Any]],
-    why: str = _THROTTLED,
-) -> Incomplete:
+def _left_undone(table: str, count: int, rest: Sequence[Any], why: str) -> Incomplete:
     return Incomplete(
-        f"{len(rest)} of {len(writes)} writes were left unprocessed: {why}",
-        rest=tuple(writes[_place(table, request)][0] for request in rest),
-        table=table.name,
+        f"{len(rest)} of {count} writes were left unprocessed: {why}",
+        rest=tuple(rest),
+        table=table,
         operation="write_many",
-        hint="The remaining entities and keys are in the error's `rest`: write them again later.",
+        hint="What is left is in the error's `rest`: write it again later.",
     )
 
 
@@ -217,10 +234,10 @@ def _refuse_guarded(model: Model[Any]) -> None:
         )
 
 
-def _batch(table: Table, requests: Sequence[dict[str, Any]]) -> BatchWriteItem:
+def _batch(table: str, requests: Sequence[dict[str, Any]]) -> BatchWriteItem:
     puts = [r["PutRequest"]["Item"] for r in requests if "PutRequest" in r]
     deletes = [r["DeleteRequest"]["Key"] for r in requests if "DeleteRequest" in r]
-    return BatchWriteItem(table.name, puts, deletes)
+    return BatchWriteItem(table, puts, deletes)
 
 
 def _place(table: Table, request: Mapping[str, Any]) -> Place:

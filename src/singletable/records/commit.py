@@ -49,7 +49,7 @@ from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart
 from singletable.schema import KeyOf
 
-_PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+PASSING_REASONS = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 _REFUSED = "ConditionalCheckFailed"
 
 
@@ -234,7 +234,7 @@ class Commit:
 
         Items that a refusal came without are read first, in one round trip.
         """
-        refused = [(p, reason) for p, reason in zip(plan, reasons, strict=True) if reason.code not in _PASSING]
+        refused = [(p, reason) for p, reason in zip(plan, reasons, strict=True) if reason.code not in PASSING_REASONS]
         anew, failures = await self._after_companions(refused)
         proofs = await self._proofs(refused)
         for planned, reason in refused:

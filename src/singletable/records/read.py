@@ -97,7 +97,9 @@ async def page(
     What can't be read takes its place among them: the requests and the cursor are the same.
     """
     if limit < 1:
-        raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
+        raise InvalidRequest(
+            f"a page has at least one item, not {limit}", operation=query.captured.shown, hint="Pass limit=1 or more."
+        )
     prepared = await open_query(port, query, unreadable)
     position: Key | None = None
     if after is not None:

@@ -6,7 +6,7 @@ A transaction collects writes; `commit` sends them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Update
@@ -18,6 +18,8 @@ from singletable.records.target import caller_copy_of, target_of
 from singletable.records.write import Write
 from singletable.schema import Entity, KeyOf, check_joins
 
+W = TypeVar("W")
+
 
 class HasWrites(Protocol):
     """Any value that can join a transaction: a task to schedule, an edge to link."""
@@ -25,16 +27,42 @@ class HasWrites(Protocol):
     def writes(self) -> Sequence[Write]: ...
 
 
-class Transaction:
+class WriteBlock(Generic[W]):
+    """Collects writes; the shell sends them when its `with` block ends without an error, and takes none outside of
+    it."""
+
+    def __init__(self, *, in_block: bool = False) -> None:
+        self.pending: list[W] = []
+        self._may_begin, self._collects = in_block, not in_block
+
+    def _collect(self, *writes: W) -> None:
+        if not self._collects:
+            raise InvalidRequest(
+                "a write on a transaction outside of its block would never be sent",
+                operation="transaction",
+                hint="Write it inside the block: with db.transaction() as tx: ... (async with, for an AsyncDatabase).",
+            )
+        self.pending += writes
+
+    def _begin(self) -> None:
+        """Its block begins."""
+        if not self._may_begin:
+            raise InvalidRequest(
+                "a transaction was entered a second time", operation="transaction", hint="Begin another transaction."
+            )
+        self._may_begin, self._collects = False, True
+
+    def _end(self) -> None:
+        """Its block has ended: what is written from now on would not be sent."""
+        self._collects = False
+
+
+class Transaction(WriteBlock[Write]):
     """Collects writes; the shell sends them when its `with` block ends without an error, and takes none outside of it.
 
     create, put, update, upsert, delete and check follow the same write rules as alone. Writes of one item are merged
     if one action can express them; otherwise they are refused by name.
     """
-
-    def __init__(self, *, in_block: bool = False) -> None:
-        self.pending: list[Write] = []
-        self._may_begin, self._collects = in_block, not in_block
 
     def create(self, entity: Any) -> None:
         """Create an item, like `db.create`: AlreadyExists among the failures."""
@@ -72,24 +100,3 @@ class Transaction:
         """Add the writes of a task, a link, or any other value that has writes."""
         check_joins(value)
         self._collect(*value.writes())
-
-    def _collect(self, *writes: Write) -> None:
-        if not self._collects:
-            raise InvalidRequest(
-                "a write on a transaction outside of its block would never be sent",
-                operation="transaction",
-                hint="Write it inside the block: with db.transaction() as tx: ... (async with, for an AsyncDatabase).",
-            )
-        self.pending += writes
-
-    def _begin(self) -> None:
-        """Its block begins."""
-        if not self._may_begin:
-            raise InvalidRequest(
-                "a transaction was entered a second time", operation="transaction", hint="Begin another transaction."
-            )
-        self._may_begin, self._collects = False, True
-
-    def _end(self) -> None:
-        """Its block has ended: what is written from now on would not be sent."""
-        self._collects = False

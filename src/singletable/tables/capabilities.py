@@ -42,10 +42,12 @@ _CHECK = {
     "ConditionExpression": "attribute_exists(#pk)",
     "ExpressionAttributeNames": {"#pk": "pk"},
 }
+_SELECT = "SELECT * FROM \"singletable-probe\" WHERE pk = 'probe'"
 _EXPIRY = {"Enabled": True, "AttributeName": "expires"}
 _PROBES: Final[dict[Capability, tuple[Service, str, dict[str, Any]]]] = {
     "transactions": (DYNAMODB, "TransactWriteItems", {"TransactItems": [{"ConditionCheck": _CHECK}]}),
     "streams": (DYNAMODB_STREAMS, "ListStreams", {"Limit": 1}),
+    "statements": (DYNAMODB, "ExecuteStatement", {"Statement": _SELECT}),
     "expiry": (DYNAMODB, "UpdateTimeToLive", {"TableName": PROBE_TABLE, "TimeToLiveSpecification": _EXPIRY}),
 }
 _CONFIGURATION = ".scylla.alternator.system.config"
