@@ -464,13 +464,13 @@ def test_it_keeps_to_a_rate(tmp_path: Path) -> None:
 
 def test_killed_anywhere_nothing_is_doubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, told = tmp_path / "people.jsonl", tmp_path / "bad.jsonl"
-    write_rows(path, 1200)
+    write_rows(path, 600)
     with fresh() as db:
-        killed, at = 0, 40
+        killed, at = 0, 20
         while _is_killed(db, path, told, at, monkeypatch):
             killed, at = killed + 1, at * 2
         assert killed >= 4
-        check_all(db, told, 1200)
+        check_all(db, told, 600)
 
 
 def test_a_file_that_was_changed_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

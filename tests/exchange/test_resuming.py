@@ -71,7 +71,7 @@ def everything_in(directory: Path) -> set[str]:
     return {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("format", sampled(FORMATS, 2))
+@pytest.mark.parametrize("format", sampled(FORMATS, 4))
 def test_killed_at_random_it_ends_with_the_same_files(db: Database, tmp_path: Path, format: str) -> None:
     Exports(db, shop).export(tmp_path / "whole", format=format, keys=True, segments=2)  # type: ignore[arg-type]
     expected = files_of(tmp_path / "whole")
