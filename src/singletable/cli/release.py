@@ -57,6 +57,8 @@ def release_command(
         if dry_run or not held:
             facts: list[Any] = [*reports.values()]
         else:
+            for report in () if unfinished else held.values():  # before any of them is released
+                report.check_ended()
             _confirm(db, [table.name for table in held], yes=yes)
             facts = [Hold(db, table).release(drop=names, unfinished=unfinished) for table, names in drops.items()]
         if as_json:

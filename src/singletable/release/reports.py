@@ -33,6 +33,17 @@ class HoldReport(Struct, frozen=True):
     unfinished: tuple[str, ...] = ()
     """Work that has not brought all of its items yet, as a restore that was killed; of a held table."""
 
+    def check_ended(self) -> None:
+        """Raise Conflict before the end of what brings its items: what it puts again brings back tasks that ran."""
+        if self.unfinished:
+            raise Conflict(
+                f"{' and '.join(self.unfinished)} has not ended",
+                table=self.table,
+                operation="release",
+                hint="Run that again: it goes on where it was. If it is given up: release(unfinished=True) "
+                "(--unfinished).",
+            )
+
 
 class Released(Struct, frozen=True):
     """The result of a release."""
@@ -76,18 +87,13 @@ async def drop(port: Port, table: Table, name: str) -> int:
 
 
 async def release_table(port: Port, table: Table, dropped: Sequence[str], unfinished: bool = False) -> Released:
-    """Drop what is named, then release. Of a table that is not held nothing is dropped. Conflict before the end of what
-    brings its items, but with `unfinished`: items that it puts again would bring back tasks that ran."""
+    """Drop what is named, then release. Of a table that is not held nothing is dropped. Conflict as `check_ended`, but
+    with `unfinished`."""
     before = await report_of(port, table)
     if not before.is_held:
         return Released(before, {}, None)
-    if before.unfinished and not unfinished:
-        raise Conflict(
-            f"{' and '.join(before.unfinished)} has not ended",
-            table=table.name,
-            operation="release",
-            hint="Run that again: it goes on where it was. If it is given up: release(unfinished=True) (--unfinished).",
-        )
+    if not unfinished:
+        before.check_ended()
     counts = {name: await drop(port, table, name) for name in dict.fromkeys(dropped)}
     stored = await release(port, table)
     return Released(before, counts, None if stored is None else stored.opened_at)
