@@ -3,6 +3,7 @@ of another package's, and ElectroDB with AWS's SDK for JavaScript. Each gets an 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Table, connect
+from singletable import Table, attr, connect
 from singletable_local import ENGINE_VARIABLE, Engine, find_engine
 from tests.docs.pages import DOCS, ROOT, run
 from tools.distributions import PYTHONPATH
@@ -26,6 +27,11 @@ const { DynamoDBClient } = require('@aws-sdk/client-dynamodb');
 const credentials = { accessKeyId: 'x', secretAccessKey: 'x' };
 const client = new DynamoDBClient({ endpoint: process.argv[2], region: 'local', credentials });
 (async () => {
+"""
+_THEIRS = """
+await Order.patch({ email: 'dan@example.org', number: 1 }).set({ state: 'open' }).go();
+await Order.patch({ email: 'dan@example.org', number: 2 }).set({ state: 'paid' }).go();
+const { data } = await Order.query.ofCustomer({ email: 'dan@example.org' }).go();
 """
 _AFTER = """
 console.log(JSON.stringify(data));
@@ -52,16 +58,17 @@ def test_the_program_for_litestar_runs(tmp_path: Path) -> None:
     assert "409 Conflict" in ran.stderr + ran.stdout
 
 
-def test_the_program_of_electrodb_writes_what_the_classes_read(tmp_path: Path) -> None:
-    """Under ElectroDB's own names of the type and the version."""
+def test_the_program_of_electrodb_and_the_classes_write_one_table(tmp_path: Path) -> None:
+    """Under ElectroDB's own name of the type, and with the version that it wants in each item."""
     (tmp_path / "package.json").write_text("{}")
     subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", *ELECTRODB], cwd=tmp_path, check=True)
     (program,) = blocks("coming-from.md", "js")
     (tmp_path / "shop.cjs").write_text(_BEFORE + program + _AFTER)
+    (tmp_path / "more.cjs").write_text(_BEFORE + program.partition("await Order.create")[0] + _THEIRS + _AFTER)
     declared = blocks("coming-from.md", "python")[1].partition("\n\ndb = connect")[0]
     page = tmp_path / "page.md"
-    names = 'type_attribute="__edb_e__", version_attribute="__edb_v__"'
-    own = declared.replace('indexes=["gsi1"])', f'indexes=["gsi1"], {names})')
+    own = declared.replace('indexes=["gsi1"])', 'indexes=["gsi1"], foreign=True, type_attribute="__edb_e__")')
+    own = own.replace('type="order")', 'type="order", stamp={"__edb_v__": "1"})')
     page.write_text(f"```python\n{own}\n```\n")
     space: dict[str, Any] = run(page).__dict__
     shop, order = space["shop"], space["Order"]
@@ -74,5 +81,14 @@ def test_the_program_of_electrodb_writes_what_the_classes_read(tmp_path: Path) -
         (found,) = db.all(order.of_customer("dan@example.org"))
         assert (found.number, found.state) == (1, "paid")
         assert [each.number for each in db.all(order.by_state("paid"))] == [1]
+        db.put(found)
+        db.create(order(email="dan@example.org", number=2))
+        db.update(order.of_customer("dan@example.org", 1), attr(order.state).set("paid"))
+        ran = subprocess.run(["node", "more.cjs", engine.url], cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        states = [(each["number"], each["state"]) for each in json.loads(ran.stdout)]
+        assert states == [(1, "open"), (2, "paid")]
+        assert [(each.number, each.state) for each in db.all(order.of_customer("dan@example.org"))] == states
+        assert [each.number for each in db.all(order.by_state("paid"))] == [2]
         assert db.check(shop) == []
     engine.stop()

@@ -110,8 +110,8 @@ class Model(Generic[T]):
     @cached_property
     def derived(self) -> Mapping[str | None, tuple[tuple[str, Template], ...]]:
         """The key attributes that the library makes of the class's attributes, by index, with their templates."""
-        made = partial(made_by_library, definition=self.table.definition, fields=self.by_name)
-        return {captured.index: tuple(made(captured)) for captured in self.indexes.values()}
+        derive = partial(made_by_library, definition=self.table.definition, fields=self.by_name)
+        return {captured.index: tuple(derive(captured)) for captured in self.indexes.values()}
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
