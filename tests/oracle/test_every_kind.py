@@ -6,7 +6,16 @@ import ast
 import re
 from pathlib import Path
 
-from tests.oracle import planting, test_documents, test_graph, test_records, test_streams, test_sync, test_tasks
+from tests.oracle import (
+    planting,
+    test_documents,
+    test_foreign,
+    test_graph,
+    test_records,
+    test_streams,
+    test_sync,
+    test_tasks,
+)
 
 SRC = Path(__file__).parents[2] / "src" / "singletable"
 CHECKERS = sorted(SRC.glob("*/check.py"))
@@ -17,6 +26,7 @@ PLANTED = {
     for planted in (
         test_documents.PLANTED,
         test_documents.OF_THE_BRANCH,
+        test_foreign.PLANTED,
         test_graph.PLANTED,
         test_records.PLANTED,
         test_streams.PLANTED,
