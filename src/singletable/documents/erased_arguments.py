@@ -20,9 +20,9 @@ from singletable.documents.personal import Erased, no_empty_value, personal_text
 from singletable.documents.rows import MutationRecord
 from singletable.documents.snapshots import as_stored
 from singletable.documents.submission import MAX_INLINE_BYTES
-from singletable.errors import Corrupt, InvalidValue
+from singletable.errors import Corrupt, InvalidValue, SingletableError
 from singletable.foundation import ERASED
-from singletable.values import AttributeValue, writer_of
+from singletable.values import AttributeValue, Field, from_attribute_value, writer_of
 
 NONE = "{}"
 OF_NOBODY = {
@@ -82,7 +82,7 @@ def scalars_without(
         return stored
     declared = {name: model.scalars.by_name[name] for name in (*model.names.mentions, *model.names.personal)}
     fields = {name: field for name, field in declared.items() if field.stored in stored}
-    values = {name: field.plan.load(stored[field.stored]) for name, field in fields.items()}
+    values = {name: _loaded(field, stored[field.stored]) for name, field in fields.items()}
     after = erased.cleared(values, model.names, partial(_empty_scalar, model))
     different = {name: value for name, value in after.items() if value != values[name]}
     if not different:
@@ -90,6 +90,14 @@ def scalars_without(
     kept = {name: value for name, value in stored.items() if name not in {fields[each].stored for each in different}}
     new = {fields[n].stored: writer_of(fields[n].plan)(v) for n, v in different.items() if v is not None}
     return {**kept, **as_stored(new)}
+
+
+def _loaded(field: Field, stored: AttributeValue) -> Any:
+    """The value of a scalar; as it is stored, where the class has another type by now: it may name somebody too."""
+    try:
+        return field.plan.load(stored)
+    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+        return from_attribute_value(stored)
 
 
 def _empty_scalar(model: DocumentModel, name: str, held: Any) -> Any:

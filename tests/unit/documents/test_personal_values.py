@@ -131,6 +131,23 @@ def test_scalars_that_cant_say_nothing_are_refused_by_name() -> None:
         left(Diary)
 
 
+class Poem(Document, table=app, principal=Person.id):
+    owner: str | None = field(default=None, mentions=Person.id)
+    mood: Mood | None = field(default=None, personal=True)
+    text: str = field(default="", personal=True)
+    lines: int = field(default=0, personal=True)
+
+
+def test_scalars_of_a_type_that_the_class_has_no_more_go_as_well() -> None:
+    ada = Erased([Subject(Person, {"id": "ada"}, ("person#ada", "person"))])
+    context = Context(Poem, NoBlobs(), CursorSeal(()))
+    stored = {"owner": {"S": "bob"}, "mood": {"S": "gone"}, "text": {"N": "1"}, "lines": {"S": "three"}}
+    assert scalars_without(context, ada, stored) is stored
+    assert scalars_without(context, ada, {**stored, "owner": {"S": "ada"}}) == {"text": {"S": ""}, "lines": {"N": "0"}}
+    ada.texts.add("three")
+    assert scalars_without(context, ada, stored) == {**stored, "lines": {"N": "0"}}
+
+
 def test_a_part_that_belongs_to_somebody_is_refused_by_name() -> None:
     with pytest.raises(DeclarationError, match="owner is a part of a document, and can't be belongs_to=") as refused:
         names_of([("title", {"personal": True}), ("owner", {"belongs_to": Person.id})])
