@@ -12,7 +12,7 @@ from singletable import InvalidRequest, Table, Unavailable
 from singletable.documents import Documents, LocalBlobs, Submission
 from singletable.documents.batches import map_bytes
 from singletable.documents.commit import _check_refusal
-from singletable.errors import DeclarationError
+from singletable.errors import DeclarationError, InvalidValue
 from singletable.operations.transact import Reason, ReasonedCancellation
 from singletable.records import flows
 from singletable.schema import ANY
@@ -37,6 +37,17 @@ def test_a_map_lies_in_as_few_items_as_it_needs(light: Documents[Project]) -> No
     docs.apply("p1", [put_shape(id="000000".ljust(36, "-"), shape=Shape(9, 9)).by("c", 3)])
     found = docs.diff("p1", 2, 3).collections["shapes"]
     assert (len(found.added), found.changed, found.removed) == (0, ("000000".ljust(36, "-"),), ())
+
+
+@pytest.mark.parametrize(
+    ("id", "why"), [("\ud800", "a lone surrogate"), ("", "not 0"), ("é" * 513, "not 1026"), (7, "a str, not int")]
+)
+def test_what_cant_be_an_items_id_is_refused_by_the_collections_name(id: Any, why: str) -> None:
+    shapes: Any = Project.shapes
+    with pytest.raises(InvalidValue, match=why) as refused:
+        shapes.check_id(id)
+    assert refused.value.attribute == "shapes"
+    assert shapes.check_id("é" * 512)
 
 
 def test_the_bytes_of_a_map_are_those_of_what_is_in_it() -> None:

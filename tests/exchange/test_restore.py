@@ -406,6 +406,8 @@ def test_what_a_killed_restore_could_not_bring_back_is_told_by_the_next(
         assert restore.run(**source).notes[1:] == (wanted,)
     model, folder = "tests.exchange.restored:shop", copied.blobs.directory.parent / "monday"
     (tmp_path / "again").mkdir()
+    bare = ["restore", model, "--copy", str(folder), "--db", f"local:{tmp_path / 'cli.db'}", "--dry-run"]
+    assert "no blob store is configured here" in " ".join(CliRunner().invoke(program, bare).output.split())
     options = ["--copy", str(folder), "--contents", str(tmp_path / "from"), "--blobs", str(tmp_path / "again")]
     command = ["restore", model, "--to", "shop-cli", "--db", f"local:{tmp_path / 'cli.db'}", *options]
     said = CliRunner().invoke(program, command)
