@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase
+from singletable import AsyncDatabase, connect_async
 from singletable.studio.application import Studio
 from singletable.studio.gates import LoopbackGate
 from singletable.studio.site import DatabasePlace, Site, database_place_of
@@ -119,3 +119,9 @@ async def test_the_name_is_asked_for_once_where_a_difference_is_shown_first(on_a
 async def test_counting_asks_for_no_name(on_aws: Visitor) -> None:
     answer = await on_aws.send("/sample/app", {"form_token": await on_aws.token()})
     assert answer.status_code == 303
+
+
+async def test_a_command_has_the_names_of_the_tables() -> None:
+    async with connect_async("http://127.0.0.1:9", tables={"app": "app-7"}, table_prefix="dev-") as db:
+        command = Site.of(db, (app,), module="shop.model").command("plan")
+    assert command == ("singletable plan shop.model --db http://127.0.0.1:9 --table-name=app=app-7 --table-prefix=dev-")

@@ -16,7 +16,7 @@ _OF: dict[str, str] = {
     ),
     "GraphTable": "around belongings checks derived sweep_layer",
     "CursorSeal": "check_cipher with_names",
-    "TableNames": "arns declared tell text with_name",
+    "TableNames": "arns declared options tell text with_name",
     "Link": "writes",
     "Unlink": "writes",
     "Linked": "tests",

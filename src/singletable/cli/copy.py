@@ -12,7 +12,7 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.release import show_work
-from singletable.cli.session import Session, mask_key, must_say_yes, options_anywhere
+from singletable.cli.session import Session, mask_key, must_say_yes, options_anywhere, session_of
 from singletable.database import Database, connect
 from singletable.flow import Rate
 from singletable.foundation import Table
@@ -33,7 +33,7 @@ _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 @click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
 @click.option("--hold/--no-hold", default=None, help="Hold the copy until its release. [default: if it has workers]")
 @click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
-@options_anywhere("sample", "seed", "rate", "read-rate", "write", "json")
+@options_anywhere("sample", "seed", "rate", "read-rate", "write", "json", "names")
 def copy_command(module: str, source: str, target: str, as_json: bool, **options: Any) -> None:
     """Copy tables from one database into another.
 
@@ -55,9 +55,10 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     tables = tables_of(module)
     if options["to_table"] and len(tables) > 1:
         raise click.UsageError(f"{module} has {len(tables)} tables: name one, MODULE:NAME, with --to-table.")
+    session = session_of(click.get_current_context())
     with (
-        _connected(source, options["from_profile"], must_exist=True) as one,
-        _connected(target, options["to_profile"], must_exist=False) as other,
+        _connected(session.at(source), options["from_profile"], must_exist=True) as one,
+        _connected(session.at(target), options["to_profile"], must_exist=False) as other,
         output.MeteredBlock(one) as cost,
     ):
         names = (options["to_table"] or table.name for table in tables)
@@ -95,14 +96,17 @@ def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:
         )
 
 
-def _connected(target: str, profile: str | None, *, must_exist: bool) -> Database:
+def _connected(session: Session, profile: str | None, *, must_exist: bool) -> Database:
     """A database of a target, with the identity of a profile where one is named."""
     if profile is not None:
         rest = {name: value for name, value in os.environ.items() if name not in _IDENTITY}
         environ = {**rest, "AWS_PROFILE": profile}
         # By name: an address of this machine, as a tunnel's, would get an invented key.
-        return connect(target, environ=environ, credentials=credentials_from(environ))
-    session = Session(target)
+        credentials = credentials_from(environ)
+        called = session.tables
+        return connect(
+            session.target, environ=environ, credentials=credentials, tables=called, table_prefix=session.prefix
+        )
     return session.connect_to_read() if must_exist else session.connect()
 
 

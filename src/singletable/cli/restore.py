@@ -14,7 +14,7 @@ from singletable.cli import output
 from singletable.cli.apply import asks
 from singletable.cli.export import time_of
 from singletable.cli.lookup import one_table
-from singletable.cli.session import Session, options_anywhere, session_of
+from singletable.cli.session import options_anywhere, session_of
 from singletable.exchange import Restore, Restored, RestorePlan
 from singletable.migrations import flows
 
@@ -55,7 +55,7 @@ def restore(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -
         contents = Path(options["contents"]) if options["contents"] else None
         if options["copy"] is not None:
             file, beside = _file_of(options["copy"])
-            source["copy"] = stack.enter_context(Session(f"local:{file}").connect_to_read())
+            source["copy"] = stack.enter_context(session_of(ctx).at(f"local:{file}").connect_to_read())
             contents = contents or beside
         blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
         work = Restore(db, table, to=options["to"], blobs=blobs)

@@ -42,6 +42,10 @@ class Session:
         """The names of tables in the account. InvalidRequest for what no table is called."""
         return TableNames(self.tables, self.prefix)
 
+    def at(self, target: str) -> Session:
+        """The same names at another target, for a command with two databases."""
+        return Session(target, self.tables, self.prefix)
+
     @property
     def target(self) -> str:
         """The option that names the database: --db, the environment variable, or the default."""

@@ -74,6 +74,12 @@ class TableNames(dict[str, str]):
         named = [f"{name}={there}" for name, there in sorted(self.called.items()) if name != there]
         return " ".join([f"{self.prefix}*"] * bool(self.prefix) + named)
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The same as options of the program `singletable`."""
+        given = [(f"--table-name={name}={there}") for name, there in sorted(self.called.items())]
+        return (*given, f"--table-prefix={self.prefix}") if self.prefix else tuple(given)
+
     def _add(self, name: str) -> str:
         there = self._in_account(name)
         other = self._declared.setdefault(there, name)

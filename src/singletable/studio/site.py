@@ -34,16 +34,19 @@ class DatabasePlace(Struct, frozen=True):
     region: str = ""
     target: str = ""
     """The value of the program's option `--db`."""
+    names: tuple[str, ...] = ()
+    """The program's options for names of tables that are not the declared ones."""
 
 
 def database_place_of(db: AsyncDatabase) -> DatabasePlace:
     """The place of a database. The account is known once a table was described."""
-    engine, endpoint = db.target.engine, db.target.endpoint
+    engine, endpoint, names = db.target.engine, db.target.endpoint, db.target.names
     if engine is not None:
-        return DatabasePlace(_near(engine.data), target=f"local:{_near(engine.data)}")
+        return DatabasePlace(_near(engine.data), target=f"local:{_near(engine.data)}", names=names.options)
     if is_aws_host(endpoint.host):
-        return DatabasePlace(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region, target="aws")
-    return DatabasePlace(endpoint.url, target=endpoint.url)
+        place = f"AWS {endpoint.region}"
+        return DatabasePlace(place, is_aws=True, region=endpoint.region, target="aws", names=names.options)
+    return DatabasePlace(endpoint.url, target=endpoint.url, names=names.options)
 
 
 def _near(file: Path) -> str:
@@ -114,7 +117,9 @@ class Site:
 
     def command(self, verb: str, *words: str) -> str:
         """A command of the program `singletable` for this database: `plan shop.model --db local:data/shop.db`."""
-        return shlex.join(["singletable", verb, self.module or "MODULE", *words, "--db", self.place.target])
+        return shlex.join(
+            ["singletable", verb, self.module or "MODULE", *words, "--db", self.place.target, *self.place.names]
+        )
 
     def table_named(self, name: str) -> Table | None:
         return next((table for table in self.tables if table.name == name), None)

@@ -38,3 +38,13 @@ def test_what_is_wrong_is_said(shop: Folder) -> None:
     ran = shop.run("copy", "shop.model", *FROM, "--to", "https://192.0.2.1:8000", **aws)
     assert "Add --yes" in ran.err
     assert "16 or more" in shop.run("copy", "shop.model", *FROM, *TO, SINGLETABLE_MASK_KEY="short").err
+
+
+def test_a_copy_between_names_in_the_account(shop: Folder) -> None:
+    named = ("--table-name", "shop=shop-7")
+    within = shop.run("copy", "shop.model", *FROM, "--to", FROM[1], "--to-table", "shop-7", "--keep-personal")
+    assert within.code == 0, within.err
+    assert shop.run(*named, "copy", "shop.model", *FROM, *TO, "--keep-personal").code == 0
+    there = shop.run("stats", "shop.model", "--db", "local:data/copy.db", *named, "--json")
+    assert json.loads(there.out)[0]["items"] == 33
+    assert "missing" in shop.run("stats", "shop.model", "--db", "local:data/copy.db").err
