@@ -66,8 +66,9 @@ class Pattern:
         slot = self.slots[name]
         if name in self.captured.templates[0].names or not slot.key_type.takes_ranges:
             return ()
-        begins = slot.key_type.takes_prefixes
-        if not self.captured.templates[1].orders(slot):
+        sort = self.captured.templates[1]
+        begins = slot.key_type.takes_beginnings(sort.place_of(slot))
+        if not sort.orders(slot):
             return (_STARTING,) if begins else ()
         return (*(how for how in RANGES if how != _STARTING or begins), "between")
 

@@ -88,10 +88,11 @@ def one_period(partition: Template, name: str, wanted: Any) -> Any:
 
 def _check_ordered(pattern: SortedPattern, slot: Slot, wanted: Range) -> None:
     sort = pattern.templates[1]
-    begins = wanted.how == "starting_with" and slot.key_type.takes_prefixes
+    place = sort.place_of(slot)
+    begins = wanted.how == "starting_with" and slot.key_type.takes_beginnings(place)
     if not sort.orders(slot) and not begins:
         raise InvalidRequest(
-            f"{pattern.shown}: {slot.name} takes no range: {slot.key_type.why_unordered(sort.place_of(slot))}",
+            f"{pattern.shown}: {slot.name} takes no range: {slot.key_type.why_unordered(place)}",
             hint="Use a table with '#', or put the text last in the key; give a number a width, as {number:06}.",
         )
 

@@ -105,6 +105,10 @@ class KeyType(Struct, frozen=True):
         """Whether keys sort by its values. They do where no text begins another, or what follows sorts below all."""
         return place.is_last or self.is_prefix_free or place.separator in (*SEPARATORS,)
 
+    def takes_beginnings(self, place: KeyPlace) -> bool:
+        """Whether the keys of the values that begin with a text are those that begin so."""
+        return self.takes_prefixes
+
     def why_unordered(self, place: KeyPlace) -> str:
         """Why keys don't sort by its values there."""
         return f"with {place.separator!r} as separator a {self.type.__name__} that is not the last part has no order"

@@ -137,6 +137,13 @@ def test_a_raw_text_before_another_part_takes_no_range() -> None:
     assert kind.by(starting_with("x"), ANY).low == "x"
 
 
+def test_a_raw_text_before_several_signs_takes_no_beginning() -> None:
+    kind = declare("held", "{a:raw}_-{n:03}", index=True)
+    assert kind.by("x", 7).low == "x_-007"
+    with pytest.raises(InvalidRequest, match="a text that is not escaped has no order before another part"):
+        kind.by(starting_with("x_"), ANY)  # the key of x begins so
+
+
 def test_keys_in_different_forms_name_no_item_of_each_other() -> None:
     table = Table("table", indexes=["gsi1"])
 

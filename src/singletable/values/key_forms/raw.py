@@ -61,6 +61,10 @@ class RawText(KeyType, frozen=True):
     def is_ordered(self, place: KeyPlace) -> bool:
         return place.is_last
 
+    def takes_beginnings(self, place: KeyPlace) -> bool:
+        """Not before several signs, of which a value may hold the first ones: `a_` begins the key of `a`, `a__b`."""
+        return self.takes_prefixes and (place.is_last or len(place.separator) == 1)
+
     def why_unordered(self, place: KeyPlace) -> str:
         return "a text that is not escaped has no order before another part"
 
