@@ -156,7 +156,7 @@ def _items(db: Database) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("format", "keys"), sampled(KINDS, 3))
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(things=st.lists(_THINGS, min_size=1, max_size=12, unique_by=lambda each: each.id))
 def test_a_round_trip_is_the_identity(dbs: Any, format: Any, keys: bool, things: list[Thing]) -> None:
     source, target = dbs

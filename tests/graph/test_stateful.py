@@ -276,7 +276,7 @@ def _run(
 
 
 def test_two_writers(engine_url: str) -> None:
-    _run(engine_url, fewer_elsewhere(12), 40)
+    _run(engine_url, fewer_elsewhere(8), 40)
 
 
 @pytest.mark.soak
@@ -286,7 +286,7 @@ def test_two_writers_for_long(engine_url: str) -> None:
 
 
 def test_two_writers_behind_indexes_that_lag(engine_url: str) -> None:
-    _run(engine_url, fewer_elsewhere(8), 40, machine=LaggingGraph)
+    _run(engine_url, fewer_elsewhere(6), 40, machine=LaggingGraph)
 
 
 @pytest.mark.soak
