@@ -62,8 +62,16 @@ def test_it_is_held_once_though_two_programs_see_its_mark(copied: Path, monkeypa
         assert not Hold(other, app).report().is_held
 
 
-def test_a_put_after_the_release_of_another_program_is_refused(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("was_released", [False, True])
+def test_a_put_after_the_release_of_another_program_is_refused(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, was_released: bool
+) -> None:
     """The mark is read a second time, before the other program removes it."""
+    if was_released:
+        with connect(f"local:{copied}") as db:
+            Hold(db, app).release()
+            Backups(db, app).copy(copied.with_name("tuesday.db"))
+        copied = copied.with_name("tuesday.db")
     with connect(f"local:{copied}") as one, connect(f"local:{copied}") as other:
         copy = other.port.traits.held_copy
         assert copy is not None

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from singletable import Database, Table
+from singletable.errors import NotFound
 from singletable.flow import DYNAMODB_STREAMS, SQS
 from singletable.holds import TableGate, hold, release
 from singletable.operations import TableCall
@@ -23,7 +24,7 @@ from singletable.tasks import Counts, Tasks, TaskWorker
 from tests.streams.models import Note, Seen, noted
 from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
-from tests.support.workers import task_worker
+from tests.support.workers import table_hold, task_worker
 from tests.tasks.bench import Bench, noting, seconds, shifted_bench
 
 
@@ -65,6 +66,21 @@ async def test_tasks_wait_for_the_release_and_run_once(bench: Bench) -> None:
     assert (await bench.drain()).done == 2
     assert (await bench.drain()).begun == 0
     assert sorted(bench.ran) == ["a", "b"]
+
+
+async def test_a_person_holds_looks_drops_and_releases(bench: Bench) -> None:
+    note, of = noting(bench), table_hold(bench.shell, bench.table)
+    begun = await of.begin("rehearsed", in_use=False)
+    assert (begun.is_held, begun.why) == (True, "rehearsed")
+    await bench.add(bench.tasks.after(seconds(0), note("a")), bench.tasks.after(seconds(0), note("b")))
+    assert [(each.name, each.due) for each in (await of.report()).work if each.kind == "task"] == [("note", 2)]
+    assert await of.drop("note") == 2
+    with pytest.raises(NotFound, match="no work that could be dropped"):
+        await of.drop("nothing")
+    done = await of.release()
+    assert (done.before.is_held, done.opened_at is None) == (True, False)
+    assert not (await of.report()).is_held
+    assert not await bench.shell.run(TableGate(bench.shell.port, bench.table).is_held())
 
 
 async def test_nothing_is_dropped_from_a_table_that_is_not_held(bench: Bench) -> None:

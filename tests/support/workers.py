@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from singletable import Table
+from singletable.release import AsyncHold, Hold
 from singletable.streams import AsyncChangeWorker, Changes, ChangeWorker
 from singletable.tasks import AsyncTaskWorker, Tasks, TaskWorker
 from tests.support.shells import Disguised
@@ -13,7 +15,7 @@ from tests.support.shells import Disguised
 class _Awaited:
     """A blocking worker with the awaiting one's interface."""
 
-    def __init__(self, worker: ChangeWorker | TaskWorker) -> None:
+    def __init__(self, worker: ChangeWorker | TaskWorker | Hold) -> None:
         self.worker = worker
 
     def __getattr__(self, name: str) -> Any:
@@ -40,3 +42,9 @@ def task_worker(shell: Any, tasks: Tasks) -> AsyncTaskWorker:
     """A worker of tasks over a shell of either kind."""
     made: Any = _Awaited(TaskWorker(shell.db, tasks)) if isinstance(shell, Disguised) else None
     return AsyncTaskWorker(shell, tasks) if made is None else made
+
+
+def table_hold(shell: Any, table: Table) -> AsyncHold:
+    """The hold of a table over a shell of either kind."""
+    made: Any = _Awaited(Hold(shell.db, table)) if isinstance(shell, Disguised) else None
+    return AsyncHold(shell, table) if made is None else made

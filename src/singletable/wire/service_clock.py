@@ -102,7 +102,7 @@ class ServiceClock:
         else:
             best = self._best(date, wall, now, _LATEST + took)
         self._set(best, elapsed)
-        if date is not None and took > _LONG_SECONDS:
+        if took > _LONG_SECONDS:
             self.look_at = -inf
         return self._news(wall - best)
 

@@ -53,6 +53,11 @@ class Short:
 
 
 @dataclass(frozen=True)
+class Code:
+    text: Annotated[str, msgspec.Meta(pattern="^[a-z]+$")] = field(personal=True)
+
+
+@dataclass(frozen=True)
 class Place:
     point: tuple[float, float] = field(personal=True)
 
@@ -111,7 +116,9 @@ def test_what_is_left_is_of_its_type(value: Any, after: Any) -> None:
     assert type(left) is type(after)
 
 
-@pytest.mark.parametrize("value", [Choice(Mood.GOOD), Word("yes"), Short("ada"), Place((1.0, 2.0)), Some(["ada"])])
+@pytest.mark.parametrize(
+    "value", [Choice(Mood.GOOD), Word("yes"), Short("ada"), Code("ada"), Place((1.0, 2.0)), Some(["ada"])]
+)
 def test_what_cant_say_nothing_is_refused_by_name(value: Any) -> None:
     with pytest.raises(
         DeclarationError, match=rf"{type(value).__name__}\.\w+ is personal .* no value that says nothing"
