@@ -131,6 +131,9 @@ async def test_no_write_replaces_an_item_of_other_values(shell: Shell) -> None:
     for write in (shell.put, shell.create, shell.upsert):
         with pytest.raises(AlreadyExists, match="an item of other values has the key"):
             await write(OTHER)
+    with shell.meter() as meter, pytest.raises(AlreadyExists, match="an item of other values has the key"):
+        await shell.upsert(OTHER, attr(Tag.text).set("lost"))
+    assert meter.requests == 2
     with pytest.raises(NotFound):
         await shell.update(Tag.of("a", "_b"), attr(Tag.text).set("lost"))
     with pytest.raises(NotFound):

@@ -396,6 +396,26 @@ def test_an_item_of_another_type_is_not_left_as_it_is(tmp_path: Path) -> None:
         assert (done.written, done.present, done.bad) == (0, 0, 1)
 
 
+def test_an_item_of_other_values_under_the_key_is_not_that_of_a_row(tmp_path: Path) -> None:
+    accounts = Table("accounts")
+
+    class Account(Entity, table=accounts, type="account", ambiguous=True):
+        email: str
+
+        @accounts.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            return f"account#{email:lower}", "account"
+
+    path = tmp_path / "accounts.jsonl"
+    path.write_text("\n".join(json.dumps({"email": email}) for email in ("Ada", "ADA")))
+    with fresh() as db:
+        db.create_table(accounts)
+        db.create(Account(email="Ada"))
+        done = Imports(db, accounts).run(path, into=Account, mode="if_absent")
+        assert (done.written, done.present, [row.number for row in done.bad_rows]) == (0, 1, [2])
+
+
 def test_a_row_that_is_there_twice_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "orders.jsonl"
     path.write_text("\n".join(json.dumps({"number": 1, "buyer": who}) for who in ("a", "b", "a")))

@@ -204,16 +204,17 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     mine = stored is None or model.is_mine(stored)
     what = "an item with this key exists already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
-    if not is_as_asked(key, model, stored):
+    is_other = not (mine and is_as_asked(key, model, stored))
+    if is_other and mine:
         what, hint = "an item of other values has the key", "The key doesn't tell the two apart: store one of them."
     attribute = model.table.definition.type_attribute
-    if stored is not None and attribute and attribute not in stored:
+    if stored is not None and not mine and attribute and attribute not in stored:
         what = f"an item without a type ({attribute}) has the key"
         hint = "Another program wrote it. Give it the attribute, or delete it."
     if mine and stored is not None and model.tombstone in stored:
         what = "the item of this key is being deleted"
         hint = model.tombstone_hint
-    return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
+    return AlreadyExists(what, of_another_type=is_other, key=key, table=model.table.name, hint=hint)
 
 
 def not_found(key: Any, operation: str) -> NotFound:
