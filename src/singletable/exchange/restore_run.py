@@ -98,8 +98,8 @@ class RestoreRun:
         """Restore, or go on after a kill with a restore from the same source. InvalidRequest if the name is taken."""
         record = await self._begin()
         if record.ended_at is not None:
-            said = f"it was restored at {record.ended_at}, and nothing was done now"
-            return replace(self.restored, notes=(said, *record.notes))
+            note = f"it was restored at {record.ended_at}, and nothing was done now"
+            return replace(self.restored, notes=(note, *record.notes))
         stages: Mapping[str, Callable[[], Awaitable[None]]] = {
             "items": self._items,
             "beside": self._beside,
