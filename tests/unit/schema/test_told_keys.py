@@ -13,13 +13,11 @@ import pytest
 from singletable import ANY, Entity, InvalidRequest, Key, Table, at_least, field, starting_with
 from singletable.errors import DeclarationError
 from singletable.schema import copy_of, model_of
-from singletable.schema.declaration import Special
 from singletable.schema.key_relations import named_in_keys
 from singletable.schema.key_text import KeyPart, Template
 from singletable.schema.overlap import could_meet
 from singletable.schema.references import complete_patterns, references_in
 from singletable.streams import Changes
-from singletable.values import TEXT, Field
 
 
 def declare(partition: str, sort: str, *, separator: str = "#", index: bool = False, **options: Any) -> Any:
@@ -219,22 +217,23 @@ def _fill(body: dict[str, Any], names: dict[str, Any]) -> None:
 
 
 def test_an_attribute_that_is_in_the_key_alone_has_to_be_told() -> None:
-    table = Table("table")
+    table = Table("table", foreign=True)
 
-    def by(id: str) -> Key:
-        return f"{id:lower}", "held"
+    def held(form: str) -> Any:
+        def by(id: str) -> Key:
+            return f"{format(id, form)}", "held"
 
-    def special(cls: Any, table: Table, type: str) -> Special:
-        return Special(fields={"id": Field("id", "id", TEXT, is_written=False)})
+        types = {"__annotations__": {"id": str}, "__module__": __name__}
+        body = {**types, "id": field(in_key=True), "by": table.key(staticmethod(by))}
+        return new_class(
+            "Held", (Entity,), {"table": table, "type": "held", "ambiguous": form == "lower"}, partial(_fill, body)
+        )
 
-    body = {
-        "__annotations__": {"id": str},
-        "by": table.key(staticmethod(by)),
-        "__special__": classmethod(special),
-        "__module__": __name__,
-    }
     with pytest.raises(DeclarationError, match=r"Held\.by: id is stored in its key only, which doesn't tell its value"):
-        new_class("Held", (Entity,), {"table": table, "type": "held", "ambiguous": True}, partial(_fill, body))
+        held("lower")
+    kind, item = held("raw"), {"pk": {"S": "a#b"}, "sk": {"S": "held"}}
+    assert model_of(kind).item(kind(id="a#b")) == item
+    assert model_of(kind).load(item) == kind(id="a#b")
 
 
 def test_a_key_that_was_another_is_not_ambiguous() -> None:
