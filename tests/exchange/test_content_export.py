@@ -12,16 +12,18 @@ import msgspec
 import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Meter, Table, field
-from singletable.documents import Document, Documents, Draft, Items, LocalBlobs
+from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, version_transaction
 from singletable.errors import NotConfigured
-from singletable.exchange import DirectoryStore, Exports, Imports, export, read_manifest
+from singletable.exchange import AsyncExports, DirectoryStore, Exports, Imports, export, read_manifest
 from singletable.exchange.formats import FORMATS
+from singletable.operations import BatchWriteItem
 from singletable.reports import open_export
+from singletable.schema import model_of
 from singletable_deploy import Deployment, Role, opens, scans
 from singletable_deploy.cloudformation import template
 from tests.exchange.test_export import Taken
 from tests.migrations.watching import Killed, before_each
-from tests.support.engines import fresh
+from tests.support.engines import awaiting, fresh
 from tests.support.roles import recording
 from tests.support.templates import statements_of
 
@@ -244,6 +246,32 @@ def test_a_content_that_is_gone_is_null_and_counted(db: Database, tmp_path: Path
     assert [row["arguments"] is None for row in mutations] == [False, True]
     assert done.lost >= 3
     sheets.delete("lost")
+
+
+async def test_a_collection_in_parts_and_one_whose_part_is_gone(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that lacks a part, as its document is being deleted, is left out. In the awaiting shell."""
+    monkeypatch.setattr(version_transaction, "SPILL_BYTES", 200)
+    blobs = LocalBlobs(tmp_path / "blobs")
+    sheets = Documents(db, Sheet, blobs=blobs)
+    sheets.create("t3", "parts")
+    every = [write(id=f"item-{number}", text=str(number)) for number in range(6)]
+    sheets.apply("parts", [mutation.by("c", number) for number, mutation in enumerate(every, 1)])
+    sheets.apply("parts", [write(id="item-0", text="again").by("c", 7)])
+    sheets.apply("parts", [drop(id="item-1").by("c", 8)])
+    kind: Any = sheets.context.model.rows.collections["cells"]
+    assert len(db.all(kind.by_number("parts", 1))) > 1
+    part = model_of(kind).key_item(kind.by_number("parts", 2, 1))
+    db.run(db.port.send(BatchWriteItem(notes.name, deletes=[part])))
+    async with awaiting(db) as other:
+        await AsyncExports(other, notes, blobs=blobs).export(tmp_path / "to", contents=True)
+    rows = [row for row in rows_in(tmp_path / "to", "sheet_cells_change") if row["document_id"] == "parts"]
+    assert [(row["version"], row["id"], row["change"]) for row in rows] == [
+        *((1, f"item-{number}", "added") for number in range(6)),
+        (3, "item-0", "changed"),
+        (3, "item-1", "removed"),
+    ]
 
 
 def test_an_import_leaves_them_out(db: Database, blobs: LocalBlobs, tmp_path: Path) -> None:
