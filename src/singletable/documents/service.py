@@ -146,8 +146,8 @@ class Documents(Generic[D]):
         """Delete a document and everything in it: hidden at once, deleted when this returns. NotFound.
 
         Called again, after a crash, it goes on where it stopped. Contents that branches share stay, for as long as one
-        of these documents is there. The id of a deleted document is not used again. It reads each item, and writes it
-        once.
+        of these documents is there. The others go at once: a table that is restored to a time before this has them only
+        if a backup kept them. The id of a deleted document is not used again. It reads each item, and writes it once.
         """
         self.db.run(flows.delete(self.db.port, self.context, document_id))
 
