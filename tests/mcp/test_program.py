@@ -7,13 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from examples_shared.testing.nursery import run_program
 from singletable_local import ENGINE_VARIABLE, find_engine
 from tools.distributions import PYTHONPATH
 
@@ -247,20 +249,29 @@ async def test_it_writes_when_told(folder: Path) -> None:
         assert (await told(client, "Order_delete", **bob))["deleted"] is None
 
 
-def ended(folder: Path, code: str, *options: str) -> tuple[int, str]:
-    command: Sequence[str] = [sys.executable, "-c", code, "mcp", "shop.py", *options]
-    ran = subprocess.run(command, cwd=folder, env=_environ(), capture_output=True, text=True, check=False, timeout=60)
-    assert ran.stdout == ""
-    return ran.returncode, ran.stderr
+def ended(folder: Path, *options: str) -> tuple[int, str]:
+    """How the command ended, and what it said, in a process that has imported it already."""
+    with TemporaryFile() as out, TemporaryFile() as err:
+        code = run_program(
+            *("tests.support.installed_program", str(folder), "mcp", "shop.py", *options),
+            warm=("singletable.cli.app", "singletable_mcp.server", "singletable_mcp.tools", "singletable_mcp.writes"),
+            environ=_environ(),
+            timeout=60,
+            stdout=out,
+            stderr=err,
+        )
+        out.seek(0)
+        err.seek(0)
+        assert out.read() == b""
+        return code, err.read().decode()
 
 
 def test_a_data_file_that_is_missing_is_named(folder: Path) -> None:
-    code, said = ended(folder, "from singletable.cli import main; main()", "--db", "local:nowhere.db")
+    code, said = ended(folder, "--db", "local:nowhere.db")
     assert (code, "the data file nowhere.db is missing" in said) == (1, True)
 
 
 def test_what_is_bound_and_written_is_checked_at_the_start(folder: Path) -> None:
-    start = "from singletable.cli import main; main()"
     for options, said in (
         (("--write", "Ordre"), "no class of that name"),
         (("--write", "Order.drop"), "no class of that name"),
@@ -270,7 +281,7 @@ def test_what_is_bound_and_written_is_checked_at_the_start(folder: Path) -> None
         (("--bind", "number"), "say NAME=VALUE"),
         (("--bind", "number=1", "--bind", "number=2"), "once for each name"),
     ):
-        code, text = ended(folder, start, "--db", "local:shop.db", *options)
+        code, text = ended(folder, "--db", "local:shop.db", *options)
         assert (code, said in text) == (2, True), text
 
 
@@ -299,5 +310,5 @@ def test_two_tools_of_one_name_are_refused(folder: Path, tmp_path: Path) -> None
     """An agent that asks the one would be answered by the other table."""
     (tmp_path / "shop.py").write_text(MODEL + SECOND)
     shutil.copy(folder / "shop.db", tmp_path)
-    code, said = ended(tmp_path, "from singletable.cli import main; main()", "--db", "local:shop.db")
+    code, said = ended(tmp_path, "--db", "local:shop.db")
     assert (code, "two tools would be named User_by_email" in said) == (2, True)
