@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from singletable import Collection, Entity, InvalidRequest, Key, Table, attr, collect, key_of
 from singletable.errors import Corrupt, NotConfigured
-from singletable.operations import TableCall
+from singletable.flow import Port, side_by_side
+from singletable.operations import RAW, Scan, Selection, TableCall
 from tests.support.models import Membership, User, membership
 from tests.support.shells import Shell
 
@@ -48,6 +50,30 @@ async def test_different_reads_are_one_round_trip_with_typed_answers(shell: Shel
         )
     assert (user, missing, phone, members, report) == (ADA, None, [ADA], MEMBERS, Report(id="r1"))
     assert (meter.requests, meter.round_trips) == (5, 1)
+
+
+async def test_tables_are_made_at_their_first_use_together(shell: Shell) -> None:
+    """Each once, though several flows ask for one table at the same step."""
+    assert await shell.together(key_of(ADA), User.by_phone("1"), Report.by_id("r1")) == (None, [], None)
+
+
+async def test_the_others_end_with_the_first_error(shell: Shell) -> None:
+    await shell.create(ADA)
+    ended: list[str] = []
+
+    async def read(port: Port, table: str) -> None:
+        try:
+            await port.send(Scan(table, Selection(limit=1), RAW))
+            await port.sleep(0)
+            await port.send(Scan("app" if table == "app" else "nowhere", Selection(limit=1), RAW))
+        finally:
+            ended.append(table)
+
+    flows = [partial(read, table=table) for table in ("app", "nowhere")]
+    with pytest.raises(NotConfigured) as caught:
+        await shell.run(side_by_side(shell.port, flows))
+    assert ended == ["app", "nowhere"], "they end with the call, not with the last reference to its error"
+    assert caught.value.table == "nowhere"
 
 
 async def test_it_costs_what_the_reads_cost_alone(shell: Shell) -> None:

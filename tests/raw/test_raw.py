@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
@@ -19,8 +21,10 @@ from singletable.errors import (
     OutcomeUnknown,
     TransactionCancelled,
 )
-from singletable.operations import RAW, GetItem
-from singletable.raw import AsyncRaw, RawQuery
+from singletable.flow import Operation, WrappedPort
+from singletable.operations import RAW, GetItem, TableCall
+from singletable.raw import AsyncRaw, RawQuery, flows
+from singletable.raw.items import RawTable
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThenCut
 from tests.faults.proxy import FaultProxy
@@ -108,6 +112,10 @@ async def test_queries_pages_and_scans(raw: AsyncRaw) -> None:
     odd = RawQuery("pk = :pk", {":pk": "c1", ":n": 7}, where="n > :n", only="n")
     assert await raw.all(odd) == [{"n": 8}, {"n": 9}]
     assert list(await raw.page(odd, limit=1)) == [{"n": 8}]
+    some = RawQuery("pk = :pk", {":pk": "c1", ":a": 1, ":b": 3}, where="n BETWEEN :a AND :b", only="n")
+    page = await raw.page(some, limit=2)
+    assert list(page) == [{"n": 1}, {"n": 2}], "it is filled up by a second request, and no more"
+    assert list(await raw.page(some, after=page.cursor)) == [{"n": 3}]
     assert [i["n"] async for i in raw.iter(RawQuery("gsi1pk = :g", {":g": "g"}, index="gsi1"))] == [*range(9, -1, -1)]
     assert len(await raw.all(RawQuery(consistent=True))) == 11
     assert [i async for i in raw.iter(RawQuery(where="attribute_not_exists(n)"))] == [{"pk": "c2", "sk": "0"}]
@@ -127,6 +135,21 @@ async def test_batches_keep_the_order_of_keys(raw: AsyncRaw) -> None:
     assert ([item["sk"] for item in found], meter.read_units) == (["000", "001"], 4.0)
     await raw.write_many(deletes=keys)
     assert await raw.get_many(keys[:3]) == []
+
+
+class Reversing(WrappedPort):
+    """A port whose service returns a batch in another order than that of its keys, as DynamoDB may."""
+
+    async def send_all(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        answers = await self._port.send_all(operations)
+        return [msgspec.structs.replace(answer, items=answer.items[::-1]) for answer in answers]
+
+
+async def test_a_batch_may_come_in_any_order(shell: Shell) -> None:
+    keys = [{"pk": "c", "sk": str(n)} for n in range(3)]
+    await raw_of(shell, Table("app")).write_many(puts=keys)
+    port: Any = Reversing(shell.port)
+    assert await shell.run(flows.get_many(port, RawTable("app"), keys, consistent=True, at_once=False)) == keys
 
 
 async def test_a_transaction_is_all_or_nothing(raw: AsyncRaw) -> None:
@@ -234,10 +257,17 @@ async def test_a_lost_answer_is_unknown_or_settled(kind: str) -> None:
                 faults.add(Rule(Match(operation, nth=1), ApplyThenCut()))
                 with pytest.raises(OutcomeUnknown):
                     await verb
+            for statement, is_read in (
+                ("UPDATE {table} SET m = 1 WHERE pk = ? AND sk = ?", False),
+                ("SELECT sk FROM {table} WHERE pk = ? AND sk = ?", True),
+            ):
+                faults.add(Rule(Match("ExecuteStatement", nth=1), ApplyThenCut()))
+                with nullcontext() if is_read else pytest.raises(OutcomeUnknown):
+                    assert await raw.execute(statement, "a", "a") == [{"sk": "a"}]
             faults.add(Rule(Match("TransactWriteItems", nth=1), ApplyThenCut()))
             async with raw.transaction() as tx:
                 tx.update({"pk": "a", "sk": "a"}, "ADD n :one", values={":one": 1})
-            assert await raw.get({"pk": "a", "sk": "a"}, consistent=True) == {"pk": "a", "sk": "a", "n": 1}
+            assert await raw.get({"pk": "a", "sk": "a"}, consistent=True) == {"pk": "a", "sk": "a", "n": 1, "m": 1}
 
 
 async def test_an_engine_without_statements_says_so(kind: str) -> None:
@@ -247,3 +277,20 @@ async def test_an_engine_without_statements_says_so(kind: str) -> None:
         with Meter() as meter, pytest.raises(NotSupported, match="the engine has no statements"):
             await raw.execute("SELECT * FROM {table} WHERE pk = ?", "c")
         assert meter.requests == 0
+
+
+async def test_a_table_whose_key_is_a_number_and_has_no_sort_key(shell: Shell) -> None:
+    made = {
+        "TableName": "readings",
+        "KeySchema": [{"AttributeName": "at", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "at", "AttributeType": "N"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    await shell.run(shell.port.send(TableCall("CreateTable", made)))
+    raw = raw_of(shell, "readings")
+    items = [{"at": Decimal("0.1"), "v": 1}, {"at": 2, "v": 2}]
+    await raw.write_many(puts=items)
+    assert await raw.get_many([{"at": 2}, {"at": 0.1}]) == items[::-1]
+    page = await raw.page(RawQuery(), limit=1)
+    assert [*page, *(await raw.page(RawQuery(), after=page.cursor))] in (items, items[::-1])
+    assert await raw.delete({"at": 0.1}) == items[0]
