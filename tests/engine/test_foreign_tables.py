@@ -18,6 +18,7 @@ from singletable import (
     InvalidRequest,
     Key,
     NotFound,
+    OutcomeUnknown,
     Table,
     attr,
     field,
@@ -26,8 +27,13 @@ from singletable.errors import Corrupt, DeclarationError
 from singletable.holds import hold
 from singletable.operations import TableCall
 from singletable.schema import model_of
+from singletable.wire import RetryPolicy
+from tests.faults.actions import ApplyThenCut
+from tests.faults.proxy import FaultProxy
+from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh_url
 from tests.support.raw import all_items, put_raw, stored
-from tests.support.shells import Shell
+from tests.support.shells import Shell, opened
 
 INDEXES = {"GSI1": Index("GSI1PK", "GSI1SK"), "GSI2": Index("GSI2PK", "GSI2SK", projection="keys")}
 shop = Table("foreign", key=("PK", "SK"), indexes=INDEXES, foreign=True, ignores=["GSI2"])
@@ -203,6 +209,9 @@ async def test_check_names_indexes_that_writes_leave_stale(shell: Shell) -> None
         ("index.undeclared", "GSI2"),
     ]
     assert await shell.check(shop) == []
+    quiet = Table("foreign", key=("PK", "SK"), foreign=True, ignores=["GSI1", "GSI2"])
+    declare(quiet, {})
+    assert await shell.check(quiet) == []
     all_declared = Table("foreign", key=("PK", "SK"), indexes=INDEXES, foreign=True)
     declare(all_declared, {})
     assert [each.code for each in await shell.check(all_declared)] == ["index-key.undeclared"]
@@ -229,6 +238,59 @@ async def test_a_class_is_known_by_any_attribute_and_without_it_by_its_key(shell
     assert await stored(shell.port, Invoice.of("a", "5")) == invoice_item("5", **EDB)
     unknown = [("type.unknown", ("org_a", f"invoice_{number}")) for number in "34"]
     assert sorted((each.code, each.key) for each in await shell.check(typed)) == unknown
+
+
+async def test_classes_of_one_index_without_a_type_are_told_by_their_keys(shell: Shell) -> None:
+    """Also where the attributes that are read would do for either class; and by a constant of the class."""
+    pets = Table("pets", indexes=["gsi1"], foreign=True)
+
+    class Cat(Entity, table=pets, type="cat", stamp={"v": 1}):
+        name: str
+        state: str = "well"
+
+        @pets.key
+        @staticmethod
+        def of(name: str) -> Key:
+            return f"CAT#{name}", f"PET#{name}"
+
+        @pets.index("gsi1")
+        @staticmethod
+        def by_state(state: str) -> Key:
+            return f"{state}", "PET"
+
+    class Dog(Entity, table=pets, type="dog"):
+        name: str
+        state: str = "well"
+
+        @pets.key
+        @staticmethod
+        def of(name: str) -> Key:
+            return f"DOG#{name}", f"PET#{name}"
+
+        @pets.index("gsi1")
+        @staticmethod
+        def by_state(state: str) -> Key:
+            return f"{state}", "PET"
+
+    await shell.write_many(puts=[Cat(name="Tom"), Dog(name="Rex")])
+    assert await shell.all(Cat.by_state("well")) == [Cat(name="Tom")]
+    assert [cat.state for cat in await shell.all(Cat.by_state("well").only(Cat.state))] == ["well"]
+    tom = await stored(shell.port, Cat.of("Tom"))
+    assert tom is not None
+    await put_raw(shell.port, Cat, tom | {"v": {"N": "2"}})
+    assert await shell.all(Cat.of("Tom")) == []
+    assert await shell.all(Dog.by_state("well").also(Cat)) == [Dog(name="Rex")]
+    assert [(each.code, each.key) for each in await shell.check(pets)] == [("type.unknown", ("CAT#Tom", "PET#Tom"))]
+
+
+async def test_a_create_without_a_write_id_is_unknown_after_a_lost_answer(kind: str) -> None:
+    faults = Faults(rules=[Rule(Match("PutItem", nth=1), ApplyThenCut())])
+    quick = RetryPolicy(base_seconds=0.001, cap_seconds=0.002)
+    with fresh_url() as url, FaultProxy(url, faults) as proxy:
+        async with opened(kind, proxy.url, retry=quick) as shell:
+            with pytest.raises(OutcomeUnknown):
+                await shell.create(Profile(user="ada"))
+            assert await shell.get(Profile.of("ada")) == Profile(user="ada")
 
 
 async def test_what_tools_keep_is_refused_or_goes_to_own_items(shell: Shell) -> None:

@@ -144,6 +144,9 @@ async def test_a_sort_key_of_numbers(shell: Shell) -> None:
     assert [*page, *await shell.page(Reading.of("d#1"), after=page.cursor)] == made
     beyond = await shell.page(Reading.of("d#1", at_least(times[3])), after=page.cursor)
     assert list(beyond) == made[3:]
+    with shell.meter() as meter:
+        assert list(await shell.page(Reading.of("d#1", at_most(times[0])), after=page.cursor)) == []
+    assert meter.requests == 0
     assert await shell.check(readings) == []
     with pytest.raises(AlreadyExists):
         await shell.create(made[1])
@@ -200,24 +203,52 @@ async def test_attributes_that_are_keys_and_two_indexes_that_share_one(shell: Sh
     assert await shell.check(orders) == []
 
 
+async def test_one_text_for_an_attribute_that_two_indexes_share(shell: Shell) -> None:
+    shared = Table("shared", indexes={"g12": ("g", "s"), "g34": ("h", "s")})
+
+    class Shared(Entity, table=shared, type="shared"):
+        id: str
+        n: int = 0
+
+        @shared.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"shared#{id}", "shared"
+
+        @shared.index("g12")
+        @staticmethod
+        def by_id(id: str, n: int = ANY) -> Key:
+            return f"{id}", f"{n}"
+
+        @shared.index("g34")
+        @staticmethod
+        def by_n(n: int, id: str = ANY) -> Key:
+            return f"{n}", f"{id}"
+
+    with pytest.raises(DeclarationError, match="makes another s than"):
+        await shell.put(Shared(id="a"))
+
+
 async def test_bytes_and_decimals(shell: Shell) -> None:
     made = [File(digest=b"\x00\xff", part=Decimal(part)) for part in ("-1.5", "1.10", "10")]
     for file in made:
         await shell.put(file)
     assert await shell.all(File.of(b"\x00\xff")) == made
-    assert await shell.get_many([File.of(b"\x00\xff", Decimal("1.1"))]) == [made[1]]
+    assert await shell.get_many([File.of(b"\x00\xff", Decimal("1.10"))]) == [made[1]]
     assert await shell.all(File.of(b"\x00\xff", at_least(Decimal("1.100")))) == made[1:]
     with pytest.raises(InvalidRequest, match="whole numbers"):
         await shell.all(File.of(b"\x00\xff", after(Decimal(1))))
     assert await shell.check(files) == []
 
 
-def declare(table: Table, key: Callable[..., Any]) -> None:
+def declare(table: Table, key: Callable[..., Any]) -> type[Any]:
     class Declared(Entity, table=table, type="declared"):
         id: str
         n: int = 0
 
         of = table.key(key)
+
+    return Declared
 
 
 def two(id: str, n: int) -> Key:
