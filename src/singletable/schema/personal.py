@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from singletable.expressions import Handle, first_name, owner_of
+from singletable.expressions import Condition, Handle, encoded, first_name, is_whole, owner_of
 from singletable.schema.key_bounds import within
 from singletable.schema.key_text import Template
 from singletable.schema.models import Model
@@ -20,6 +20,7 @@ from singletable.values import METADATA
 
 COVERED: Final = "‹personal›"
 _NAMES: Final = "__personal__"
+_COMPARISONS: Final = ("=", "<", "<=", ">", ">=")
 
 
 def personal_names(kind: type[Any]) -> frozenset[str]:
@@ -76,7 +77,24 @@ def _covered_in(query: Query[Any]) -> Mapping[str, str]:
     if personal.intersection(sort.names):
         asked = (query.low, query.high, *within(query.low, query.high))
         texts |= {text: COVERED for text in asked if text}
+    for name, value in _compared(query.filter):
+        if name in personal:
+            stored = encoded(query.model.by_name[name].plan, value)
+            texts |= {text: COVERED for text in stored.values() if isinstance(text, str)}
     return texts
+
+
+def _compared(condition: Condition | None) -> Iterator[tuple[str, Any]]:
+    """The attributes that a filter compares as a whole, each with its value: a key's own filter is made so."""
+    if condition is None:
+        return
+    if condition.how == "AND":
+        for part in condition.operands:
+            yield from _compared(part)
+    elif condition.how in _COMPARISONS:
+        handle, value = condition.operands
+        if isinstance(handle, Handle) and is_whole(handle) and value is not None and not isinstance(value, Handle):
+            yield first_name(handle), value
 
 
 def _forms(model: Model[Any]) -> list[Captured]:

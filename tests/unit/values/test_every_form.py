@@ -19,6 +19,7 @@ from singletable.migrations.model_document import document_of, stale_types
 from singletable.operations.answers import encode
 from singletable.pattern_calls import Pattern, argument_of, patterns_of
 from singletable.records.index_keys import Planned, plan_keys
+from singletable.records.query_request import prepare_query
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
 from singletable.schema.personal import COVERED, covered_body
@@ -145,14 +146,14 @@ def test_a_masked_item_has_a_key_in_the_form(kind: type[Any], form: str) -> None
 
 @every_form
 def test_what_is_personal_is_covered_in_it(kind: type[Any], form: str) -> None:
-    table, held = declared(kind, form, personal=True)
+    _, held = declared(kind, form, personal=True)
     query = held.by("ada", SAMPLES[kind, form][0])
     assert covered_body(query, {"low": query.low, "high": query.high}) == {"low": COVERED, "high": COVERED}
-    template = query.captured.templates[1]
-    values = template.read(query.low, whole=True)
-    assert values is not None
-    assert template.text_of(template.parts[1].slot, values["value"]) == query.low.removeprefix("at#")
-    assert table.models
+    if form.startswith("%"):  # the filter of a range within a period has the value itself
+        ranged = held.by("ada", at_least(SAMPLES[kind, form][0]))
+        body = msgspec.json.decode(prepare_query(ranged, 0.0).operation(None).request().body)
+        assert SAMPLES[kind, form][0].isoformat()[:10] in str(body)
+        assert SAMPLES[kind, form][0].isoformat()[:10] not in str(covered_body(ranged, body))
 
 
 @every_form
