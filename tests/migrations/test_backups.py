@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from singletable import Database, Entity, InvalidRequest, Key, Table, attr, connect
+from singletable import Database, Entity, InvalidRequest, Key, Table, attr, connect, connect_async
 from singletable.errors import AlreadyExists, NotConfigured, NotSupported, Unavailable
-from singletable.exchange import Restore
-from singletable.migrations import Backups, Migrations
+from singletable.exchange import AsyncRestore, Restore
+from singletable.migrations import AsyncBackups, Backups, Migrations
+from singletable.release import AsyncHold
 from singletable.tables import TableSettings
 from singletable_local import copy_data
 from tests.support.children import child
@@ -202,3 +203,20 @@ def test_the_embedded_engine_has_no_backups() -> None:
 def test_only_the_embedded_engine_has_a_file(db: Database, tmp_path: Path) -> None:
     with pytest.raises(NotSupported, match="only the embedded engine"):
         Backups(db, ledger).copy(tmp_path / "copy.db")
+
+
+async def test_the_awaiting_shell_makes_lists_restores_and_deletes_one_too(db: Database, moto: str) -> None:
+    async with connect_async(moto) as awaiting:
+        backups = AsyncBackups(awaiting, ledger)
+        made = await backups.create("before")
+        assert made.arn in [backup.arn for backup in await backups.list()]
+        restore = AsyncRestore(awaiting, ledger, to="ledger-restored")
+        assert (await restore.plan(backup=made.arn)).table == "ledger-restored"
+        await restore.run(backup=made.arn)
+        assert await awaiting.get(RestoredAccount.by_id(1)) == RestoredAccount(id=1, balance=7)
+        hold = AsyncHold(awaiting, restored)
+        assert (await hold.report()).is_held
+        await hold.release()
+        assert not (await hold.report()).is_held
+        await backups.delete(made.arn)
+        assert made.arn not in [backup.arn for backup in await backups.list()]
