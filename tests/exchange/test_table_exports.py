@@ -33,6 +33,18 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)
 
 
+beside = Table("beside")
+
+
+class Beside(Entity, table=beside, type="beside"):
+    id: str
+
+    @beside.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"beside#{id}", "beside"
+
+
 class Order(Entity, table=shop, type="order"):
     number: int
     state: str = "open"
@@ -401,6 +413,18 @@ def test_an_export_is_imported_item_by_item(db: Database, tmp_path: Path) -> Non
         with pytest.raises(InvalidRequest, match="the table has items"):
             Imports(target, shop).run(where)
         assert Imports(target, shop).run(where, mode="replace").written == 51
+
+
+@pytest.mark.parametrize("named", ["shop", "shop-7"])
+def test_an_export_is_of_a_table_by_either_of_its_names(db: Database, tmp_path: Path, named: str) -> None:
+    items = db.run(all_items(db.port, "shop"))
+    where = write_full(tmp_path, named, items, at=NOON)
+    with connect(f"local:{tmp_path / 'named.db'}", tables={"shop": "shop-7"}) as target:
+        assert Imports(target, shop, beside).run(where).written == 51
+        assert len(target.run(all_items(target.port, "shop"))) == 51
+    other = write_full(tmp_path / "other", "shop-8", items, at=NOON)
+    with fresh() as target, pytest.raises(InvalidRequest, match="is of the table shop-8, which was not given"):
+        Imports(target, shop, beside).run(other)
 
 
 def test_what_can_not_be_imported(db: Database, tmp_path: Path) -> None:

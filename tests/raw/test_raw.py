@@ -288,7 +288,7 @@ async def test_a_table_whose_key_is_a_number_and_has_no_sort_key(shell: Shell) -
     }
     await shell.run(shell.port.send(TableCall("CreateTable", made)))
     raw = raw_of(shell, "readings")
-    items = [{"at": Decimal("0.1"), "v": 1}, {"at": 2, "v": 2}]
+    items: list[dict[str, Any]] = [{"at": Decimal("0.1"), "v": 1}, {"at": 2, "v": 2}]
     await raw.write_many(puts=items)
     assert await raw.get_many([{"at": 2}, {"at": 0.1}]) == items[::-1]
     page = await raw.page(RawQuery(), limit=1)

@@ -182,9 +182,7 @@ def _file(path: Path, datasets: Sequence[Dataset], options: FileOptions) -> Impo
 def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
     if store.read(MANIFEST) is None:
         if store.read(SUMMARY) is not None:
-            return _table_export(
-                open_table_export(store.url), {name_in(options.names[each.table.name]): each.table for each in datasets}
-            )
+            return _table_export(open_table_export(store.url), _by_name(datasets, options.names))
         raise NotFound(
             f"{store.url} has no export: {MANIFEST} is missing",
             hint="Name the folder of an export, or one file and its class: into=Order (--as Order).",
@@ -215,6 +213,12 @@ def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> 
     return ImportSource(parts, manifest, is_exact, left_out)
 
 
+def _by_name(datasets: Sequence[Dataset], names: TableNames) -> dict[str, Table]:
+    """The tables by their declared names, and by those in the account, which decide."""
+    tables = {each.table.name: each.table for each in datasets}
+    return tables | {name_in(names[name]): table for name, table in tables.items()}
+
+
 def _table_export(files: TableExportFiles, tables: Mapping[str, Table]) -> ImportSource:
     """An export of DynamoDB's, of the table of its name, or of the one that is given. InvalidRequest for an incremental
     one."""
@@ -225,7 +229,7 @@ def _table_export(files: TableExportFiles, tables: Mapping[str, Table]) -> Impor
         )
     name = files.summary.table
     table = tables[name] if name in tables else next(iter(tables.values()))
-    if name not in tables and len(tables) > 1:
+    if name not in tables and len(set(tables.values())) > 1:
         raise InvalidRequest(f"{files.where} is of the table {name}, which was not given", hint="Name one table.")
     return ImportSource([_table_export_part(files, file, table) for file in files.data_files()], is_exact=True)
 
