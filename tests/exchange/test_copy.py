@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, InvalidRequest, Key, Meter, Table, field, key_of
+from singletable import ANY, Database, Entity, InvalidRequest, Key, Meter, Table, connect, field, key_of
 from singletable.errors import NotConfigured
 from singletable.exchange import AsyncTableCopy, Copied, TableCopy
 from singletable.exchange.masked_items import ItemMask
@@ -61,6 +61,16 @@ async def test_the_awaiting_shell_copies_the_same() -> None:
         copied = await AsyncTableCopy(source, target, people).run(mask_key=KEY)
         assert (copied.read, copied.written) == (10, 10)
         assert await target.check(people) == []
+
+
+def test_a_copy_goes_into_the_table_that_is_named(dbs: tuple[Database, Database]) -> None:
+    """`to_table` is a name in the account, also where it is the declared one of a table that is called otherwise."""
+    with connect(dbs[0].target.endpoint.url, tables={"people": "people-7"}) as db:
+        TableCopy(dbs[0], db, people, to_table="people-7").run(keep_personal=True)
+        TableCopy(dbs[0], db, people, to_table="people-8").run(keep_personal=True)
+        with pytest.raises(InvalidRequest, match="the same table"):
+            TableCopy(dbs[0], db, people, to_table="people").run(keep_personal=True, add=True)
+    assert items_of(dbs[0], "people-7") == items_of(dbs[0], "people-8") == items_of(dbs[0])
 
 
 def test_personal_values_have_masks_everywhere(dbs: tuple[Database, Database]) -> None:

@@ -125,6 +125,38 @@ def test_from_a_copy_of_a_data_file(copied: Backed, to: str, tmp_path: Path, mon
         assert "nothing was done now" in note
 
 
+def test_a_table_comes_back_under_its_name_in_the_account(copied: Backed, tmp_path: Path) -> None:
+    """Where it is not the declared one, and none is said: the program finds it there, and its workers the hold."""
+    blobs, names = LocalBlobs(tmp_path / "blobs"), {"shop": "shop-7"}
+    with connect(f"local:{tmp_path / 'new.db'}", tables=names) as db, connect(f"local:{tmp_path / 'new.db'}") as plain:
+        restore = Restore(db, shop, blobs=blobs)
+        assert restore.plan(**copied.source).table == "shop-7"
+        restored = restore.run(**copied.source)
+        assert (restored.table, restored.beside) == ("shop-7", ("shop-7-leases",))
+        copied.is_back(db, "shop", blobs)
+        copied.is_back(plain, "shop-7", blobs)
+        assert plain.describe_table(shop) is None
+        assert Restore(db, shop, to="shop", blobs=blobs).run(**copied.source).table == "shop"
+        copied.is_back(plain, "shop", blobs)
+
+
+def test_backups_of_a_table_of_another_name(moto: Backed, tmp_path: Path) -> None:
+    """The service says names of the account: of the leases of a backup, too."""
+    blobs = LocalBlobs(tmp_path / "blobs")
+    with connect(moto.db.target.endpoint.url, tables={"shop": "mall"}) as db:
+        fill(db, blobs, orders=1)
+        backups = Backups(db, shop, blobs=blobs)
+        made = backups.create("tuesday")
+        assert (made.table, {known.table for known in backups.list()}) == ("shop", {"shop"})
+        restored = Restore(db, shop, to="mall-8", blobs=blobs).run(backup=made.arn)
+        assert (restored.table, restored.beside) == ("mall-8", ("mall-8-leases",))
+        assert items_in(moto.db, "mall-8") == items_in(db, "shop")
+        assert Restore(db, shop, to="mall-9", blobs=blobs).run(at="latest").table == "mall-9"
+        assert items_in(moto.db, "mall-9") == items_in(db, "shop")
+        backups.delete(made.arn)
+        assert db.run(list_backups(db.port, "shop-leases")) == []
+
+
 def test_contents_are_kept_for_a_table_of_another_name(
     copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

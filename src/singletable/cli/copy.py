@@ -61,7 +61,7 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
         _connected(session.at(target), options["to_profile"], must_exist=False) as other,
         output.MeteredBlock(one) as cost,
     ):
-        names = (options["to_table"] or table.name for table in tables)
+        names = (options["to_table"] or other.target.names[table.name] for table in tables)
         must_say_yes(other, "writes items of", names, yes=options["yes"] or options["dry_run"])
         copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]
     if as_json:

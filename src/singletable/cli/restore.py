@@ -27,7 +27,7 @@ from singletable.migrations import flows
 @click.option(
     "--export", multiple=True, metavar="PLACE", help="From an export to S3, with incremental ones; or a folder."
 )
-@click.option("--to", metavar="TABLE", help="The restored table's name. [default: the declared one]")
+@click.option("--to", metavar="TABLE", help="The restored table's name in the account. [default: its own]")
 @click.option("--contents", type=click.Path(exists=True, file_okay=False), help="A folder of contents to copy in.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask.")

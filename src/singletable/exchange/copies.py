@@ -14,7 +14,7 @@ class TableCopy:
 
         TableCopy(source, target, shop).run(sample=0.01, follow_edges=True)
 
-    `to_table` is the table's name in the target, where it is another than the declared one.
+    `to_table` is the table's name in the target, where it is another than the target's own.
     """
 
     def __init__(
@@ -22,7 +22,12 @@ class TableCopy:
     ) -> None:
         check_blocking(source, "TableCopy")
         check_blocking(target, "TableCopy")
-        self.source, self.target, self.table, self.to_table = source, target, table, to_table or table.name
+        self.source, self.target, self.table, self.to_table = (
+            source,
+            target,
+            table,
+            to_table or target.port.names[table.name],
+        )
 
     def __repr__(self) -> str:
         return f"<TableCopy of {self.table.name}>"
@@ -66,7 +71,7 @@ class TableCopy:
         """
         options = CopyOptions(sample, seed, follow_edges, keep_personal, mask_key, add, dry_run, hold)
         target = at_rate(self.target.port, target_rate)
-        if self.to_table != self.table.name:
+        if self.to_table != target.names[self.table.name]:
             target = RenamedPort(target, self.table.name, self.to_table)
         source, place = at_rate(self.source.port, source_rate), self.source.target.place
         return self.source.run(copy_table(source, target, self.table, options, progress, place))

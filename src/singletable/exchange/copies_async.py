@@ -13,7 +13,7 @@ class AsyncTableCopy:
 
         AsyncTableCopy(source, target, shop).run(sample=0.01, follow_edges=True)
 
-    `to_table` is the table's name in the target, where it is another than the declared one.
+    `to_table` is the table's name in the target, where it is another than the target's own.
     """
 
     def __init__(
@@ -21,7 +21,12 @@ class AsyncTableCopy:
     ) -> None:
         check_awaiting(source, "AsyncTableCopy")
         check_awaiting(target, "AsyncTableCopy")
-        self.source, self.target, self.table, self.to_table = source, target, table, to_table or table.name
+        self.source, self.target, self.table, self.to_table = (
+            source,
+            target,
+            table,
+            to_table or target.port.names[table.name],
+        )
 
     def __repr__(self) -> str:
         return f"<AsyncTableCopy of {self.table.name}>"
@@ -65,7 +70,7 @@ class AsyncTableCopy:
         """
         options = CopyOptions(sample, seed, follow_edges, keep_personal, mask_key, add, dry_run, hold)
         target = at_rate(self.target.port, target_rate)
-        if self.to_table != self.table.name:
+        if self.to_table != target.names[self.table.name]:
             target = RenamedPort(target, self.table.name, self.to_table)
         source, place = at_rate(self.source.port, source_rate), self.source.target.place
         return await self.source.run(copy_table(source, target, self.table, options, progress, place))

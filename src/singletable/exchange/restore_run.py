@@ -67,7 +67,7 @@ class Restored(Struct, frozen=True):
 
 
 class RestoreRun:
-    """One run of a restore of `table` into the table `to`."""
+    """One run of a restore of `table` into the table that is called `to` in the account."""
 
     def __init__(
         self,
@@ -79,10 +79,12 @@ class RestoreRun:
         contents_from: Any = None,
         tell: Tell = lambda state: None,
     ) -> None:
-        self.port, self.table, self.to, self.source = port, table, to, source
+        self.port, self.table, self.source = port, table, source
         self.contents, self.contents_from, self.tell = contents, contents_from, tell
         self.target = unprepared(port, table.name, to)
-        self.restored = Restored(to, source.text)
+        self.to = self.target.names[table.name]
+        self.is_renamed = self.to != port.names[table.name]
+        self.restored = Restored(self.to, source.text)
 
     async def plan(self) -> RestorePlan:
         """The work of `run`, before it begins. Reads descriptions only. InvalidRequest if the name is taken."""
@@ -124,7 +126,7 @@ class RestoreRun:
             return record
         if live is not None:
             await self._check_is_its_own(live)
-        await self.source.make(self.target, self.table, self.to, self.tell)
+        await self.source.make(self.target, self.table, self.tell)
         await self._hold()
         live = await describe_indexes(self.target, self.table.definition)
         kind: Any = RestoreRecord.of(self.table)
@@ -134,7 +136,7 @@ class RestoreRun:
     async def _hold(self) -> None:
         """Whatever this program declares: another one may have workers. They may run, and know the declared name."""
         why = f"restored from {self.source.text}"
-        await hold(self.target, self.table, why, in_use=self.to == self.table.name)
+        await hold(self.target, self.table, why, in_use=not self.is_renamed)
 
     async def _record(self, live: Description | None) -> Any:
         """The record of this restore; None if it has none yet. One that the items brought along is another table's.
@@ -183,7 +185,7 @@ class RestoreRun:
             if source is None or await self._is_taken(source, target, beside):
                 continue
             self.tell(f"{to}: restoring")
-            await source.make(target, beside, to, self.tell)
+            await source.make(target, beside, self.tell)
             await source.fill(target, beside, self.tell)
             self.restored = replace(self.restored, beside=(*self.restored.beside, to))
 
@@ -198,18 +200,18 @@ class RestoreRun:
         return not is_begun and await has_items(target, beside)
 
     async def _contents(self) -> None:
-        copied, is_renamed, holder = CopiedContents(), self.to != self.table.name, f"table {self.to}"
+        copied, holder = CopiedContents(), f"table {self.to}"
         for part in self.contents:
             if not part.has_store:
                 continue
             self.tell(part.name)
-            if is_renamed:  # the table of the declared name deletes from the same store
+            if self.is_renamed:  # the table of the declared name deletes from the same store
                 await part.begin(self.target, holder)
             if self.contents_from is not None:
                 copied = copied.and_also(await part.copy(self.target, source=self.contents_from))
-            elif self.source.is_service and not is_renamed:
+            elif self.source.is_service and not self.is_renamed:
                 await part.take_over(self.target)  # the table of this name, in this place, is gone
-            if is_renamed:
+            if self.is_renamed:
                 await part.hold(self.target, holder)
                 await part.end(self.target, holder)
         self.restored = replace(self.restored, contents=copied)
@@ -237,7 +239,7 @@ class RestoreRun:
     def _contents_in_words(self, contents: BackedContents) -> str:
         if self.contents_from is not None:
             return f"{contents.name}: a read and a put for each that the store lacks"
-        if self.to != self.table.name:
+        if self.is_renamed:
             return f"{contents.name}: they stay in the store of {self.table.name}, which keeps them for {self.to}"
         return f"{contents.name}: they are in the store, which keeps them for its backups"
 
@@ -254,7 +256,8 @@ class RestoreRun:
 
     def _tables_beside(self) -> list[tuple[Table, str]]:
         names = [(beside, beside.name.removeprefix(self.table.name)) for beside in tables_beside(self.table)]
-        return [(beside, f"{self.to}{rest}") for beside, rest in names]
+        own = self.port.names
+        return [(beside, f"{self.to}{rest}" if self.is_renamed else own[beside.name]) for beside, rest in names]
 
 
 def unprepared(port: Port, name: str, there: str) -> RenamedPort:

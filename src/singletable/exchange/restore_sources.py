@@ -39,8 +39,8 @@ class RestoreSource(ABC):
         return False
 
     @abstractmethod
-    async def make(self, target: Port, table: Table, to: str, tell: Tell) -> None:
-        """Make the table `to` if it is missing, and wait until it can be used. It has no stream."""
+    async def make(self, target: Port, table: Table, tell: Tell) -> None:
+        """Make the target's table if it is missing, and wait until it can be used. It has no stream."""
 
     @abstractmethod
     async def fill(self, target: Port, table: Table, tell: Tell) -> int:
@@ -66,13 +66,13 @@ class ServiceSource(RestoreSource):
         self.text = f"the backup {backup}" if backup is not None else f"{table.name} {moment}"
         self.costs = "minutes to hours, whatever its size; AWS bills the restored GB"
 
-    async def make(self, target: Port, table: Table, to: str, tell: Tell) -> None:
+    async def make(self, target: Port, table: Table, tell: Tell) -> None:
         if await describe_indexes(target, table.definition) is not None:
-            await backups.wait_restored(self.port, to, tell)
+            await backups.wait_restored(target, table.name, tell)
         elif self.backup is not None:
-            await backups.restore_backup(self.port, self.backup, to, tell)
+            await backups.restore_backup(target, self.backup, table.name, tell)
         else:
-            await backups.restore_to_time(self.port, self.table.name, to, self.at, tell)
+            await backups.restore_to_time(self.port, self.table.name, target, self.at, tell)
 
     async def fill(self, target: Port, table: Table, tell: Tell) -> int:
         return 0
@@ -111,7 +111,7 @@ def _reach(recovery: backups.Recovery) -> str:
 class ItemSource(RestoreSource):
     """Items that are put one by one into a table that is created for them."""
 
-    async def make(self, target: Port, table: Table, to: str, tell: Tell) -> None:
+    async def make(self, target: Port, table: Table, tell: Tell) -> None:
         if await describe_indexes(target, table.definition) is None:
             tell("creating")
             await create(target, with_fields(table.definition, stream=None, deletion_protection=None))

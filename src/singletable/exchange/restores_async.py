@@ -20,13 +20,13 @@ class AsyncRestore:
 
         AsyncRestore(db, shop, to="shop-monday").run(backup=arn)
 
-    `to` is the name of the restored table, the declared one by default: no table may have it. `blobs` is the store of
-    contents for documents whose class has none.
+    `to` is the restored table's name in the account, by default that of the table: no table may have it. `blobs` is the
+    store of contents for documents whose class has none.
     """
 
     def __init__(self, db: AwaitingDatabase, table: Table, *, to: str | None = None, blobs: Any = None) -> None:
         check_awaiting(db, "AsyncRestore")
-        self.db, self.table, self.to = db, table, to or table.name
+        self.db, self.table, self.to = db, table, to or db.port.names[table.name]
         self.contents = contents_of(table, db.target.seal, blobs)
 
     def __repr__(self) -> str:

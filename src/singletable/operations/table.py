@@ -12,7 +12,7 @@ from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire import Fault, read_fault
 
-_NAMES = frozenset({"TableName", "SourceTableName", "TargetTableName"})
+_NAMES = frozenset({"TableName", "TargetTableName"})
 
 
 def in_account(body: Mapping[str, Any], names: TableNames) -> dict[str, Any]:

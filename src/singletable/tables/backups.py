@@ -83,7 +83,7 @@ async def describe_backup(port: Port, arn: str) -> Backup:
     """One backup. InvalidRequest if there is none. One request."""
     answer = await _send(port, "", "DescribeBackup", {"BackupArn": arn})
     said = answer["BackupDescription"]
-    return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
+    return _backup(said["BackupDetails"], _table_of(port, said))
 
 
 async def list_backups(port: Port, table: str) -> list[Backup]:
@@ -92,7 +92,7 @@ async def list_backups(port: Port, table: str) -> list[Backup]:
     body: dict[str, Any] = {"TableName": table, "BackupType": "USER", "Limit": 100}
     while True:
         answer = await _send(port, table, "ListBackups", body)
-        backups += [_backup(said, str(said.get("TableName", table))) for said in answer.get("BackupSummaries", ())]
+        backups += [_backup(said, table) for said in answer.get("BackupSummaries", ())]
         last = answer.get("LastEvaluatedBackupArn")
         if last is None:
             return sorted(backups, key=lambda backup: (backup.made_at or _NEVER, backup.arn))
@@ -103,27 +103,28 @@ async def delete_backup(port: Port, arn: str) -> Backup:
     """Delete a backup. It can't be brought back. InvalidRequest if there is none. One request."""
     answer = await _send(port, "", "DeleteBackup", {"BackupArn": arn})
     said = answer["BackupDescription"]
-    return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
+    return _backup(said["BackupDetails"], _table_of(port, said))
 
 
 async def restore_to_time(
-    port: Port, table: str, to: str, at: datetime | None = None, progress: Progress | None = None
+    port: Port, table: str, target: Port, at: datetime | None = None, progress: Progress | None = None
 ) -> None:
     """Restore a table's state at a time into a new table, and wait for it: minutes to hours, without a limit.
 
-    Without `at`, as late as it can be. InvalidRequest for a time without a zone, or one that can't be restored.
+    The new one has the name that the table has on the port `target`. Without `at`, as late as it can be. InvalidRequest
+    for a time without a zone, or one that can't be restored.
     """
-    body: dict[str, Any] = {"SourceTableName": table, "TargetTableName": to}
+    body: dict[str, Any] = {"SourceTableName": port.names[table], "TargetTableName": table}
     if at is None:
         body["UseLatestRestorableTime"] = True
     else:
         body["RestoreDateTime"] = int(_in_reach(await recovery(port, table), at, table).timestamp())
-    await _restore(port, to, "RestoreTableToPointInTime", body, progress)
+    await _restore(target, table, "RestoreTableToPointInTime", body, progress)
 
 
-async def restore_backup(port: Port, arn: str, to: str, progress: Progress | None = None) -> None:
+async def restore_backup(target: Port, arn: str, table: str, progress: Progress | None = None) -> None:
     """Restore a backup into a new table, and wait for it, without a limit."""
-    await _restore(port, to, "RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": to}, progress)
+    await _restore(target, table, "RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": table}, progress)
 
 
 _NEVER: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -152,16 +153,16 @@ def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
     return at
 
 
-async def _restore(port: Port, to: str, operation: str, body: dict[str, Any], progress: Progress | None) -> None:
-    await _send(port, to, operation, body)
-    await wait_restored(port, to, progress)
+async def _restore(target: Port, table: str, operation: str, body: dict[str, Any], progress: Progress | None) -> None:
+    await _send(target, table, operation, body)
+    await wait_restored(target, table, progress)
 
 
-async def wait_restored(port: Port, to: str, progress: Progress | None = None) -> None:
+async def wait_restored(port: Port, table: str, progress: Progress | None = None) -> None:
     """Wait until a table that is being restored can be used, without a limit."""
 
     async def is_restored() -> bool:
-        answer = await port.send(TableCall("DescribeTable", {"TableName": to}, or_none="ResourceNotFoundException"))
+        answer = await port.send(TableCall("DescribeTable", {"TableName": table}, "ResourceNotFoundException"))
         raw: dict[str, Any] = {} if answer is None else answer["Table"]
         parts: list[dict[str, Any]] = [raw, *raw.get("GlobalSecondaryIndexes", ())]
         states = {str(part.get("TableStatus") or part.get("IndexStatus") or "ACTIVE") for part in parts if part}
@@ -192,6 +193,11 @@ def _lacking(operation: str, table: str) -> NotSupported:
         table=table,
         hint="Copy the embedded engine's file: singletable backup copy FILE.",
     )
+
+
+def _table_of(port: Port, said: dict[str, Any]) -> str:
+    """The declared name of the table of a described backup."""
+    return port.names.declared(str(said.get("SourceTableDetails", {}).get("TableName", "")))
 
 
 def _backup(summary: dict[str, Any], table: str) -> Backup:
