@@ -159,6 +159,7 @@ from singletable.schema.catalogue import (
 )
 from singletable.schema.copies import copies_in as copies_in
 from singletable.schema.declaration import Special as Special, names_around as names_around
+from singletable.schema.derived_keys import is_attribute as is_attribute
 from singletable.schema.docstrings import (
     attribute_docs as attribute_docs,
     class_doc as class_doc,

@@ -125,7 +125,8 @@ class Dataset:
         """The same with the keys of the table and of its indexes as columns."""
         definition = self.table.definition
         names = (*definition.key, *(n for index in definition.indexes for n in definition.index_keys(index)))
-        return replace(self, keys=tuple(filter(None, dict.fromkeys(names))))
+        own = {field.stored for field in self.model.fields if field.is_written}
+        return replace(self, keys=tuple(name for name in dict.fromkeys(names) if name and name not in own))
 
     def decode(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
         """The rows of those items of this class that are as this program writes them, and the other items, which `row`
@@ -231,7 +232,8 @@ class Dataset:
         if not {*filter(None, self.table.definition.key)} <= rest.keys():
             entity = self.model.codec.load(attributes | {n: v for n, v in rest.items() if v is not None})
             attributes = read_item(encode(self.model.item(entity))) | attributes
-        return {n: v for n, v in (attributes | dict(rest)).items() if v is not None}
+        in_key = self.model.stored_key.values_in_key
+        return {n: v for n, v in (attributes | dict(rest)).items() if v is not None and n not in in_key}
 
 
 def datasets_of(*tables: Table) -> tuple[Dataset, ...]:
@@ -310,7 +312,7 @@ def _column_name(f: Field) -> str:
 def _column(model: Model[Any], f: Field) -> Column:
     """The column of an attribute; of one that is read from the key, as an edge's ends, the text without its prefix."""
     plan = f.plan
-    if f.stored not in model.table.definition.key or not isinstance(plan, Scalar):
+    if f.is_written or f.stored not in model.table.definition.key or not isinstance(plan, Scalar):
         return column_of(plan)
     kind: Any = model.types.get(f.name)
     from_text = getattr(kind, "from_text", None) if isinstance(kind, type) else None

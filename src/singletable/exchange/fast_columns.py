@@ -62,7 +62,7 @@ class InnerColumn(msgspec.Struct, frozen=True):
 
 def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: InnerColumn | None) -> FastColumn:
     """The fast way to a column. `part` is that of a value of parts, if there is one."""
-    if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
+    if not f.is_written and f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
         array = _with_absent(f, _typed(pa.string()))
         return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), array)
     fast = fast_scalar(f.plan)

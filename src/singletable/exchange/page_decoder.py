@@ -17,7 +17,7 @@ import pyarrow as pa
 from singletable.exchange.columns import Column
 from singletable.exchange.fast_columns import Bad, FastColumn, Values, fast_column, slot_texts
 from singletable.exchange.fast_parts import part_of
-from singletable.foundation import Model, Template
+from singletable.foundation import Model, Template, is_attribute
 from singletable.values import Field, json_decoder, wire_struct
 
 
@@ -172,6 +172,8 @@ def _templates(model: Model[Any]) -> list[_KeyTemplate]:
         names = {n for template in captured.templates for n in template.names}
         optional = tuple(sorted(n for n in names if model.by_name[n].optional))
         for attribute, template in zip(attributes, captured.templates, strict=True):
+            if not attribute or is_attribute(template, attribute, model.by_name):
+                continue
             templates.setdefault(attribute, _KeyTemplate(attribute, template, optional))
     return list(templates.values())
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast, get_args, get_origin
 
 from msgspec import Struct
 
@@ -75,7 +75,15 @@ class KeyShape(Struct, frozen=True):
                 f"{self.where}: {attribute} holds {_HELD[kind]}, and {name} is stored as {held}",
                 hint="Declare the kind of the key attribute: Table(..., key=(..., N(...))), or of the attribute.",
             )
-        return LoneValue(inner if isinstance(inner, type) else object, plan)
+        return LoneValue(_type_of(inner), plan)
+
+
+def _type_of(kind: Any) -> type[Any]:
+    """The Python type of an attribute's values, however they are stored."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _type_of(arguments[0])
+    return cast("type[Any]", kind if origin is None else type(arguments[0]))  # a Literal has values of one type
 
 
 def shape_of(
