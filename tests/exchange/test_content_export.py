@@ -30,7 +30,7 @@ from tests.support.templates import statements_of
 notes = Table("notes", indexes=["gsi1"])
 LONG = "a long word " * 4000
 """Arguments of this length lie in a blob."""
-SECRETS = ("Tell nobody", "ada@example.org", "Adelaide", LONG[:24], "of nobody's")
+SECRETS = ("Tell nobody", "ada@example.org", "Adelaide", LONG[:24], "of nobody's", "KeyError: 'none'")
 
 
 class Person(Entity, table=notes, type="person"):
@@ -190,6 +190,8 @@ def test_sql_covers_contents_principals_and_arguments(db: Database, blobs: Local
         assert [*covered.rows()] == [("‹personal›",)]
         of_mutations = session.query("SELECT version, principal, arguments FROM sheet_mutation_arguments LIMIT 1")
         assert [*of_mutations.rows()] == [(1, "‹personal›", "‹personal›")]
+        reasons = session.query("SELECT DISTINCT error FROM sheet_mutation_arguments WHERE error IS NOT NULL")
+        assert [*reasons.rows()] == [("‹personal›",)]
 
 
 def test_a_role_that_may_scan_and_open_the_documents_may_export(

@@ -163,8 +163,8 @@ class MutationRecord(DocumentRow):
     """Whether arguments in a blob refer to contents."""
     principal: str | None = field(default=None, personal=True)
     version: int
-    error: str | None = None
-    """Why it was rejected; None for one that was applied."""
+    error: str | None = field(default=None, personal=True)
+    """Why it was rejected, which may quote an argument; None for one that was applied."""
 
     by_id: ClassVar[BoundKey[..., Any]]
 

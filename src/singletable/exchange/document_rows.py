@@ -54,7 +54,7 @@ _ARGUMENTS: Final = _schema(
     error=(_TEXT, "The reason why it was rejected. Null for one that was applied."),
     arguments=(_TEXT, "Its arguments as JSON. Null if they can't be read."),
 )
-_OF_RECORD: Final = ("document_id", "version", "client", "id", "name", "error")
+_OF_RECORD: Final = ("document_id", "version", "client", "id", "name")
 
 
 class DocumentRows:
@@ -98,7 +98,7 @@ class DocumentRows:
 
 def _arguments_row(mutation: Any) -> dict[str, Any]:
     known = {name: getattr(mutation.record, name) for name in _OF_RECORD}
-    return {**known, "principal": mutation.principal, "arguments": mutation.arguments}
+    return {**known, "principal": mutation.principal, "error": mutation.error, "arguments": mutation.arguments}
 
 
 def lost_in(rows: Rows) -> int:

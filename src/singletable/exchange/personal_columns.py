@@ -9,7 +9,7 @@ from singletable.exchange.manifest import DatasetFiles
 from singletable.foundation import GUARD_TYPE, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
-_OF_CONTENTS = frozenset({"principal", "content", "arguments"})
+_OF_CONTENTS = frozenset({"principal", "error", "content", "arguments"})
 """The columns of contents of documents that may hold what is personal."""
 _NAMING_NOBODY = frozenset({"type", "attribute"})
 """The columns of a guard that name nobody."""

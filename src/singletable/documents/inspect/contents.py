@@ -48,6 +48,7 @@ class RecordedMutation(Struct, frozen=True):
 
     record: MutationRecord
     principal: str | None
+    error: str | None
     arguments: str | None
     """Its arguments as JSON; None if they can't be read."""
 
@@ -138,11 +139,12 @@ class ContentHistory:
 
     def _with_arguments(self, contents: Contents, record: MutationRecord) -> RecordedMutation:
         """Blocks where they lie in a blob."""
-        principal = record.principal if self.hide is None else self.hide(record.principal)
+        shown = self.hide or _as_it_is
+        told = shown(record.principal), shown(record.error)
         try:
-            return RecordedMutation(record, principal, self._arguments(record, _text_of(contents, record)))
+            return RecordedMutation(record, *told, self._arguments(record, _text_of(contents, record)))
         except _UNREADABLE:
-            return RecordedMutation(record, principal, None)
+            return RecordedMutation(record, *told, None)
 
     def _arguments(self, record: MutationRecord, text: str) -> str:
         if self.hide is None:
@@ -167,6 +169,10 @@ def _changes(version: int, before: Hashes, after: Hashes) -> Iterator[ItemVersio
     for change, ids in named:
         for id in ids:
             yield ItemVersion(version, id, change, after[id].hex() if id in after else None)
+
+
+def _as_it_is(part: Any) -> Any:
+    return part
 
 
 def _text(value: Any) -> str:
