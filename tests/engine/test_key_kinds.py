@@ -285,3 +285,23 @@ def test_a_key_that_does_not_fit_is_refused_when_it_is_declared(case: str) -> No
     with pytest.raises(DeclarationError, match=r".") as refused:
         make()
     assert words in str(refused.value)
+
+
+async def test_a_number_in_a_key_has_all_its_digits(shell: Shell) -> None:
+    table = Table("weights", key=N("weight"), foreign=True)
+
+    class Weight(Entity, table=table, type="weight"):
+        weight: Decimal
+        name: str = ""
+
+        @table.key
+        @staticmethod
+        def of(weight: Decimal) -> str:
+            return f"{weight}"
+
+    most, beside = Decimal("123456789012345678901234567890.12345678"), Decimal("123456789012345678901234567890.12345679")
+    await shell.put(Weight(weight=most, name="most"))
+    assert await shell.get(Weight.of(most)) == Weight(weight=most, name="most")
+    assert await shell.delete(Weight.of(beside)) is None
+    texts = {"1.10": "1.1", "1E+3": "1000", "-0.0": "0", "-1E-5": "-0.00001", "100": "100", "0.50": "0.5"}
+    assert {text: key_of(Weight(weight=Decimal(text))).partition for text in texts} == texts

@@ -63,7 +63,7 @@ class LoneValue(KeyType, frozen=True):
                 raise
             text: str = b64encode(inner).decode() if isinstance(inner, bytes) else inner
             if self.kind == "N" and self.plan.inner is not int:
-                text = f"{Decimal(text).normalize():f}"  # as the service answers it
+                text = _as_answered(f"{Decimal(text):f}")
             if _UNENCODABLE.search(text):
                 hint = "No program stored it: remove the character."
                 raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name, hint=hint)
@@ -105,3 +105,9 @@ class LoneValue(KeyType, frozen=True):
     def comparable(self, text: str) -> Any:
         """The value that the service compares of a key's text."""
         return Decimal(text) if self.kind == "N" else b64decode(text)
+
+
+def _as_answered(number: str) -> str:
+    """A number's text as the service answers it: all its digits, and no zeros at the end of its decimals."""
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return "0" if number == "-0" else number
