@@ -24,7 +24,11 @@ from singletable import (
     field,
 )
 from singletable.errors import Corrupt, DeclarationError
+from singletable.exchange.transfers import open_record
+from singletable.foundation import ready
 from singletable.holds import hold
+from singletable.migrations.fill import FillParts
+from singletable.migrations.items import FillPart
 from singletable.operations import TableCall
 from singletable.schema import model_of
 from singletable.wire import RetryPolicy
@@ -302,6 +306,23 @@ async def test_what_tools_keep_is_refused_or_goes_to_own_items(shell: Shell) -> 
     await shell.run(hold(shell.port, kept, "a restore"))
     assert await all_items(shell.port, "foreign") == [PROFILE]
     assert [item["_type"] for item in await all_items(shell.port, "foreign-own")] == [{"S": "_hold"}]
+
+
+async def test_the_progress_of_tools_goes_to_own_items(shell: Shell) -> None:
+    beside = Table("foreign-own")
+    kept = Table("foreign", key=("pk", "sk"), foreign=True, own_items=beside)
+    for table in (kept, beside):
+        await shell.run(ready(shell.port, table))
+    part: Any = FillPart.of(kept)(declaration="d", segments=1, segment=0)
+    parts = FillParts(shell.port, kept)
+    await shell.run(parts.write([part]))
+    record = await shell.run(open_record(shell.port, kept, ["import"], ["begun"]))
+    await shell.run(record.write(["half"]))
+    assert await all_items(shell.port, "foreign") == []
+    assert sorted(item["_type"]["S"] for item in await all_items(shell.port, "foreign-own")) == ["_migration", "_transfer"]
+    await shell.run(parts.close())
+    await shell.run(record.close())
+    assert await all_items(shell.port, "foreign-own") == []
 
 
 def declare(table: Table, options: Mapping[str, Any], **attributes: Any) -> type[Any]:

@@ -299,7 +299,7 @@ async def test_a_number_in_a_key_has_all_its_digits(shell: Shell) -> None:
         def of(weight: Decimal) -> str:
             return f"{weight}"
 
-    most, beside = Decimal("123456789012345678901234567890.12345678"), Decimal("123456789012345678901234567890.12345679")
+    most, beside = (Decimal(f"123456789012345678901234567890.1234567{digit}") for digit in (8, 9))
     await shell.put(Weight(weight=most, name="most"))
     assert await shell.get(Weight.of(most)) == Weight(weight=most, name="most")
     assert await shell.delete(Weight.of(beside)) is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -11,10 +13,11 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from singletable import Database, Table
+from singletable import Database, Entity, Key, Table
 from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, export, read_manifest
 from singletable.flow import Rate
 from singletable.foundation import is_same_item
+from singletable.tables import B, N
 from singletable_deploy import Deployment, Role, scans
 from singletable_deploy.cloudformation import template
 from tests.exchange.models import Customer, order, shop
@@ -126,3 +129,34 @@ def test_a_role_that_may_scan_may_export(db: Database, tmp_path: Path, monkeypat
         recording(patched, taken)
         Exports(db, shop).export(tmp_path)
     assert (set(taken.asked), taken.refused) == ({"dynamodb:Scan"}, [])
+
+
+def test_keys_of_numbers_and_bytes_are_exported(tmp_path: Path) -> None:
+    table = Table("signals", key=("device", N("at")), indexes={"by_digest": ("day", B("digest"))}, foreign=True)
+
+    class Signal(Entity, table=table, type="signal"):
+        device: str
+        at: int
+        day: date
+        digest: bytes
+
+        @table.key
+        @staticmethod
+        def of(device: str, at: int) -> Key:
+            return f"{device}", f"{at}"
+
+        @table.index("by_digest")
+        @staticmethod
+        def by_digest(day: date, digest: bytes) -> Key:
+            return f"{day}", f"{digest}"
+
+    with fresh() as db:
+        db.create_table(table)
+        db.put(Signal(device="d", at=7, day=date(2026, 1, 31), digest=b"\xff"))
+        done = Exports(db, table).export(tmp_path, format="jsonl", keys=True)
+        (file,) = done.manifest.datasets[0].files
+        (row,) = map(json.loads, (tmp_path / file.path).read_text().splitlines())
+    keys = {"key_device": "d", "key_at": "7", "key_day": "2026-01-31", "key_digest": "/w=="}
+    assert {name: row[name] for name in keys} == keys
+    assert (row["device"], row["at"], row["day"]) == ("d", 7, "2026-01-31")
+    assert "_rest" not in row

@@ -142,12 +142,13 @@ class Dataset:
 
     @cached_property
     def _decoder(self) -> PageDecoder | None:
-        """The decoder; None if a part of a key is not in an attribute, as in guards: their items take the slow way."""
+        """The decoder; None if a part of a key is not in an attribute, as in guards, or if a key attribute holds
+        numbers or bytes: their items take the slow way."""
         model, names = self.model, {c.field.name for c in self.columns}
         keys = (model.key, *model.indexes.values())
         if any(not {*t.names} <= names for captured in keys for t in captured.templates) or model.is_leaving:
             return None
-        if any(not c.field.is_written and " " in c.field.stored for c in self.columns):
+        if self.table.definition.kinds or any(not c.field.is_written and " " in c.field.stored for c in self.columns):
             return None
         return PageDecoder(model, [(c.field, c.column) for c in self.columns], self.keys, self.schema)
 
@@ -171,7 +172,7 @@ class Dataset:
         current = self._current(item)
         known = self.model.stored_key.known_from(current)
         row = {c.name: self._cell(c, current, known) for c in self.columns}
-        row |= {_key_column(self, name): current.get(name, {}).get("S") for name in self.keys}
+        row |= {_key_column(self, name): next(iter(current.get(name, {}).values()), None) for name in self.keys}
         rest = self._rest(row, item)
         if rest:
             row[REST] = _canonical(rest)

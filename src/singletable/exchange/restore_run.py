@@ -171,7 +171,8 @@ class RestoreRun:
         )
 
     async def _put(self, record: Any) -> Any:
-        await self.target.send(PutItem(self.table.name, model_for(record).item(record)))
+        model = model_for(record)
+        await self.target.send(PutItem(model.table.name, model.item(record)))
         return record
 
     # --- its parts ----------------------------------------------------------------------------------------------------

@@ -51,7 +51,8 @@ class TransferRecord(Generic[S]):
         if self.own is None or not self._is_put:
             there = "" if self.own is not None else text
             self.record = type(self.record)(transfer=self.record.transfer, token=self.record.token, state=there)
-            put = PutItem(self.table.name, model_for(self.record).item(self.record))
+            model = model_for(self.record)
+            put = PutItem(model.table.name, model.item(self.record))
             await patiently(self.port, partial(self.port.send, put))
             self._is_put = True
 

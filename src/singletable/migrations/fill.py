@@ -133,7 +133,8 @@ class FillParts:
         return await flows.read_all(self.port, self.kind.by_segment().consistent())
 
     async def write(self, state: Sequence[Any]) -> None:
-        await send_patiently(self.port, [PutItem(self.table.name, model_for(part).item(part)) for part in state])
+        table = model_of(self.kind).table  # that of its own items, where the table is foreign
+        await send_patiently(self.port, [PutItem(table.name, model_of(self.kind).item(part)) for part in state])
 
     async def close(self) -> None:
         parts = await self.read()
