@@ -118,6 +118,7 @@ from singletable.records.segments import (
     page_scan as page_scan,
     sample_segments as sample_segments,
     scan_pages as scan_pages,
+    texts_of as texts_of,
     usual_segments as usual_segments,
 )
 from singletable.records.send import send_alone as send_alone

@@ -316,13 +316,20 @@ async def test_the_progress_of_tools_goes_to_own_items(shell: Shell) -> None:
     part: Any = FillPart.of(kept)(declaration="d", segments=1, segment=0)
     parts = FillParts(shell.port, kept)
     await shell.run(parts.write([part]))
-    record = await shell.run(open_record(shell.port, kept, ["import"], ["begun"]))
-    await shell.run(record.write(["half"]))
+    record = await shell.run(open_record(shell.port, kept, ["import"], Moved()))
+    await shell.run(record.write(Moved(1)))
     assert await all_items(shell.port, "foreign") == []
-    assert sorted(item["_type"]["S"] for item in await all_items(shell.port, "foreign-own")) == ["_migration", "_transfer"]
+    stored_types = [item["_type"]["S"] for item in await all_items(shell.port, "foreign-own")]
+    assert sorted(stored_types) == ["_migration", "_transfer"]
     await shell.run(parts.close())
     await shell.run(record.close())
     assert await all_items(shell.port, "foreign-own") == []
+
+
+class Moved(msgspec.Struct):
+    """How far an import is."""
+
+    rows: int = 0
 
 
 def declare(table: Table, options: Mapping[str, Any], **attributes: Any) -> type[Any]:

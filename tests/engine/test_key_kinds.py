@@ -28,6 +28,8 @@ from singletable import (
     starting_with,
 )
 from singletable.errors import DeclarationError
+from singletable.migrations.items import FillPart
+from singletable.records.segments import ScanSegment, advanced, all_segments, scan_pages
 from singletable.tables import B, N
 from singletable.values import EpochSeconds
 from tests.support.raw import all_items, put_raw, stored
@@ -305,3 +307,29 @@ async def test_a_number_in_a_key_has_all_its_digits(shell: Shell) -> None:
     assert await shell.delete(Weight.of(beside)) is None
     texts = {"1.10": "1.1", "1E+3": "1000", "-0.0": "0", "-1E-5": "-0.00001", "100": "100", "0.50": "0.5"}
     assert {text: key_of(Weight(weight=Decimal(text))).partition for text in texts} == texts
+
+
+async def test_tools_read_past_a_page_of_such_keys(shell: Shell) -> None:
+    table = Table("hashes", key=(B("digest"), N("at")), foreign=True)
+
+    class Hash(Entity, table=table, type="hash"):
+        digest: bytes
+        at: int
+
+        @table.key
+        @staticmethod
+        def of(digest: bytes, at: int) -> Key:
+            return f"{digest!r}", f"{at}"
+
+    for at in range(-1, 2):
+        await shell.put(Hash(digest=b"\xff", at=at))
+    segments, read = all_segments(1), []
+    while segments:
+        pages = await shell.run(scan_pages(shell.port, table, segments, page=1))
+        read += [item["at"]["N"] for page in pages for item in page.items]
+        segments = advanced(segments, pages)
+    assert read == ["-1", "0", "1"]
+    part: Any = FillPart.of(Table("plain"))(declaration="d", segment=0, segments=1)
+    moved = part.moved({"digest": {"B": "/w=="}, "at": {"N": "0"}}, 1, 0, {})
+    (left,) = [ScanSegment(moved.segment, moved.segments, moved.position)]
+    assert left.after(table) == {"digest": {"B": "/w=="}, "at": {"N": "0"}}

@@ -185,5 +185,5 @@ def test_segments_advance_in_turn_and_leave_when_they_are_over() -> None:
         (2, 3, None),
     ]
     segments = advanced(segments, [Page(None), after("c")])
-    assert [(s.number, s.after) for s in segments] == [(1, {"pk": {"S": "c"}}), (2, None)]
+    assert [(s.number, s.position) for s in segments] == [(1, {"pk": "c"}), (2, None)]
     assert advanced(segments, [Page(None), Page(None)]) == ()

@@ -148,12 +148,13 @@ def test_keys_of_numbers_and_bytes_are_exported(tmp_path: Path) -> None:
         @table.index("by_digest")
         @staticmethod
         def by_digest(day: date, digest: bytes) -> Key:
-            return f"{day}", f"{digest}"
+            return f"{day}", f"{digest!r}"
 
     with fresh() as db:
         db.create_table(table)
         db.put(Signal(device="d", at=7, day=date(2026, 1, 31), digest=b"\xff"))
         done = Exports(db, table).export(tmp_path, format="jsonl", keys=True)
+        assert done.manifest is not None
         (file,) = done.manifest.datasets[0].files
         (row,) = map(json.loads, (tmp_path / file.path).read_text().splitlines())
     keys = {"key_device": "d", "key_at": "7", "key_day": "2026-01-31", "key_digest": "/w=="}

@@ -345,7 +345,7 @@ class ScanExport(ExportRun):
 
     def _page(self, table: Table, segment: ScanSegment) -> Scan[msgspec.Raw]:
         limit = PAGE_ITEMS or self.port.traits.scan_page_limit
-        selection = Selection(limit=limit, after=segment.after, consistent=self.options.consistent)
+        selection = Selection(limit=limit, after=segment.after(table), consistent=self.options.consistent)
         return Scan(table.name, selection, RAW_ITEMS, segment.number, segment.of)
 
     def _take(self, table: Table, pages: Sequence[Any]) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from singletable.foundation import ANY, ToolItem, ToolKey, field
+from singletable.foundation import ANY, ToolItem, ToolKey, field, texts_of
 from singletable.operations import Key
 
 
@@ -34,7 +34,7 @@ class FillPart(ToolItem, word="migration"):
 
     def moved(self, after: Key | None, seen: int, written: int, old_keys: Mapping[str, int]) -> FillPart:
         """The part after a page, which ended at a key."""
-        place = None if after is None else {name: value["S"] for name, value in after.items()}
+        place = None if after is None else texts_of(after)
         return type(self)(
             declaration=self.declaration,
             segment=self.segment,

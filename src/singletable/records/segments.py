@@ -34,14 +34,19 @@ class ScanSegment(Struct, frozen=True):
     position: dict[str, str] | None = None
     """None at its beginning."""
 
-    @property
-    def after(self) -> Key | None:
+    def after(self, table: Table) -> Key | None:
         """The position as a request takes it."""
-        return None if self.position is None else {name: {"S": text} for name, text in self.position.items()}
+        kinds = table.definition.kinds
+        return None if self.position is None else {n: {kinds.get(n, "S"): text} for n, text in self.position.items()}
 
     def moved(self, after: Key) -> ScanSegment:
         """The segment after a page, which ended at a key."""
-        return ScanSegment(self.number, self.of, {name: value["S"] for name, value in after.items()})
+        return ScanSegment(self.number, self.of, texts_of(after))
+
+
+def texts_of(key: Key) -> dict[str, str]:
+    """A key by its texts: of numbers the digits, of bytes their base64."""
+    return {name: next(iter(value.values())) for name, value in key.items()}
 
 
 class HasAfter(Protocol):
@@ -117,5 +122,5 @@ def page_scan(
     table: Table, segment: ScanSegment, limit: int, index: str | None = None, *, consistent: bool = True
 ) -> Scan[Item]:
     """The request for the next page of a segment."""
-    selection = Selection(index, limit=limit, after=segment.after, consistent=consistent)
+    selection = Selection(index, limit=limit, after=segment.after(table), consistent=consistent)
     return Scan(table.name, selection, RAW, segment.number, segment.of)

@@ -114,7 +114,7 @@ class TaskRows(Pass):
 
     async def read(self, port: Port, segments: Sequence[ScanSegment]) -> list[PageRead]:
         queries = [
-            rows_query(self.tasks, _LISTED[part.number // SHARDS], part.number % SHARDS, _PAGE, part.after)
+            rows_query(self.tasks, _LISTED[part.number // SHARDS], part.number % SHARDS, _PAGE, part.after(self.table))
             for part in segments
         ]
         return [PageRead(page.items, page.after) for page in await port.send_all(queries)]
