@@ -240,7 +240,7 @@ def test_a_writer_and_a_collection_cross_at_all_steps(memory: Documents[Project]
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_writers_and_collections_in_random_order_for_long(memory: Documents[Project]) -> None:
-    assert _at_random(memory, 700, seed=2) > 140
+    assert _at_random(memory, 400, seed=2) > 80
 
 
 # --- what dies --------------------------------------------------------------------------------------------------------
