@@ -15,8 +15,8 @@ from tests.support.children import run_child
 from tests.support.engines import fresh, fresh_url
 from tests.support.sampling import sampled
 
-CASES = [("export", "memory", "8"), ("export", "threads", "64"), ("import", "memory", "12")]
-"""An export needs more than 8 MB, also where its threads happen to read one after the other; with 12 it got by then."""
+CASES = [("export", "memory", "4"), ("export", "threads", "64"), ("import", "memory", "12")]
+"""Of memory, so little that a page does not fit beside what is loaded; a thread more would need as much."""
 
 
 @pytest.mark.parametrize(("work", "what", "megabytes"), sampled(CASES, len(CASES)))
