@@ -30,6 +30,7 @@ from singletable import (
 from singletable.errors import DeclarationError
 from singletable.migrations.items import FillPart
 from singletable.records.segments import ScanSegment, advanced, all_segments, scan_pages
+from singletable.reports.shape import Tally
 from singletable.tables import B, N
 from singletable.values import EpochSeconds
 from tests.support.raw import all_items, put_raw, stored
@@ -333,3 +334,28 @@ async def test_tools_read_past_a_page_of_such_keys(shell: Shell) -> None:
     moved = part.moved({"digest": {"B": "/w=="}, "at": {"N": "0"}}, 1, 0, {})
     (left,) = [ScanSegment(moved.segment, moved.segments, moved.position)]
     assert left.after(table) == {"digest": {"B": "/w=="}, "at": {"N": "0"}}
+
+
+async def test_a_report_counts_the_partitions_of_numbers(shell: Shell) -> None:
+    table = Table("ages", key="id", indexes={"by_age": (N("age"), "id")}, foreign=True)
+
+    class Aged(Entity, table=table, type="aged"):
+        id: str
+        age: int
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> str:
+            return f"{id}"
+
+        @table.index("by_age")
+        @staticmethod
+        def by_age(age: int, id: str = ANY) -> Key:
+            return f"{age}", f"{id}"
+
+    for number in range(3):
+        await shell.put(Aged(id=str(number), age=number % 2))
+    tally = Tally(table)
+    tally.add(await all_items(shell.port, table.name))
+    (index,) = tally.shape(None, 1.0).indexes
+    assert (index.items, index.partitions) == (3, 2)

@@ -240,7 +240,7 @@ class _Index:
             size = item_size(entry)
             self.items += 1
             self.bytes += size
-            self.collections.add(item[self.projected.keys[0]]["S"], size, first)
+            self.collections.add(next(iter(item[self.projected.keys[0]].values())), size, first)
 
     def shape(self, share: float) -> IndexShape:
         whole, size = _scaled(self.items, share), _scaled(self.bytes, share)

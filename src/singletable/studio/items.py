@@ -152,7 +152,7 @@ def _address(
 ) -> str:
     if at == 1:
         return visit.item_address(table, type_in(table, item), place_in(table, item)) if index is None else ""
-    text = item[table.definition.index_keys(index)[0]]["S"]
+    text = next(iter(item[table.definition.index_keys(index)[0]].values()))
     if (index or "", text) == here:
         return ""
     return visit.links.partition(table.name, text, index=index or "", hidden=hidden)
