@@ -195,9 +195,9 @@ def _lacking(operation: str, table: str) -> NotSupported:
     )
 
 
-def _table_of(port: Port, said: dict[str, Any]) -> str:
+def _table_of(port: Port, backup: dict[str, Any]) -> str:
     """The declared name of the table of a described backup."""
-    return port.names.declared(str(said.get("SourceTableDetails", {}).get("TableName", "")))
+    return port.names.declared(str(backup.get("SourceTableDetails", {}).get("TableName", "")))
 
 
 def _backup(summary: dict[str, Any], table: str) -> Backup:
