@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal
 from itertools import groupby
+from typing import Any
 
 from msgspec import Struct
 
@@ -123,10 +127,11 @@ async def _page(visit: Visit, table: Table, index: str, text: str) -> tuple[list
     await ready(port, table)
     cursor, binding = visit.query.get("after"), _binding(table, index, text)
     position = visit.links.seal.open(cursor, binding, visit.site.now()) if cursor else None
+    name = table.definition.index_keys(index or None)[0]
     selection = Selection(
         index or None,
-        names={"#0": table.definition.index_keys(index or None)[0]},
-        values={":0": {"S": text}},
+        names={"#0": name},
+        values={":0": {table.definition.kinds.get(name, "S"): text}},
         limit=MOST_ITEMS,
         after=position,
     )
@@ -176,17 +181,26 @@ def _groups(visit: Visit, table: Table, by: str, own: list[tuple[Item, ShownItem
     index = "" if by == "table" else by
     if index and index not in table.definition.indexes:
         raise InvalidRequest(f"table {table.name} has no index of this name")
-    partition, sort = table.definition.index_keys(index or None)
-    there = [pair for pair in own if partition in pair[0] and sort in pair[0]]
-    there.sort(key=lambda pair: (pair[0][partition]["S"], pair[0][sort]["S"].encode()))
+    names = [name for name in table.definition.index_keys(index or None) if name]
+    partition = names[0]
+    there = [pair for pair in own if pair[0].keys() >= {*names}]
+    there.sort(key=lambda pair: [_sorting(pair[0][name]) for name in names])
     groups: list[PartitionGroup] = []
-    for _, pairs in groupby(there, key=lambda pair: pair[0][partition]["S"]):
+    for _, pairs in groupby(there, key=lambda pair: pair[0][partition]):
         shown = [each for _, each in pairs]
         cell = next((c for each in shown for c in each.cells if c.name == partition), None)
         groups.append(PartitionGroup(cell.parts if cell else (), cell.address if cell else "", tuple(shown)))
-    if left := tuple(each for item, each in own if partition not in item or sort not in item):
+    if left := tuple(each for item, each in own if not item.keys() >= {*names}):
         groups.append(PartitionGroup((), "", left))
     return tuple(groups)
+
+
+def _sorting(value: Mapping[str, str]) -> Any:
+    """A key's value, in the order of DynamoDB: numbers by size, texts and bytes by their bytes."""
+    ((tag, text),) = value.items()
+    if tag == "N":
+        return Decimal(text)
+    return b64decode(text) if tag == "B" else text.encode()
 
 
 def _binding(table: Table, index: str, text: str) -> tuple[str, ...]:
