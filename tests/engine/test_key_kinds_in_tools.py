@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,11 @@ import pytest
 from singletable import ANY, Entity, Table, key_of
 from singletable.erasure import Erasure
 from singletable.exchange import Exports, Imports, TableCopy
-from singletable.tables import B, N
+from singletable.reports import open_live
+from singletable.streams import Changes, ChangeWorker
+from singletable.tables import B, N, StreamView
+from singletable_deploy import Deployment
+from singletable_deploy.formats import template_text
 from tests.studio.test_items import confirmed
 from tests.studio.visitor import visiting
 from tests.support.engines import fresh, fresh_async
@@ -20,9 +25,9 @@ from tests.support.raw import all_items
 
 VALUES: dict[type[Any], list[Any]] = {
     str: ["a#1 /?&=é", "b"],
-    int: [-5, 12],
-    Decimal: [Decimal("-1.5"), Decimal(10)],
-    bytes: [b"\x00\xff\xfe+", b"\x01"],
+    int: [-5, 9, 12],
+    Decimal: [Decimal("-1.5"), Decimal("9.5"), Decimal(10)],
+    bytes: [b"\x00\xff\xfe+", b"\xff"],
 }
 KINDS: dict[str, tuple[type[Any], type[Any] | None]] = {
     "text alone": (str, None),
@@ -37,13 +42,13 @@ kept = Table("kept")
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def declared(kind: str) -> tuple[Table, list[Any]]:
+def declared(kind: str, stream: StreamView | None = None) -> tuple[Table, list[Any]]:
     """A table with such a key, and an index of it turned around; and entities of it."""
     one, other = KINDS[kind]
     marks: Any = {int: N, Decimal: N, bytes: B, str: str}
     key: Any = marks[one]("a") if other is None else (marks[one]("a"), marks[other]("b"))
     turned: Any = {"turned": ("town", marks[one]("a")) if other is None else (marks[other]("b"), marks[one]("a"))}
-    table = Table("kinds", key=key, indexes=turned, foreign=True, own_items=kept)
+    table = Table("kinds", key=key, indexes=turned, foreign=True, own_items=kept, stream=stream)
 
     def alone(a: Any) -> str:
         """One."""
@@ -79,6 +84,11 @@ def declared(kind: str) -> tuple[Table, list[Any]]:
     if other is None:
         return table, [held(a=value, note="n") for value in VALUES[one]]
     return table, [held(a=a, b=b, note="n") for a in VALUES[one] for b in VALUES[other]]
+
+
+def text_in(item: Any, name: str) -> str:
+    """The text of a key attribute, as the studio shows it."""
+    return "".join(part["text"] for cell in item["cells"] if cell["name"] == name for part in cell["parts"])
 
 
 def sorted_items(items: Any) -> list[Any]:
@@ -139,6 +149,8 @@ async def test_the_studio_shows_and_deletes_it(kind: str) -> None:
                     page = await visitor.json(partition["address"].replace("?", ".json?", 1) + by)
                     shown = [item for group in page["groups"] for item in group["items"]]
                     assert len(shown) == page["count"] == len(held) // len(start["some"])
+                    in_order = [key_of(entity).low for entity in held[: len(shown)]]
+                    assert [text_in(item, table.definition.key[1]) for item in shown] == in_order
                 listed += shown
             for cell in (cell for item in listed for cell in item["cells"] if cell["address"]):
                 await visitor.page(cell["address"])
@@ -150,3 +162,36 @@ async def test_the_studio_shows_and_deletes_it(kind: str) -> None:
                 answer = await confirmed(visitor, f"/item/kinds/delete?{query}", form)
                 assert answer.status_code == 303, answer.text
         assert await db.run(all_items(db.port, "kinds")) == []
+
+
+@each_kind
+def test_templates_questions_and_handlers_know_it(kind: str) -> None:
+    table, held = declared(kind, "new_and_old")
+    one, other = KINDS[kind]
+    letters = {str: "S", int: "N", Decimal: "N", bytes: "B"}
+    template = json.loads(template_text(Deployment("kinds", tables=[table]), "cloudformation"))
+    kinds = {
+        definition["AttributeName"]: definition["AttributeType"]
+        for resource in template["Resources"].values()
+        for definition in resource.get("Properties", {}).get("AttributeDefinitions", ())
+    }
+    assert kinds == {"a": letters[one], **({"town": "S"} if other is None else {"b": letters[other]})}
+    changes, seen = Changes(table), list[Any]()
+
+    def inserted(change: Any) -> None:
+        seen.append((change.key, change.new))
+
+    changes.on(type(held[0])).inserted(inserted)
+    with fresh() as db:
+        db.create_table(table)
+        db.create_table(kept)
+        worker = ChangeWorker(db, changes)
+        worker.drain()
+        for entity in held:
+            db.put(entity)
+        worker.drain()
+        assert sorted(map(str, seen)) == sorted(str((key_of(entity), entity)) for entity in held)
+        assert {key.partition for key, _ in seen} == {key_of(entity).partition for entity in held}
+        with open_live(db, table) as session:
+            answer = session.query("select a from held").arrow.to_pydict()
+        assert sorted(answer["a"]) == sorted(entity.a for entity in held)
