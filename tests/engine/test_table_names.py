@@ -105,6 +105,16 @@ def test_a_local_engine_has_no_tables_of_other_accounts() -> None:
         connect("local", tables={"app": arn})
 
 
+@pytest.mark.parametrize(("first", "second"), [("people", "test-people"), ("test-people", "people")])
+def test_a_prefix_that_makes_two_tables_one_is_refused(url: str, first: str, second: str) -> None:
+    with connect(url, table_prefix="test-") as db:
+        db.create_table(Table(first))
+        for _ in range(2):
+            with pytest.raises(InvalidRequest, match="two tables would be one, test-people") as caught:
+                db.create_table(Table(second))
+            assert f"ask for '{first}'" in caught.value.hint
+
+
 def calls_of(verb: Any) -> int:
     """The Python calls of a verb, once it has run."""
     count = 0

@@ -83,11 +83,11 @@ class TableNames(dict[str, str]):
     def _add(self, name: str) -> str:
         there = self._in_account(name)
         other = self._declared.setdefault(there, name)
-        if other != name and {name, other} & self.called.keys():
+        if other != name:
             raise InvalidRequest(
                 f"two tables would be one, {there}: {other!r} and {name!r}",
                 operation="connect",
-                hint="Give each table a name of its own in tables=.",
+                hint=f"Give {name!r} a name of its own in tables=, or ask for {other!r} where you mean that table.",
             )
         self[name] = there
         return there

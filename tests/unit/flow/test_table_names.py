@@ -22,8 +22,8 @@ def test_a_table_and_its_leases_have_the_given_name_and_others_their_own() -> No
 
 def test_a_prefix_is_put_once_before_every_name_that_is_not_given() -> None:
     names = TableNames({"orders": "old-orders"}, "prod-")
-    assert [names[name] for name in ("orders", "users", "users-leases", "prod-users", ".scylla.config", ARN)] == [
-        *("old-orders", "prod-users", "prod-users-leases", "prod-users", ".scylla.config", ARN)
+    assert [names[name] for name in ("orders", "users", "users-leases", "prod-books", ".scylla.config", ARN)] == [
+        *("old-orders", "prod-users", "prod-users-leases", "prod-books", ".scylla.config", ARN)
     ]
     assert names.text == "prod-* orders=old-orders"
     assert (names.declared("prod-users"), names.declared("old-orders"), names.declared("x")) == ("users", "orders", "x")
