@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from singletable import AsyncDatabase, connect_async
+from singletable.flow import DECLARED
 from singletable.studio.application import Studio
 from singletable.studio.gates import LoopbackGate
 from singletable.studio.site import DatabasePlace, Site, database_place_of
@@ -46,7 +47,7 @@ async def on_aws(db: AsyncDatabase) -> AsyncIterator[Visitor]:
 )
 def test_where_a_database_is(host: str, is_local: bool, wanted: DatabasePlace) -> None:
     endpoint = SimpleNamespace(host=host, region="eu-central-1", url="http://127.0.0.1:8000", is_local=is_local)
-    db: Any = SimpleNamespace(target=SimpleNamespace(engine=None, endpoint=endpoint))
+    db: Any = SimpleNamespace(target=SimpleNamespace(engine=None, endpoint=endpoint, names=DECLARED))
     assert database_place_of(db) == wanted
 
 
