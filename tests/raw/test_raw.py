@@ -200,9 +200,14 @@ async def test_statements(raw: AsyncRaw) -> None:
     assert every == ["0", "1", "2", "a"]
     await raw.execute("DELETE FROM {table} WHERE pk = ? AND sk = ?", "c1", "a")
     assert await raw.get({"pk": "c1", "sk": "a"}) is None
+    await raw.execute("INSERT INTO {table} VALUE {'pk': 'c1', 'sk': 'it''s {table}', 'n': 1}")
+    quoted = await raw.execute("SELECT sk FROM {table} WHERE pk = 'c1' AND sk = 'it''s {table}'")
+    assert quoted == [{"sk": "it's {table}"}]
+    with pytest.raises(InvalidRequest, match=r"names its table as \{table\}, outside of quotes"):
+        await raw.execute("SELECT * FROM \"{table}\" WHERE pk = '{table}'")
     with pytest.raises(InvalidRequest, match=r"names its table as \{table\}"):
         await raw.execute("SELECT * FROM app")
-    with pytest.raises(InvalidRequest, match="is not a SELECT"):
+    with pytest.raises(InvalidRequest, match="does not begin with SELECT"):
         await anext(raw.select("DELETE FROM {table} WHERE pk = ? AND sk = ?", "c1", "0"))
 
 

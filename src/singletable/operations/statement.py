@@ -1,12 +1,13 @@
 """ExecuteStatement, BatchExecuteStatement and ExecuteTransaction: PartiQL, one statement, several, or all of them.
 
-A text says `{table}` for its table, into which the request puts the name in the account.
+A text says `{table}` for its table, outside of quotes. The request puts the name in the account there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -23,6 +24,8 @@ W = TypeVar("W")
 
 MAX_STATEMENTS = 25
 """Most statements of one batch."""
+_MARK: Final = "{table}"
+_QUOTED_OR_MARK: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\{table\}""")
 
 
 class StatementText(Struct, frozen=True, gc=False):
@@ -36,8 +39,14 @@ class StatementText(Struct, frozen=True, gc=False):
         """Whether it changes nothing, and may be repeated."""
         return self.text.lstrip()[:6].upper() == "SELECT"
 
+    @property
+    def names_table(self) -> bool:
+        """Whether it says `{table}` outside of quotes."""
+        return _MARK in _QUOTED_OR_MARK.findall(self.text)
+
     def body(self, there: str) -> dict[str, Any]:
-        body: dict[str, Any] = {"Statement": self.text.replace("{table}", f'"{there}"')}
+        text = _QUOTED_OR_MARK.sub(lambda part: f'"{there}"' if part[0] == _MARK else part[0], self.text)
+        body: dict[str, Any] = {"Statement": text}
         return {**body, "Parameters": self.parameters} if self.parameters else body
 
 

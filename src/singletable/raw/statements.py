@@ -29,14 +29,15 @@ Given = tuple[str, Sequence[Any]]
 
 def statement_of(text: str, values: Sequence[Any], table: RawTable) -> StatementText:
     """InvalidRequest for a text that does not say `{table}`: its name in the account may be another."""
-    if "{table}" not in text:
+    statement = StatementText(text, [to_attribute_value(value) for value in values])
+    if not statement.names_table:
         raise InvalidRequest(
-            "a statement names its table as {table}",
+            "a statement names its table as {table}, outside of quotes",
             table=table.name,
             operation="execute",
             hint="As in 'SELECT * FROM {table} WHERE pk = ?', and {table}.\"gsi1\" for an index.",
         )
-    return StatementText(text, [to_attribute_value(value) for value in values])
+    return statement
 
 
 def select_of(text: str, values: Sequence[Any], table: RawTable) -> StatementText:
@@ -44,7 +45,7 @@ def select_of(text: str, values: Sequence[Any], table: RawTable) -> StatementTex
     statement = statement_of(text, values, table)
     if not statement.reads:
         raise InvalidRequest(
-            "the statement is not a SELECT",
+            "the statement does not begin with SELECT",
             table=table.name,
             operation="select",
             hint="Call execute(), which sends it whether or not its answer is looked at.",
