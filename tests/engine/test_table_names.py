@@ -143,5 +143,6 @@ def test_a_name_costs_no_call(url: str) -> None:
                 lambda: db.all(User.by_phone("1")),
                 lambda: db.update(key_of(ADA), attr(User.age).set(1)),
             )
-            counts.append([calls_of(verb) for verb in verbs])
+            # The least: after a slow answer the service's clock is compared once more.
+            counts.append([min(calls_of(verb) for _ in range(5)) for verb in verbs])
     assert counts[0] == counts[1]
