@@ -59,18 +59,19 @@ def connect(
       otherwise; `db.require(...)` finds out.
 
     No request is made. `tables` has the names in the account, or the ARNs, of tables that are declared under others, as
-    `{"orders": "orders-7"}`; `table_prefix` begins the names of all others. `cursor_keys` are secrets that seal the
-    cursors of pages; the first seals, all open. `clock` gives seconds since 1970, and then decides alone what has
-    expired and what is due; without it the service's time decides, whatever this machine's clock says. `environ` is
-    this process's environment unless given. Without `retry` it is the library's own, with the attempts of
-    AWS_MAX_ATTEMPTS.
+    `{"orders": "orders-7"}`; `table_prefix` begins the names of all others. Without either, SINGLETABLE_TABLE_NAMES and
+    SINGLETABLE_TABLE_PREFIX say them. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all
+    open. `clock` gives seconds since 1970, and then decides alone what has expired and what is due; without it the
+    service's time decides, whatever this machine's clock says. `environ` is this process's environment unless given.
+    Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
-    names = TableNames(tables or {}, table_prefix)
+    environ = os.environ if environ is None else environ
+    names = TableNames.given(tables, table_prefix, environ)
     options = Options(
         region, credentials, cursor_keys, retry, timeouts, ca_file, names=names, traits=traits, clock=clock
     )
-    return Database.at(find_target(target, options, os.environ if environ is None else environ), options)
+    return Database.at(find_target(target, options, environ), options)
 
 
 class Database:

@@ -73,6 +73,8 @@ def test_a_template_has_the_names_in_the_account() -> None:
     plain = json.loads(run("goals.model").stdout)
     named = json.loads(run("goals.model", "--table-name", "records=records-9").stdout)
     assert named["Resources"]["RecordsTable"]["Properties"]["TableName"] == "records-9"
+    environ = {"SINGLETABLE_TABLE_NAMES": "records=records-9"}
+    assert json.loads(CliRunner().invoke(app, ["deploy", "goals.model"], env=environ).stdout) == named
     text = json.dumps(plain).replace('"TableName": "records"', '"TableName": "records-9"')
     told = text.replace('"Name": "TableName", "Value": "records"', '"Name": "TableName", "Value": "records-9"')
     assert json.loads(told) == named, "nothing else differs: the rights name the template's own table"

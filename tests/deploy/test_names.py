@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
+from manhunt.deployment import deployment as manhunt
+from manhunt.lambda_functions import functions_of
 from singletable.cli.app import app
 from singletable.errors import DeclarationError
+from singletable.flow import TableNames
 from singletable_deploy import BlobBucket, Deployment, Function, MessageQueue, Role
 from singletable_deploy.cloudformation import template, together
 from singletable_deploy.formats import FORMATS, template_of, template_text
@@ -21,6 +27,16 @@ from tests.deploy.punctuation import CHANGES, COLLIDING, DEAD, KINDS, asides, qu
 by_kind = pytest.mark.parametrize("kind", KINDS)
 SERVERLESS = {"AWS::Lambda::Function", "AWS::Lambda::EventSourceMapping"}
 """What SAM makes of a function of its own."""
+FUNCTION_KINDS = dict.fromkeys(FORMATS, "AWS::Lambda::Function") | {"sam": "AWS::Serverless::Function"}
+OUTSIDE = {
+    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "eu-central-1",
+    "MANHUNT_BASE_URL": "https://example.org",
+    "MANHUNT_SECRETS": "s" * 32,
+    "MANHUNT_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/manhunt-tasks.fifo",
+}
+"""What a function has besides the variables of the template."""
 
 
 @pytest.mark.parametrize(("kind", "names"), COLLIDING)
@@ -102,3 +118,46 @@ def test_a_module_without_a_deployment_has_the_name_of_its_table(tmp_path: Path,
     (tmp_path / "some_model.py").write_text(f'from singletable import Table\n\nsome = Table("{name}")\n')
     result = CliRunner().invoke(app, ["deploy", str(tmp_path / "some_model.py")])
     assert (result.exit_code, "by singletable deploy" in result.stdout) == ((0, True) if name != "..." else (1, False))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", ["manhunt", "man-7"])
+def test_functions_ask_for_the_tables_that_the_template_makes(
+    format: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["--table-prefix", "prod-", *(["--table-name", f"manhunt={name}"] if name != "manhunt" else [])]
+    made = resources_of("manhunt.deployment", format, *given)
+    tables = [each["TableName"] for each in properties_of(made, "AWS::DynamoDB::Table")]
+    environments = [each["Environment"]["Variables"] for each in properties_of(made, FUNCTION_KINDS[format])]
+    assert len(environments) == 3
+    for environment in environments:
+        with monkeypatch.context() as its:
+            for variable, text in {**environment, **OUTSIDE}.items():
+                its.setenv(variable, text)
+            names = functions_of(os.environ).db.target.names
+        assert sorted(names[table.name] for table in manhunt.tables) == sorted(tables)
+        assert environment["MANHUNT_QUEUE_URL"] == {"Ref": "ManhuntTasksQueue"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_functions_own_setting_goes_before_the_names_of_the_template(format: str) -> None:
+    own = {"SINGLETABLE_TABLE_PREFIX": "own-"}
+    work = Function("work", "some.f", Role("f", [], service="lambda"), timedelta(minutes=1), own)
+    named = Deployment("some", [], functions=[work], names=TableNames({"orders": "orders-7"}, "prod-"))
+    resources = template_of(template_text(named, format), format)["Resources"]
+    (environment,) = [each["Environment"]["Variables"] for each in properties_of(resources, FUNCTION_KINDS[format])]
+    assert environment == {**own, "SINGLETABLE_TABLE_NAMES": "orders=orders-7"}
+    plain = template_text(replace(named, names=TableNames()), format)
+    assert "TABLE_NAMES" not in plain
+
+
+def resources_of(module: str, format: str, *given: str) -> dict[str, Any]:
+    """What `singletable deploy` writes."""
+    result = CliRunner().invoke(app, [*given, "deploy", module, "--format", format])
+    assert result.exit_code == 0
+    resources: dict[str, Any] = template_of(result.stdout, format)["Resources"]
+    return resources
+
+
+def properties_of(resources: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [resource["Properties"] for resource in resources.values() if resource["Type"] == kind]

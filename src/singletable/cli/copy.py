@@ -103,7 +103,7 @@ def _connected(session: Session, profile: str | None, *, must_exist: bool) -> Da
         environ = {**rest, "AWS_PROFILE": profile}
         # By name: an address of this machine, as a tunnel's, would get an invented key.
         credentials = credentials_from(environ)
-        called = session.tables
+        called = session.tables or None
         return connect(
             session.target, environ=environ, credentials=credentials, tables=called, table_prefix=session.prefix
         )

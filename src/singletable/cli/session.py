@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from singletable.database import Database, connect
-from singletable.errors import NotConfigured
-from singletable.flow import Rate, TableNames
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.flow import NAMES_VARIABLE, PREFIX_VARIABLE, Rate, TableNames, named_table
 from singletable.foundation import MOST_SEGMENTS, Table
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ class Session:
     named: str | None = None
     """The value of --db; it takes precedence over the environment variable."""
     tables: dict[str, str] = field(default_factory=dict[str, str])
-    """The names in the account of --table-name, by the declared ones."""
+    """The names in the account of --table-name, by the declared ones. Without them and a prefix, the environment's."""
     prefix: str = ""
     """The value of --table-prefix."""
 
     @property
     def names(self) -> TableNames:
         """The names of tables in the account. InvalidRequest for what no table is called."""
-        return TableNames(self.tables, self.prefix)
+        return TableNames.given(self.tables or None, self.prefix, os.environ)
 
     def at(self, target: str) -> Session:
         """The same names at another target, for a command with two databases."""
@@ -59,7 +59,7 @@ class Session:
 
     def connect(self) -> Database:
         """The database, which may be created."""
-        return connect(self.target, tables=self.tables, table_prefix=self.prefix)
+        return connect(self.target, tables=self.tables or None, table_prefix=self.prefix)
 
     def connect_to_read(self) -> Database:
         """The database; NotConfigured where its data file is missing."""
@@ -80,7 +80,7 @@ class Session:
         from singletable.database_async import connect_async
 
         self.check_readable()
-        return connect_async(self.target, tables=self.tables, table_prefix=self.prefix)
+        return connect_async(self.target, tables=self.tables or None, table_prefix=self.prefix)
 
 
 def session_of(ctx: click.Context) -> Session:
@@ -151,9 +151,10 @@ def _name_target(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 def _name_tables(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
     for text in value:
-        name, equals, there = text.partition("=")
-        if not (name and equals and there):
-            raise click.BadParameter(f"{text} is not NAME=THERE, as orders=orders-7", ctx, parameter)
+        try:
+            name, there = named_table(text)
+        except InvalidRequest as error:
+            raise click.BadParameter(error.what, ctx, parameter) from None
         session_of(ctx).tables[name] = there
 
 
@@ -182,14 +183,15 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         multiple=True,
         expose_value=False,
         callback=_name_tables,
-        help="A table's name in the account, or its ARN, where it is not the declared one; may be repeated.",
+        help="A table's name in the account, or its ARN, where it is not the declared one; may be repeated. "
+        f"[env: {NAMES_VARIABLE}]",
     ),
     "--table-prefix": click.option(
         "--table-prefix",
         metavar="TEXT",
         expose_value=False,
         callback=_name_prefix,
-        help="The beginning of the names of all other tables in the account.",
+        help=f"The beginning of the names of all other tables in the account. [env: {PREFIX_VARIABLE}]",
     ),
     "--db": click.option(
         "--db",

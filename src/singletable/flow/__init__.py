@@ -74,8 +74,11 @@ from singletable.flow.request import (
 from singletable.flow.table_names import (
     DECLARED as DECLARED,
     LEASES as LEASES,
+    NAMES_VARIABLE as NAMES_VARIABLE,
+    PREFIX_VARIABLE as PREFIX_VARIABLE,
     TableNames as TableNames,
     name_in as name_in,
+    named_table as named_table,
 )
 from singletable.late_names import late_names
 

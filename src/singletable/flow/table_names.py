@@ -1,4 +1,5 @@
-"""The names that tables have in the account: given when a program connects, put in where a request is made.
+"""The names that tables have in the account: given when a program connects, or by the environment; put in where a
+request is made.
 
 A table is declared once, by the name that the program knows. A stage, a tenant or a restore has it under another name,
 and another account's table has an ARN. An operation holds the declared name, its request the name in the account.
@@ -11,10 +12,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import InvalidRequest, NotConfigured, SingletableError
 
 LEASES: Final = "-leases"
 """The end of the name of a table of leases, which lies beside the table of its name."""
+NAMES_VARIABLE: Final = "SINGLETABLE_TABLE_NAMES"
+"""Single names, separated by commas: `orders=orders-7,people=people-2`."""
+PREFIX_VARIABLE: Final = "SINGLETABLE_TABLE_PREFIX"
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 _PREFIX = re.compile(r"[a-zA-Z0-9_.-]*")
 _ARN = re.compile(r"arn:[\w-]+:dynamodb:([\w-]+):\d{12}:table/([a-zA-Z0-9_.-]{3,255})", re.ASCII)
@@ -36,6 +40,21 @@ class TableNames(dict[str, str]):
             raise InvalidRequest(f"{prefix!r} can't begin a table's name", operation="connect", hint=_HINT)
         for name in called:
             self._add(name)
+
+    @classmethod
+    def given(cls, tables: Mapping[str, str] | None, prefix: str, environ: Mapping[str, str]) -> TableNames:
+        """The names that a program gives, and those of the environment's variables where it gives none.
+
+        Raises NotConfigured, which names the variables, for what they can't say.
+        """
+        if tables is not None or prefix:
+            return cls(tables or {}, prefix)
+        texts = [text.strip() for text in environ.get(NAMES_VARIABLE, "").split(",")]
+        try:
+            return cls(dict(map(named_table, filter(None, texts))), environ.get(PREFIX_VARIABLE, ""))
+        except InvalidRequest as error:
+            variables = " and ".join(name for name in (NAMES_VARIABLE, PREFIX_VARIABLE) if environ.get(name))
+            raise NotConfigured(f"{variables}: {error.what}", operation="connect", hint=error.hint) from None
 
     def __missing__(self, name: str) -> str:
         return self._add(name)
@@ -80,6 +99,12 @@ class TableNames(dict[str, str]):
         given = [(f"--table-name={name}={there}") for name, there in sorted(self.called.items())]
         return (*given, f"--table-prefix={self.prefix}") if self.prefix else tuple(given)
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """The same as variables of the environment, which `connect` reads: {} where no name was given."""
+        named = ",".join(f"{name}={there}" for name, there in sorted(self.called.items()))
+        return {name: text for name, text in ((NAMES_VARIABLE, named), (PREFIX_VARIABLE, self.prefix)) if text}
+
     def _add(self, name: str) -> str:
         there = self._in_account(name)
         other = self._declared.setdefault(there, name)
@@ -106,6 +131,14 @@ class TableNames(dict[str, str]):
     def _prefixed(self, name: str) -> str:
         is_whole = name.startswith((self.prefix, "arn:", "."))  # "." begins what engines keep for themselves
         return name if is_whole else self.prefix + name
+
+
+def named_table(text: str) -> tuple[str, str]:
+    """The declared name and the one in the account, as `orders=orders-7` says them. InvalidRequest for other texts."""
+    name, _, there = (part.strip() for part in text.partition("="))
+    if not (name and there):
+        raise InvalidRequest(f"{text} is not NAME=THERE, as orders=orders-7", operation="connect", hint=_HINT)
+    return name, there
 
 
 def name_in(there: str) -> str:

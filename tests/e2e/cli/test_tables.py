@@ -95,6 +95,8 @@ def test_a_table_has_another_name_in_the_account(folder: Folder) -> None:
     named = ("--table-name", "shop=shop-7")
     assert folder.run(*named, "table", "create", "shop.model").out == "shop: created\n"
     assert folder.run("table", "describe", "shop.model", *named, "--json").code == 0
+    from_environment = folder.run("table", "describe", "shop.model", "--json", SINGLETABLE_TABLE_NAMES="shop=shop-7")
+    assert from_environment.code == 0
     missing = folder.run("table", "describe", "shop.model", "--json")
     assert (missing.code, "the table is missing" in missing.err) == (1, True)
     prefixed = folder.run("table", "describe", "shop.model", "--table-prefix", "dev-", "--json")

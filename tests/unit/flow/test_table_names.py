@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from singletable import InvalidRequest, connect
-from singletable.errors import NotFound
+from singletable.errors import NotConfigured, NotFound
 from singletable.flow import DECLARED, TableNames
 
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
@@ -66,6 +66,43 @@ def test_an_error_has_both_names_where_they_differ() -> None:
         assert error.table == declared
         assert f"(table {shown or 'orders, users, called orders-7, users'})" in str(error)
     assert (names.shown("orders"), names.shown("users")) == ("orders (orders-7)", "users")
+
+
+SET = {**KEYS, "SINGLETABLE_TABLE_PREFIX": "prod-", "SINGLETABLE_TABLE_NAMES": f"orders=orders-7, people = {ARN},"}
+
+
+def test_names_come_from_the_environment_where_no_argument_says_them() -> None:
+    with connect("aws", environ=SET) as db:
+        assert [db.target.names[name] for name in ("orders", "orders-leases", "people", "users")] == [
+            *("orders-7", "orders-7-leases", ARN, "prod-users")
+        ]
+        assert TableNames.given(None, "", db.target.names.variables).text == db.target.names.text
+    with connect("aws", environ={**KEYS, "SINGLETABLE_TABLE_PREFIX": ""}) as db:
+        assert (db.target.names["users"], db.target.names.variables) == ("users", {})
+
+
+def test_an_argument_takes_the_place_of_both_variables() -> None:
+    shown: list[tuple[str, str]] = []
+    for tables, prefix in ((None, "test-"), ({"users": "users-2"}, ""), ({}, "")):
+        with connect("aws", tables=tables, table_prefix=prefix, environ=SET) as db:
+            shown.append((db.target.names["orders"], db.target.names["users"]))
+    assert shown == [("test-orders", "test-users"), ("orders", "users-2"), ("orders", "users")]
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "why"),
+    [
+        ("SINGLETABLE_TABLE_NAMES", "orders", "orders is not NAME=THERE"),
+        ("SINGLETABLE_TABLE_NAMES", "orders=x1x, =users", "=users is not NAME=THERE"),
+        ("SINGLETABLE_TABLE_NAMES", "orders=or ders", "'or ders' is not the name or the ARN of a table"),
+        ("SINGLETABLE_TABLE_NAMES", "orders=same,users=same", "two tables would be one, same"),
+        ("SINGLETABLE_TABLE_PREFIX", "pro d", "'pro d' can't begin a table's name"),
+    ],
+)
+def test_a_variable_that_names_no_table_is_refused_by_its_name(variable: str, text: str, why: str) -> None:
+    with pytest.raises(NotConfigured, match=f"{variable}: {why}") as refused:
+        connect("aws", environ={**KEYS, variable: text})
+    assert refused.value.hint
 
 
 def test_a_connection_carries_one_region() -> None:

@@ -77,13 +77,13 @@ def base(deployment: Deployment) -> Iterator[Json]:
 def functions(deployment: Deployment) -> Iterator[Json]:
     for function in deployment.functions:
         code = {"S3Bucket": {"Ref": "CodeBucket"}, "S3Key": {"Ref": "CodeKey"}}
-        properties = {"Code": code, **function_properties(function)}
+        properties = {"Code": code, **function_properties(function, deployment)}
         name = logical(function.name, "Function")
         yield {name: {"Type": "AWS::Lambda::Function", "Properties": properties}}
         yield _source(function)
 
 
-def function_properties(function: Function) -> Json:
+def function_properties(function: Function, deployment: Deployment) -> Json:
     properties: Json = {
         "Handler": function.handler,
         "MemorySize": 512,
@@ -91,8 +91,8 @@ def function_properties(function: Function) -> Json:
         "Runtime": RUNTIME,
         "Timeout": function.seconds,
     }
-    if function.settings:
-        properties["Environment"] = {"Variables": {name: _setting(value) for name, value in function.settings.items()}}
+    if settings := {**deployment.names.variables, **function.settings}:
+        properties["Environment"] = {"Variables": {name: _setting(value) for name, value in settings.items()}}
     return properties
 
 

@@ -86,7 +86,8 @@ class Deployment:
     buckets: Sequence[BlobBucket] = ()
     alarms: bool = True
     names: TableNames = field(default_factory=TableNames)
-    """The names of its tables in the account, where they are not the declared ones."""
+    """The names of its tables in the account, where they are not the declared ones. Its functions get them as variables
+    of their environments, which `connect` reads; their own settings take precedence."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -21,13 +21,14 @@ def template(deployment: Deployment) -> Json:
     if not document.get("Parameters", True):
         del document["Parameters"]
     document["Resources"] = cloudformation.together(
-        cloudformation.base(deployment), map(_function, deployment.functions)
+        cloudformation.base(deployment), (_function(function, deployment) for function in deployment.functions)
     )
     return document
 
 
-def _function(function: Function) -> Json:
-    own = {"CodeUri": ".", **cloudformation.function_properties(function), "Events": {"Source": _event(function)}}
+def _function(function: Function, deployment: Deployment) -> Json:
+    properties = cloudformation.function_properties(function, deployment)
+    own = {"CodeUri": ".", **properties, "Events": {"Source": _event(function)}}
     return {logical(function.name, "Function"): {"Type": "AWS::Serverless::Function", "Properties": own}}
 
 
