@@ -219,7 +219,9 @@ from singletable.schema.table import (
     IndexDecorator as IndexDecorator,
     Table as Table,
     plain as plain,
+    shared_key as shared_key,
 )
+from singletable.schema.told_keys import untold_of as untold_of
 from singletable.schema.tool_items import (
     ToolItem as ToolItem,
     ToolKey as ToolKey,

@@ -12,7 +12,7 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from singletable.errors import SingletableError
+from singletable.errors import InvalidRequest, SingletableError
 from singletable.exchange.masks import Mask, masked
 from singletable.foundation import (
     GuardChange,
@@ -21,7 +21,9 @@ from singletable.foundation import (
     Table,
     guard_actions,
     personal_names,
+    shared_key,
     type_in,
+    untold_of,
 )
 from singletable.operations import Item, PutItem, encode, read_item
 from singletable.values import (
@@ -109,6 +111,27 @@ def masked_names(model: Model[Any]) -> tuple[str, ...]:
 def has_personal(table: Table) -> bool:
     """Whether any class of a table has attributes that are masked."""
     return any(map(masked_names, table.models))
+
+
+def check_apart(table: Table) -> None:
+    """Raise InvalidRequest for a table in which two masked items could have one key, so that one would replace the
+    other: masks differ as values do, and texts of a form that several values share, as days of times, need not."""
+    for model in filter(masked_names, table.models):
+        in_key = {name for template in model.key.templates for name in template.names}
+        hidden = in_key.intersection(masked_names(model))
+        others = [each for each in table.models if each is not model] if hidden and table.guards_overlap else []
+        if shared := hidden & untold_of(model.key.templates):
+            why = f"its key does not tell values of {min(shared)} apart"
+        elif other := next((each for each in others if shared_key(model, each)), None):
+            why = f"{min(hidden)} is in its key, which items of {other.kind.__name__} could have"
+        else:
+            continue
+        raise InvalidRequest(
+            f"two items of {model.kind.__name__} could have one key with masks: {why}",
+            table=table.name,
+            operation="copy",
+            hint="Copy with keep_personal=True (--keep-personal); or export, and import the rows that have a key each.",
+        )
 
 
 def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:

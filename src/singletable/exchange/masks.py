@@ -89,7 +89,8 @@ class Mask:
         """A number with the same number of digits, with its sign; beyond the 38 that are stored they are zeros."""
         number = str(abs(value))
         digits = number[:MAX_DIGITS]
-        permuted = "".join(self._permuted(digits, _digits_of(digits, is_decimal=False)))
+        places = [_LEADING] if value < 0 and len(digits) == 1 else _digits_of(digits, is_decimal=False)
+        permuted = "".join(self._permuted(digits, places))
         masked = int(permuted.ljust(len(number), "0"))
         return -masked if value < 0 else masked
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled, Unavailable
 from singletable.exchange.items import Transfer
-from singletable.exchange.masked_items import ItemMask, guards_of, has_personal
+from singletable.exchange.masked_items import ItemMask, check_apart, guards_of, has_personal
 from singletable.exchange.masks import Mask
 from singletable.exchange.private_state import private_store
 from singletable.exchange.slices import Slices
@@ -158,13 +158,14 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 
     async def begin(self) -> None:
         """Find what an earlier run did, or begin. InvalidRequest for a target that is the source, or that has items."""
-        if self.options.dry_run:
-            self._set_mask(self.options.mask_key or secrets.token_bytes(_MASK_BYTES))
+        o = self.options
+        if is_masked := not o.keep_personal and has_personal(self.table):
+            check_apart(self.table)
+        if o.dry_run:
+            self._set_mask(o.mask_key or secrets.token_bytes(_MASK_BYTES))
             self.work = tuple([each async for each in self._work()])
             return
         self.is_in_use = await _prepare(self.target, self.table)
-        o = self.options
-        is_masked = not o.keep_personal and has_personal(self.table)
         what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
         secret = secrets.token_bytes(_MASK_BYTES) if o.mask_key is None else sha256(o.mask_key).digest()
         own = private_store() if is_masked else None

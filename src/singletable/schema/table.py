@@ -283,8 +283,7 @@ class Table:
             )
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:
-        pairs = product(_forms(model), _forms(other))
-        example = next(filter(None, (common_key(one.templates, another.templates) for one, another in pairs)), None)
+        example = shared_key(model, other)
         if example is None:
             return
         raise DeclarationError(
@@ -320,6 +319,12 @@ class Table:
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """Finish or delete items of the table's layer in `db.sweep_table(table)`. Returns their number; 0 here."""
         return 0
+
+
+def shared_key(model: Model[Any], other: Model[Any]) -> str | None:
+    """A primary key that items of both classes could have, as a text for people; None if there is none."""
+    pairs = product(_forms(model), _forms(other))
+    return next(filter(None, (common_key(one.templates, another.templates) for one, another in pairs)), None)
 
 
 def _own_attributes(
