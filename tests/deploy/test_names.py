@@ -139,6 +139,11 @@ def test_functions_ask_for_the_tables_that_the_template_makes(
         assert environment["MANHUNT_QUEUE_URL"] == {"Ref": "ManhuntTasksQueue"}
 
 
+def test_a_template_has_no_name_that_is_too_long() -> None:
+    refused = CliRunner().invoke(app, ["--table-prefix", "p" * 245, "deploy", "manhunt.deployment"])
+    assert (refused.exit_code, "has 259 characters" in " ".join(refused.output.split())) == (1, True)
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_functions_own_setting_goes_before_the_names_of_the_template(format: str) -> None:
     own = {"SINGLETABLE_TABLE_PREFIX": "own-"}

@@ -19,6 +19,7 @@ LEASES: Final = "-leases"
 NAMES_VARIABLE: Final = "SINGLETABLE_TABLE_NAMES"
 """Single names, separated by commas: `orders=orders-7,people=people-2`."""
 PREFIX_VARIABLE: Final = "SINGLETABLE_TABLE_PREFIX"
+_MOST_CHARACTERS = 255
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 _PREFIX = re.compile(r"[a-zA-Z0-9_.-]*")
 _ARN = re.compile(r"arn:[\w-]+:dynamodb:([\w-]+):\d{12}:table/([a-zA-Z0-9_.-]{3,255})", re.ASCII)
@@ -29,7 +30,7 @@ class TableNames(dict[str, str]):
     """The names in the account by the declared ones. One that is looked up for the first time is added.
 
     A table of leases goes with its table. Every other name gets the prefix, unless it begins with it. InvalidRequest
-    for what is not a table's name, and for two tables under one name.
+    for what is not a table's name, for one that is too long, and for two tables under one name.
     """
 
     def __init__(self, called: Mapping[str, str] = MappingProxyType({}), prefix: str = "") -> None:
@@ -54,7 +55,9 @@ class TableNames(dict[str, str]):
             return cls(dict(map(named_table, filter(None, texts))), environ.get(PREFIX_VARIABLE, ""))
         except InvalidRequest as error:
             variables = " and ".join(name for name in (NAMES_VARIABLE, PREFIX_VARIABLE) if environ.get(name))
-            raise NotConfigured(f"{variables}: {error.what}", operation="connect", hint=error.hint) from None
+            raise NotConfigured(
+                f"{variables}: {error.what}", table=error.table, operation="connect", hint=error.hint
+            ) from None
 
     def __missing__(self, name: str) -> str:
         return self._add(name)
@@ -107,6 +110,8 @@ class TableNames(dict[str, str]):
 
     def _add(self, name: str) -> str:
         there = self._in_account(name)
+        if len(name_in(there)) > _MOST_CHARACTERS:
+            raise _too_long(name, there)
         other = self._declared.setdefault(there, name)
         if other != name:
             raise InvalidRequest(
@@ -144,6 +149,17 @@ def named_table(text: str) -> tuple[str, str]:
 def name_in(there: str) -> str:
     """The table's own name in an ARN; any other name as it is."""
     return there.rpartition(":table/")[2]
+
+
+def _too_long(name: str, there: str) -> InvalidRequest:
+    error = InvalidRequest(
+        f"the table's name in the account has {len(name_in(there))} characters, more than {_MOST_CHARACTERS}",
+        table=name,
+        operation="connect",
+        hint=f"Shorten table_prefix, or the name that tables= gives; that of its table of leases ends with {LEASES!r}.",
+    )
+    error.called = there
+    return error
 
 
 DECLARED: Final = TableNames()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from singletable import InvalidRequest, connect
+from singletable import InvalidRequest, connect, connect_async
 from singletable.errors import NotConfigured, NotFound
 from singletable.flow import DECLARED, TableNames
 
@@ -58,6 +58,27 @@ def test_a_table_that_has_the_name_of_another_one_is_refused_when_it_is_used() -
         names["users"]
 
 
+@pytest.mark.parametrize(
+    ("names", "fits", "too_long"),
+    [
+        (TableNames({}, "p" * 246), "o" * 9, "o" * 10),
+        (TableNames({"orders": "o" * 249}), "orders", "orders-leases"),
+        (TableNames({"orders": ARN + "x" * 243}), "orders", "orders-leases"),
+    ],
+)
+def test_a_name_in_the_account_has_at_most_255_characters(names: TableNames, fits: str, too_long: str) -> None:
+    assert len(names[fits]) > 240
+    for _ in range(2):
+        with pytest.raises(InvalidRequest, match="the table's name in the account has 256 characters") as refused:
+            names[too_long]
+        error = refused.value
+        assert (error.table, error.operation) == (too_long, "connect")
+        assert f"table {too_long}, called {error.called})" in str(error)
+        assert len(error.called) > 255
+        assert "table_prefix" in error.hint
+        names.tell(error)
+
+
 def test_an_error_has_both_names_where_they_differ() -> None:
     names = TableNames({"orders": "orders-7"})
     for declared, shown in (("orders", "orders, called orders-7"), ("users", "users"), ("orders, users", None)):
@@ -101,8 +122,8 @@ def test_an_argument_takes_the_place_of_both_variables() -> None:
 )
 def test_a_variable_that_names_no_table_is_refused_by_its_name(variable: str, text: str, why: str) -> None:
     with pytest.raises(NotConfigured, match=f"{variable}: {why}") as refused:
-        connect("aws", environ={**KEYS, variable: text})
-    assert refused.value.hint
+        connect_async("aws", environ={**KEYS, variable: text})
+    assert (refused.value.hint != "", refused.value.table) == (True, "orders" if "ARN" in why else None)
 
 
 def test_a_connection_carries_one_region() -> None:
