@@ -449,6 +449,31 @@ def test_ids_in_the_key_are_read_by_the_compiled_reader() -> None:
         )
 
 
+def test_an_id_with_the_name_of_a_key_attribute_is_refused() -> None:
+    """The reader would take the whole key for it, and the next put make a second item of that."""
+    people = Table("people", key="user", foreign=True)
+    refused = pytest.raises(DeclarationError, match=r"user is stored as 'user'.*Name it otherwise")
+    with refused:
+
+        class Prefixed(Entity, table=people, type="prefixed"):
+            user: str = field(in_key=True)
+
+            @people.key
+            @staticmethod
+            def of(user: str) -> str:
+                return f"USER#{user}"
+
+    with refused:
+
+        class Alone(Entity, table=people, type="alone"):
+            user: str = field(in_key=True)
+
+            @people.key
+            @staticmethod
+            def of(user: str) -> str:
+                return f"{user}"
+
+
 def test_an_id_that_no_key_has_is_refused() -> None:
     with pytest.raises(DeclarationError, match="the key does not have it"):
         declare(foreign(), {}, count=field(in_key=True))

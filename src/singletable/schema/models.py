@@ -91,12 +91,15 @@ class Model(Generic[T]):
         fields = tuple(self.make_fields())
         stored = [f.stored for f in fields]
         for f in fields:
-            taken = f.stored in self.beside and f.role != "expires" and f.is_written and not self._is_key(f)
+            is_own = (f.is_written or f.is_in_key) and f.role != "expires"
+            taken = is_own and f.stored in self.beside and not self._is_key(f)
             if taken or stored.count(f.stored) > 1:
                 raise DeclarationError(
                     f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, a name in use",
                     table=self.table.name,
-                    hint='Store it under another name: field(name="...").',
+                    hint='Store it under another name: field(name="...").'
+                    if f.is_written
+                    else "Name it otherwise; or declare it without in_key=True, where the key attribute is its value.",
                 )
         return fields
 
