@@ -69,6 +69,20 @@ def test_an_unknown_name_is_refused() -> None:
     assert "has no deployment 'other'" in result.stderr
 
 
+def test_names_that_a_deployment_has_itself_stay_unless_others_are_given(tmp_path: Path) -> None:
+    module = tmp_path / "seventh.py"
+    module.write_text(
+        "from singletable import Table\nfrom singletable.flow import TableNames\n"
+        "from singletable_deploy import Deployment\n\n"
+        'seventh = Deployment("seventh", [Table("orders")], names=TableNames({"orders": "orders-7"}))\n'
+    )
+    shown = [
+        json.loads(run(str(module), *given).stdout)["Resources"]["OrdersTable"]["Properties"]["TableName"]
+        for given in ((), ("--table-prefix", "prod-"), ("--table-name", "orders=orders"))
+    ]
+    assert shown == ["orders-7", "prod-orders", "orders"]
+
+
 def test_a_template_has_the_names_in_the_account() -> None:
     plain = json.loads(run("goals.model").stdout)
     named = json.loads(run("goals.model", "--table-name", "records=records-9").stdout)

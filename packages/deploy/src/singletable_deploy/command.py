@@ -40,7 +40,9 @@ def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as
     roles admin, migration and read-only. Nothing is sent. With --diff the exit code is 2 where something is newly
     allowed, 0 where nothing is.
     """
-    deployment = replace(_deployment_of(module), names=session_of(ctx).names)
+    deployment, names = _deployment_of(module), session_of(ctx).names
+    if names.variables:
+        deployment = replace(deployment, names=names)
     if old is None:
         click.echo(template_text(deployment, format), nl=False)
         return
