@@ -93,7 +93,11 @@ def _toward(record: ModelRecord | None, declared: ModelDocument) -> ModelRecord 
 
 
 def _placed(table: Table, record: ModelRecord) -> dict[tuple[str, str], Item]:
-    item = model_for(record).item(record)
+    """The record by its place; none if it is in another table, with keys of its own."""
+    model = model_for(record)
+    if model.table is not table:
+        return {}
+    item = model.item(record)
     return {place_in(table, item): item}
 
 
