@@ -55,9 +55,10 @@ class Migrator:
         return template(Deployment("migration", self._all_tables(), [role], alarms=False))
 
     def _all_tables(self) -> list[Table]:
-        """Those that items come from or go to as well."""
+        """Those that items come from or go to as well, and those of tools' own items."""
         own = self.tables.values()
         others = [other for table in own for other in (*table.sources, *table.targets)]
+        others += [table.own_items for table in own if table.own_items is not None]
         return list({table.name: table for table in (*others, *own)}.values())
 
 

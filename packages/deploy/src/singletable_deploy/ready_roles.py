@@ -32,14 +32,18 @@ def reads_all(*tables: Table) -> Grant:
 
 def migrates(*tables: Table) -> Grant:
     """Change the settings and indexes of tables, and bring their items to what the classes declare: a move and a repair
-    put and delete items too, one by one. Tables are neither created nor deleted."""
+    put and delete items too, one by one. Tables are neither created nor deleted. What a foreign table's tools keep is
+    written to its `own_items`."""
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
             yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in (*table.sources, *table.targets):
                 yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
-            yield ResourceAccess(table_resource(table), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
+            keeper = table.own_items or table
+            if keeper is not table:
+                yield from anywhere(keeper, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
+            yield ResourceAccess(table_resource(keeper), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
 
