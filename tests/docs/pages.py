@@ -28,7 +28,8 @@ def python_of(page: Path) -> list[str]:
 
 def run(page: Path) -> ModuleType:
     """Run a page's blocks one after the other, as one module, which is what a reader does."""
-    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    # A name for each page: the databases of one whose module is replaced would end with a warning.
+    module = ModuleType("page_" + "_".join(page.relative_to(ROOT).with_suffix("").parts).replace("-", "_"))
     sys.modules[module.__name__] = module
     for number, block in enumerate(python_of(page), 1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), module.__dict__)

@@ -157,7 +157,6 @@ def test_keys_of_numbers_and_bytes_are_exported(tmp_path: Path) -> None:
         assert done.manifest is not None
         (file,) = done.manifest.datasets[0].files
         (row,) = map(json.loads, (tmp_path / file.path).read_text().splitlines())
-    keys = {"key_device": "d", "key_at": "7", "key_day": "2026-01-31", "key_digest": "/w=="}
-    assert {name: row[name] for name in keys} == keys
-    assert (row["device"], row["at"], row["day"]) == ("d", 7, "2026-01-31")
+    assert (row["device"], row["at"], row["day"], row["digest"]) == ("d", 7, "2026-01-31", "/w==")
+    assert [name for name in row if name.startswith("key_")] == []  # each is an attribute, and has its column
     assert "_rest" not in row

@@ -172,7 +172,8 @@ class Dataset:
         current = self._current(item)
         known = self.model.stored_key.known_from(current)
         row = {c.name: self._cell(c, current, known) for c in self.columns}
-        row |= {_key_column(self, name): next(iter(current.get(name, {}).values()), None) for name in self.keys}
+        kinds = self.table.definition.kinds
+        row |= {_key_column(self, name): current.get(name, {}).get(kinds.get(name, "S")) for name in self.keys}
         rest = self._rest(row, item)
         if rest:
             row[REST] = _canonical(rest)

@@ -6,7 +6,6 @@ An export with keys and without masks has every item: as a row that gives it bac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.exchange.datasets import UNKNOWN, datasets_of
@@ -20,19 +19,6 @@ from singletable.foundation import Table
 from singletable.operations import Item
 
 _HINT = "Export it with --keys and --personal, by the program that restores it. `singletable import` takes this one."
-
-
-class ExactItems(Protocol):
-    """All items of one table, as they were."""
-
-    @property
-    def where(self) -> str:
-        """The name of the source, the same for the same items."""
-        ...
-
-    def items(self) -> Iterator[Item]:
-        """Each item once, in an order that stays the same. Blocks."""
-        ...
 
 
 class ExportedFolder:
@@ -60,6 +46,9 @@ class ExportedFolder:
                         if isinstance(item, str):
                             raise self._unreadable(file.path, row, item)
                         yield item
+
+    def beside(self, table: Table) -> ExportedFolder | None:
+        return ExportedFolder(table, self.store) if table.name in self.manifest.tables else None
 
     def _own(self) -> Iterator[DatasetFiles]:
         for dataset in self.manifest.datasets:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.exchange.table_export_files import TableExportFiles
@@ -15,6 +16,23 @@ from singletable.foundation import Table, place_in
 from singletable.operations import Item
 
 Place = tuple[str, str]
+
+
+class ExactItems(Protocol):
+    """All items of one table, as they were."""
+
+    @property
+    def where(self) -> str:
+        """The name of the source, the same for the same items."""
+        ...
+
+    def items(self) -> Iterator[Item]:
+        """Each item once, in an order that stays the same. Blocks."""
+        ...
+
+    def beside(self, table: Table) -> ExactItems | None:
+        """Those of another table in the same export; None if it is not there."""
+        ...
 
 
 class ExportedTable:
@@ -44,6 +62,9 @@ class ExportedTable:
     def count(self) -> int:
         """The number of records to read: that of the items, or more if some were changed or deleted."""
         return sum(each.summary.item_count for each in (self.base, *self.changes))
+
+    def beside(self, table: Table) -> None:
+        """None: such an export is of one table."""
 
     def items(self) -> Iterator[Item]:
         """Every item, in the form that a scan gives it. Nothing is sent to DynamoDB.

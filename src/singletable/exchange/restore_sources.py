@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.exchange.exported_folder import ExactItems, ExportedFolder
+from singletable.exchange.exported_items import ExactItems
 from singletable.exchange.table_copy import PAGE, CopyOptions, copy_table, goes_along, put_patiently
 from singletable.exchange.transfers import open_record
 from singletable.flow import Port, name_in
@@ -151,8 +151,8 @@ class ExportSource(ItemSource):
         return await ExportRestoreRun(target, table, self.exported).run(lambda put: tell(f"{put} items written"))
 
     async def beside(self, beside: Table) -> RestoreSource | None:
-        if isinstance(self.exported, ExportedFolder) and beside.name in self.exported.manifest.tables:
-            return ExportSource(ExportedFolder(beside, self.exported.store))
+        if (exported := self.exported.beside(beside)) is not None:
+            return ExportSource(exported)
         self.lacks(beside, "the export has not this table")
         return None
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
-from singletable.exchange.exported_folder import exported_at
 from singletable.exchange.restore_run import Restored, RestorePlan, RestoreRun
 from singletable.exchange.restore_sources import CopySource, ExportSource, RestoreSource, ServiceSource, Tell
 from singletable.flow import check_blocking
@@ -91,6 +90,8 @@ class Restore:
         if copy is not None:
             source = CopySource(copy.port, self.table, copy.target.place)
         elif export:
+            from singletable.exchange.exported_folder import exported_at  # noqa: PLC0415 it loads pyarrow
+
             source = ExportSource(exported_at(self.table, export))
         else:
             source = ServiceSource(self.db.port, self.table, backup=backup, at=None if at == "latest" else at)

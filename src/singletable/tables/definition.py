@@ -109,7 +109,7 @@ class TableDefinition:
             )
         self.settings.check(self.name)
         names = self.reserved if self.ttl_attribute is None else [*self.reserved, self.ttl_attribute]
-        self._check_held(names)
+        self._check_held([*names, self.key[0], *(index.partition for index in self.indexes.values())])
         twice = {n for n in names if names.count(n) > 1}
         twice |= {index.partition for index in self.indexes.values() if index.partition == index.sort}
         if twice:
