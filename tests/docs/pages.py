@@ -29,7 +29,7 @@ def python_of(page: Path) -> list[str]:
 def run(page: Path) -> ModuleType:
     """Run a page's blocks one after the other, as one module, which is what a reader does."""
     # A name for each page: the databases of one whose module is replaced would end with a warning.
-    module = ModuleType("page_" + "_".join(page.relative_to(ROOT).with_suffix("").parts).replace("-", "_"))
+    module = ModuleType("page_" + re.sub(r"\W", "_", str(page.with_suffix(""))))
     sys.modules[module.__name__] = module
     for number, block in enumerate(python_of(page), 1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), module.__dict__)
