@@ -12,7 +12,7 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import InvalidRequest, InvalidValue, SingletableError
 from singletable.exchange.masks import Mask, masked
 from singletable.foundation import (
     GuardChange,
@@ -34,6 +34,8 @@ from singletable.values import (
     to_attribute_value,
 )
 
+_MOST_STEPS = 100
+"""Masks of one value until a key's form takes it."""
 _KEPT_ROLES = ("expires", "version")
 """The roles of attributes by which the library counts and expires items: they name nobody."""
 
@@ -65,7 +67,7 @@ class ItemMask:
             setattr(after, name, self._value(model, name, getattr(entity, name)))
         old = read_item(encode(model.item(entity)))  # as it is stored
         with only_declared():
-            new = read_item(encode(model.item(after)))
+            new = read_item(encode(self._item(model, after)))
         version = model.version_of(item)
         kept = model.upcast(item, version) if version < model.version else item
         more = kept.keys() - model.codec.known - model.beside
@@ -80,6 +82,19 @@ class ItemMask:
             **{name: value for name, value in item.items() if name not in changed},
             **{name: value for name, value in new.items() if name in changed},
         }
+
+    def _item(self, model: Model[Any], after: Any) -> Item:
+        """The item of masked values. A mask that the form of a key does not take, as seconds of ten digits, is masked
+        again: a permutation leads back to the value itself, which it takes. Raises what `model.item` does."""
+        for _ in range(_MOST_STEPS):
+            try:
+                return model.item(after)
+            except InvalidValue as error:
+                name = (error.attribute or "").rpartition(".")[2]
+                if name not in self.names(model) or isinstance(getattr(after, name), str):
+                    raise
+                setattr(after, name, self._value(model, name, getattr(after, name)))
+        return model.item(after)
 
     def _undeclared(self, value: AttributeValue) -> AttributeValue:
         return to_attribute_value(masked(self.mask, FreePlan(), from_attribute_value(value)))
