@@ -164,7 +164,7 @@ _DOCUMENTS = (
         (
             "sync/test_histories.py::test_all_end_with_the_server_s_view_or_are_told",
             "sync/test_histories.py::test_a_planted_fault_is_found",
-            "sync/replicache/test_restored.py::test_clients_of_a_table_that_is_restored_and_forked",
+            "sync/replicache/test_restored.py::test_clients_of_a_table_that_is_restored_forked_and_copied",
         ),
     ),
 )
