@@ -23,6 +23,7 @@ from tests.studio.visitor import visiting
 from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items
 
+pytestmark = pytest.mark.embedded("its engines are its own: an export, a copy and a worker each need one")
 VALUES: dict[type[Any], list[Any]] = {
     str: ["a#1 /?&=é", "b"],
     int: [-5, 9, 12],

@@ -19,7 +19,8 @@ from tests.rules.models import Plain
 entity = Plain(id="1", groups={"a", "b", "c", "\\u00e9"}, tags=["x"])
 model = Plain.__model__
 update = UpdateWrite(Plain.by_id("1"), (attr(Plain.groups).include({"q", "r", "s", "t"}),))
-parts = [write.main(None if write is not update else entity, Moment(0.0, True)) for write in (UpsertWrite(entity), update)]
+now = Moment(0.0, True)
+parts = [write.main(None if write is not update else entity, now) for write in (UpsertWrite(entity), update)]
 import hashlib
 body = TransactWriteItems([part.action for part in parts], "token").request().body
 print(hashlib.sha256(body + PutItem("shop", model.item(entity)).request().body).hexdigest())
