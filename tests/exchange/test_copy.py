@@ -75,7 +75,7 @@ def test_a_copy_goes_into_the_table_that_is_named(dbs: tuple[Database, Database]
 
 def test_personal_values_have_masks_everywhere(dbs: tuple[Database, Database]) -> None:
     source, target = dbs
-    TableCopy(source, target, people).run()
+    TableCopy(source, target, people).run(mask_key=KEY)
     stored = json.dumps(list(items_of(target).values()), ensure_ascii=False)
     assert re.search(TELLING, json.dumps(list(items_of(source).values()), ensure_ascii=False))
     assert not re.search(TELLING, stored)

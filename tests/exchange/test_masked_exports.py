@@ -69,7 +69,7 @@ def rows_of(folder: Path, sql: str) -> list[Any]:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_nothing_personal_is_in_any_file(db: Database, tmp_path: Path, format: Any) -> None:
-    done = Exports(db, people).export(tmp_path, format=format, keys=True, personal=False)
+    done = Exports(db, people).export(tmp_path, format=format, keys=True, personal=False, mask_key=KEY)
     assert not [word for word in PERSONAL if word in everything_in(tmp_path)]
     assert done.manifest is not None
     assert (done.manifest.personal, done.unknown) == (False, 2)
@@ -122,7 +122,7 @@ def test_killed_it_goes_on_with_the_same_masks(db: Database, tmp_path: Path, mon
 
 def test_it_is_imported_by_the_rules_of_its_classes(db: Database, tmp_path: Path) -> None:
     """With its keys too: guards and edge sets are not in it."""
-    Exports(db, people).export(tmp_path, keys=True, personal=False)
+    Exports(db, people).export(tmp_path, keys=True, personal=False, mask_key=KEY)
     with fresh() as target:
         done = Imports(target, people).run(tmp_path)
         assert (done.written, done.bad) == (90, 0)
@@ -134,7 +134,7 @@ def test_what_migrations_keep_is_left_out(tmp_path: Path) -> None:
     with fresh() as db:
         db.create(Person(email="somebody@example.org", name="Surname"))
         Migrations(db, people).apply(by="somebody")
-        done = Exports(db, people).export(tmp_path, personal=False)
+        done = Exports(db, people).export(tmp_path, personal=False, mask_key=KEY)
         assert (done.unknown, done.manifest is not None) == (0, True)
         assert not [word for word in PERSONAL if word in everything_in(tmp_path)]
 
@@ -145,7 +145,7 @@ def test_a_stale_index_key_shows_no_name_of_before(tmp_path: Path) -> None:
         db.create(Person(email="somebody@example.org", name="Surname", town="t"))
         (item,) = (each for each in db.run(all_items(db.port, "people")) if each["_type"]["S"] == "person")
         db.run(put_raw(db.port, Person, {**item, "gsi1sk": {"S": "Nickname"}}))
-        Exports(db, people).export(tmp_path, keys=True, personal=False)
+        Exports(db, people).export(tmp_path, keys=True, personal=False, mask_key=KEY)
         assert not [word for word in PERSONAL if word in everything_in(tmp_path)]
         TableCopy(db, target, people).run()
         assert not [word for word in PERSONAL if word in json.dumps(target.run(all_items(target.port, "people")))]
@@ -197,7 +197,7 @@ def test_the_ends_of_edges(tmp_path: Path) -> None:
         for n in range(3):
             ends = Relative.by_id(f"somebody{n}"), Relative.by_id(f"somebody{n + 1}")
             Graph(db).link(Knows(source=ends[0], target=ends[1], since=f"Surname{n}"))
-        Exports(db, kin).export(tmp_path, keys=True, personal=False)
+        Exports(db, kin).export(tmp_path, keys=True, personal=False, mask_key=KEY)
         assert not [word for word in PERSONAL if word in everything_in(tmp_path)]
         assert Imports(target, kin).run(tmp_path).written == 7
         assert target.check(kin) == []
