@@ -30,6 +30,7 @@ import msgspec
 
 from singletable import Database, Meter, Table, connect
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
+from singletable.flow import DECLARED, TableNames
 
 app = Table("documents-benchmark", indexes=["gsi1"])
 ITEM_BYTES = 50_000
@@ -128,7 +129,7 @@ class Again:
         self._request = msgspec.structs.replace(request, body=body)
         self.answer = operation.answer
 
-    def request(self) -> Any:
+    def request(self, names: TableNames = DECLARED) -> Any:
         return self._request
 
 

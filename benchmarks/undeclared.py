@@ -98,7 +98,7 @@ def writes() -> tuple[dict[str, float], dict[str, int]]:
     order = Order(customer="ada", number=1, state="open")
     newer = {**model_of(Order).item(order), "priority": {"N": "5"}, "tags": {"SS": ["a", "b"]}}
     (carrying,) = _read(Query("app", "", Selection(), model_of(Order)), _answer([newer]))
-    moment = Moment(1e9)
+    moment = Moment(1e9, True)
     ways: dict[str, Callable[[], bytes]] = {
         "put, with its condition on type and schema version": lambda: _body(PutWrite(order), moment),
         "put, two undeclared attributes carried": lambda: _body(PutWrite(carrying), moment),

@@ -232,6 +232,7 @@ async def test_one_text_for_an_attribute_that_two_indexes_share(shell: Shell) ->
         await shell.put(Shared(id="a"))
 
 
+@pytest.mark.embedded("moto compares the bytes of a condition as texts")
 async def test_bytes_and_decimals(shell: Shell) -> None:
     made = [File(digest=b"\x00\xff", part=Decimal(part)) for part in ("-1.5", "1.10", "10")]
     for file in made:

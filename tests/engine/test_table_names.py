@@ -132,6 +132,7 @@ def calls_of(verb: Any) -> int:
     return count
 
 
+@pytest.mark.embedded("others answer slowly, and a slow answer's clock is compared once more")
 def test_a_name_costs_no_call(url: str) -> None:
     counts: list[list[int]] = []
     for names in ({}, {"app": "prod-app"}):
