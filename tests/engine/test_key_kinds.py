@@ -232,7 +232,6 @@ async def test_one_text_for_an_attribute_that_two_indexes_share(shell: Shell) ->
         await shell.put(Shared(id="a"))
 
 
-@pytest.mark.embedded("moto compares the bytes of a condition as texts")
 async def test_bytes_and_decimals(shell: Shell) -> None:
     made = [File(digest=b"\x00\xff", part=Decimal(part)) for part in ("-1.5", "1.10", "10")]
     for file in made:
@@ -243,6 +242,14 @@ async def test_bytes_and_decimals(shell: Shell) -> None:
     with pytest.raises(InvalidRequest, match="whole numbers"):
         await shell.all(File.of(b"\x00\xff", after(Decimal(1))))
     assert await shell.check(files) == []
+
+
+async def test_a_batch_knows_a_key_in_each_form_of_its_value(shell: Shell) -> None:
+    one, other = (File(digest=b"\x00\xff", part=Decimal(part)) for part in ("1.1", "1.10"))
+    with pytest.raises(InvalidRequest, match="two writes of the same File"):
+        await shell.write_many(puts=[one, other])
+    with pytest.raises(InvalidRequest, match="two writes of the same File"):
+        await shell.write_many(puts=[other], deletes=[File.of(b"\x00\xff", Decimal("1.1"))])
 
 
 def declare(table: Table, key: Callable[..., Any]) -> type[Any]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from singletable.errors import DeclarationError
 from singletable.tables.settings import Provisioned, TableSettings
+from singletable.values import lone_text
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 _ENCRYPTION_KEY = re.compile(r"(?:arn:[\w-]+:kms:[\w-]+:\d{12}:key/)?[\w-]+", re.ASCII)
@@ -195,8 +196,8 @@ class TableDefinition:
         return [{partition: {"S": one}, sort: {"S": other}} for one, other in places]
 
     def place_in(self, item: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-        """The two texts of an item's key, as `key_at` takes them."""
-        partition, sort = (next(iter(item[name].values())) if name else "" for name in self.key)
+        """The two texts of an item's key, as `key_at` takes them: the same for each form of a number, and of bytes."""
+        partition, sort = (lone_text(*next(iter(item[name].items()))) if name else "" for name in self.key)
         return partition, sort
 
     def index_creation(self, name: str) -> dict[str, Any]:

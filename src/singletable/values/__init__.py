@@ -35,7 +35,7 @@ from singletable.values.key_types import (
     KeyType as KeyType,
 )
 from singletable.values.kinds import Kind as Kind, PerKind as PerKind
-from singletable.values.lone_values import LoneValue as LoneValue
+from singletable.values.lone_values import LoneValue as LoneValue, lone_text as lone_text
 from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
 from singletable.values.other_forms import (
     IsoMilliseconds as IsoMilliseconds,

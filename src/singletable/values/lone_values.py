@@ -61,9 +61,7 @@ class LoneValue(KeyType, frozen=True):
             except InvalidValue as error:
                 error.attribute = name
                 raise
-            text: str = b64encode(inner).decode() if isinstance(inner, bytes) else inner
-            if self.kind == "N" and self.plan.inner is not int:
-                text = _as_answered(f"{Decimal(text):f}")
+            text = inner if self.plan.inner is int else lone_text(self.kind, inner)
             if _UNENCODABLE.search(text):
                 hint = "No program stored it: remove the character."
                 raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name, hint=hint)
@@ -107,7 +105,13 @@ class LoneValue(KeyType, frozen=True):
         return Decimal(text) if self.kind == "N" else b64decode(text)
 
 
-def _as_answered(number: str) -> str:
-    """A number's text as the service answers it: all its digits, and no zeros at the end of its decimals."""
+def lone_text(kind: str, inner: Any) -> str:
+    """The text of a stored value as a key: one text for each value. A number has one as the service answers it: all of
+    its digits, and no zeros at the end of its decimals."""
+    if isinstance(inner, bytes):
+        return b64encode(inner).decode()
+    if kind != "N":
+        return str(inner)
+    number = f"{Decimal(inner):f}"
     number = number.rstrip("0").rstrip(".") if "." in number else number
     return "0" if number == "-0" else number
