@@ -56,7 +56,11 @@ from singletable.records.check_passes import (
     row_query as row_query,
     type_in as type_in,
 )
-from singletable.records.commit import PASSING_REASONS as PASSING_REASONS, commit as commit
+from singletable.records.commit import (
+    PASSING_REASONS as PASSING_REASONS,
+    commit as commit,
+    not_applied as not_applied,
+)
 from singletable.records.conditions import (
     carries as carries,
     is_absent as is_absent,
@@ -104,6 +108,7 @@ from singletable.records.read import (
     read_all as read_all,
     read_page as read_page,
     read_pages as read_pages,
+    too_many_pages as too_many_pages,
 )
 from singletable.records.readers import place_in as place_in, placed_reader_of as placed_reader_of
 from singletable.records.resumable_run import ResumableRun as ResumableRun, RunStore as RunStore

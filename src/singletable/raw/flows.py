@@ -7,7 +7,7 @@ from typing import Any
 
 from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import Port
-from singletable.foundation import CursorSeal, Page, Position, read_batches, write_batches
+from singletable.foundation import CursorSeal, Page, Position, read_batches, too_many_pages, write_batches
 from singletable.operations import MAX_ACTIONS, AnswerPage, GetItem, Key, TransactGetItems
 from singletable.raw.items import PLAIN, RawItem, RawTable, stored
 from singletable.raw.queries import RawQuery
@@ -122,12 +122,7 @@ async def read_all(port: Port, table: RawTable, query: RawQuery, max_pages: int)
         position = answer.after
         if position is None:
             return items
-    raise InvalidRequest(
-        f"more than {max_pages} pages: {len(items)} items were read, and more exist",
-        table=table.name,
-        operation=query.shown,
-        hint="Raise max_pages, or use iter() or page(), which load one page at a time.",
-    )
+    raise too_many_pages(max_pages, len(items), query.shown, table.name)
 
 
 def _limit(port: Port, query: RawQuery) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from singletable.errors import Incomplete, InvalidRequest, TransactionCancelled
 from singletable.flow import Port, Race
-from singletable.foundation import PASSING_REASONS
+from singletable.foundation import PASSING_REASONS, too_many_pages
 from singletable.operations import (
     MAX_ACTIONS,
     MAX_STATEMENTS,
@@ -72,12 +72,7 @@ async def execute(
         after = answer.after
         if after is None:
             return items
-    raise InvalidRequest(
-        f"more than {max_pages} pages: {len(items)} items were read, and more exist",
-        table=table.name,
-        operation="execute",
-        hint="Raise max_pages, or use select(), which loads one page at a time.",
-    )
+    raise too_many_pages(max_pages, len(items), "execute", table.name, "select(), which loads")
 
 
 async def execute_many(port: Port, table: RawTable, given: Sequence[Given]) -> list[RawItem | None]:

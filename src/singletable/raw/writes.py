@@ -13,10 +13,9 @@ from singletable.errors import (
     OutcomeUnknown,
     SingletableError,
     TooLarge,
-    TransactionCancelled,
 )
 from singletable.flow import Operation, Port, Race
-from singletable.foundation import PASSING_REASONS, WriteBlock
+from singletable.foundation import PASSING_REASONS, WriteBlock, not_applied
 from singletable.operations import (
     MAX_ACTIONS,
     CheckItem,
@@ -174,19 +173,13 @@ async def commit(port: Port, table: RawTable, writes: Sequence[RawWrite]) -> Non
 
 def _refuse(table: str, writes: Sequence[RawWrite], reasons: Sequence[Reason]) -> None:
     """TransactionCancelled with each write that was refused; nothing where the transaction only met another one."""
-    failures = tuple(
+    failures = [
         RawFailure(number, write.verb, _reason(write, reason, table))
         for number, (write, reason) in enumerate(zip(writes, reasons, strict=True), 1)
         if reason.code not in PASSING_REASONS
-    )
+    ]
     if failures:
-        raise TransactionCancelled(
-            f"the transaction of {len(writes)} operations was not applied: " + "; ".join(map(str, failures)),
-            failures=failures,
-            table=table,
-            operation="transaction",
-            hint="The error's `failures` has each failure with the stored item. Decide by it, then try again.",
-        ) from None
+        raise not_applied(table, len(writes), failures) from None
 
 
 def _reason(write: RawWrite, reason: Reason, table: str) -> SingletableError:

@@ -337,10 +337,16 @@ def _failure(write: Write, error: SingletableError) -> Failure:
 
 
 def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
+    tables = dict.fromkeys(write.model.table.name for write in writes)
+    return not_applied(", ".join(tables), len(writes), failures)
+
+
+def not_applied(table: str, count: int, failures: Sequence[Any]) -> TransactionCancelled:
+    """The error of a transaction of some operations, of which these were refused."""
     return TransactionCancelled(
-        f"the transaction of {len(writes)} operations was not applied: " + "; ".join(map(str, failures)),
+        f"the transaction of {count} operations was not applied: " + "; ".join(map(str, failures)),
         failures=tuple(failures),
-        table=", ".join(dict.fromkeys(write.model.table.name for write in writes)),
+        table=table,
         operation="transaction",
         hint="The error's `failures` has each failure with the stored item. Decide by it, then try again.",
     )

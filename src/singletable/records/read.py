@@ -172,10 +172,22 @@ async def read_all(
         position = answer.after
         if position is None:
             return items
-    raise InvalidRequest(
-        f"more than {max_pages} pages: {len(items)} items were read, and more exist",
-        operation=query.captured.shown,
-        hint="Raise max_pages, or use iter() or page(), which load one page at a time.",
+    raise too_many_pages(max_pages, len(items), query.captured.shown)
+
+
+def too_many_pages(
+    max_pages: int,
+    count: int,
+    operation: str,
+    table: str | None = None,
+    instead: str = "iter() or page(), which load",
+) -> InvalidRequest:
+    """The error of a read of everything that ended at its pages, after some items. `instead` names verbs for more."""
+    return InvalidRequest(
+        f"more than {max_pages} pages: {count} items were read, and more exist",
+        table=table,
+        operation=operation,
+        hint=f"Raise max_pages, or use {instead} one page at a time.",
     )
 
 

@@ -6,14 +6,14 @@ of_shape("dddd-dd-dd")              a digit for each d, a hexadecimal digit for 
 from __future__ import annotations
 
 import re
+import string
 
 from msgspec import Struct
 
-_DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"  # the module `string` compiles an expression
-DIGIT = frozenset(_DIGITS)
-HEX = frozenset(_DIGITS + "abcdef")
-LETTER = frozenset(_LETTERS)
-_LIKELY = "x" + _LETTERS + _DIGITS + _LETTERS.upper() + "".join(map(chr, range(0x20, 0x7F))) + "é"
+DIGIT = frozenset(string.digits)
+HEX = frozenset(string.digits + "abcdef")
+LETTER = frozenset(string.ascii_lowercase)
+_LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
 _CLASSES = {"d": DIGIT, "x": HEX}
 
 
