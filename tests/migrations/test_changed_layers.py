@@ -67,6 +67,15 @@ def by_number(user: int) -> None: ...
 def by_mail_at(user: str, place: str) -> None: ...
 
 
+def by_mail_in(user: str, languages: set[str]) -> None: ...
+
+
+def by_mail_in_some(user: str, languages: frozenset[str] = frozenset({"en"})) -> None: ...
+
+
+def by_mail_in_any(user: str, languages: frozenset[str] = frozenset()) -> None: ...
+
+
 @pytest.fixture
 def db() -> Iterator[Database]:
     """A recorded table with a board and three tasks."""
@@ -95,6 +104,8 @@ def test_nothing_differs(db: Database) -> None:
     ("options", "subject"),
     [
         ({"task": by_mail_often}, "remind.arguments.times"),
+        ({"task": by_mail_in_some}, "remind.arguments.languages"),
+        ({"task": by_mail_in_any}, "remind.arguments.languages"),
         ({"mutation": rename_in}, "Board.mutations.rename"),
         ({"scalars": {"priority": int | None}}, "Board.scalars.priority"),
     ],
@@ -104,7 +115,7 @@ def test_what_an_older_worker_does_not_know_is_ordered(db: Database, options: An
     assert ("ordered", "layer.added", subject) in told(db, kept[0])
 
 
-@pytest.mark.parametrize(("task", "subject"), [(by_number, "user"), (by_mail_at, "place")])
+@pytest.mark.parametrize(("task", "subject"), [(by_number, "user"), (by_mail_at, "place"), (by_mail_in, "languages")])
 def test_arguments_that_waiting_tasks_do_not_fit(db: Database, task: Any, subject: str) -> None:
     kept = boards(task=task)
     assert refused(db, kept[0])[1] == [("layer.changed", f"remind.arguments.{subject}", 3)]

@@ -280,7 +280,16 @@ def _layer_part(site: DifferenceSite) -> Iterator[ModelDifference]:
 
 
 def _argument(site: DifferenceSite) -> Iterator[ModelDifference]:
-    """An argument of a task, or a scalar of a document: an attribute inside of a layer's items."""
+    """An argument of a task. An empty set is stored, so that an absent one is as missing as any other argument."""
+    facts = facts_of(site.now)
+    if site.was is None and "set" in facts_of(facts.get("form")) and not facts.get("optional"):
+        yield site.of_layer("layer.changed", f"it is new: {said(site.now)}")
+    else:
+        yield from _scalar(site)
+
+
+def _scalar(site: DifferenceSite) -> Iterator[ModelDifference]:
+    """A scalar of a document, or an argument: an attribute inside of a layer's items."""
     for rule, what, _ in attribute_changes(site.was, site.now):
         kind = RULES[rule].kind
         own = "layer.added" if rule == "attribute.added" else "layer.changed" if kind == "breaking" else rule
@@ -340,7 +349,7 @@ JUDGES: tuple[tuple[str, Judge], ...] = (
     ("layers/*", _each),
     ("layers/*/*", _layer_part),
     ("layers/tasks/*/arguments/*", _argument),
-    ("layers/documents/*/scalars/*", _argument),
+    ("layers/documents/*/scalars/*", _scalar),
     ("layers/documents/*/mutations/*", _mutation),
     ("layers/documents/*/collections/*", _collection),
     ("layers/streams/*/handles", _free),

@@ -71,8 +71,6 @@ class TaskFunction(Generic[P]):
         for name, plan in self._plans.items():
             if name in stored:
                 given[name] = self._loaded(name, plan, stored[name])
-            elif isinstance(plan, SetPlan) and self._signature.parameters[name].default is inspect.Parameter.empty:
-                given[name] = plan.kind()  # as in an item, an absent set is the empty one
         missing = [n for n, p in self._signature.parameters.items() if p.default is p.empty and n not in given]
         if missing:
             raise Corrupt(f"the stored task has no {missing[0]}", attribute=f"{self.name}.{missing[0]}", hint=_HINT)
