@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from singletable import Database, Table
 from singletable.documents import Document, Documents, Items, Mutation
 from singletable.documents.blobs import NoBlobs
 from singletable.migrations import Migrations, ModelDifference
+from singletable.migrations.differences import differences
+from singletable.migrations.model_document import document_of
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from tests.migrations.changing import refused
@@ -135,6 +138,21 @@ def test_arguments_that_waiting_mutations_do_not_fit(db: Database) -> None:
 def test_a_document_that_older_versions_do_not_fit(db: Database) -> None:
     kept = boards(content=int)
     assert refused(db, kept[0])[1] == [("layer.changed", "Board.collections.notes", 1)]
+
+
+@pytest.mark.parametrize("content", [datetime, time])
+def test_a_text_that_becomes_a_moment(db: Database, content: Any) -> None:
+    """JSON Schema has one word for them all."""
+    kept = boards(content=content)
+    assert refused(db, kept[0])[1] == [("layer.changed", "Board.collections.notes", 1)]
+
+
+def test_a_record_of_a_release_that_wrote_no_moments(db: Database) -> None:
+    form = document_of(boards(content=datetime)[0])
+    board = msgspec.json.decode(msgspec.json.encode(form.layers))["documents"]["Board"]
+    del board["collections"]["notes"]["content"]["moments"], board["mutations"]["rename"]["arguments"]["moments"]
+    older = msgspec.structs.replace(form, layers={**(form.layers or {}), "documents": {"Board": board}})
+    assert not differences(older, form, {})
 
 
 def test_a_program_that_imports_no_layers_takes_nothing_away(db: Database) -> None:

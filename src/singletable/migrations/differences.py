@@ -296,28 +296,43 @@ def _scalar(site: DifferenceSite) -> Iterator[ModelDifference]:
         yield site.of_layer(own, what)
 
 
+_PARTS = ("properties", "$defs", "moments")
+
+
 def _mutation(site: DifferenceSite) -> Iterator[ModelDifference]:
     """The arguments of a mutation, by their JSON Schema: new ones that may be left out are ordered."""
     if site.was is None:
         yield site.of_layer("layer.added", "it is new")
         return
-    schemas = [facts_of(facts_of(side).get("arguments")) for side in (site.was, site.now)]
-    rest: list[dict[str, Any]] = [{**schema, "properties": {}, "$defs": {}} for schema in schemas]
+    schemas = _comparable(site, "arguments")
+    if schemas is None:
+        return
+    rest: list[dict[str, Any]] = [{**schema, "properties": {}, "$defs": {}, "moments": {}} for schema in schemas]
     old, new = map(_parts_of_schema, schemas)
     is_more = site.now is not None and rest[0] == rest[1] and old.items() <= new.items()
     what = f"it was {said(schemas[0].get('properties'))}, and is {said(schemas[1].get('properties'))}"
     yield site.of_layer("layer.added" if is_more else "layer.changed", what)
 
 
-def _parts_of_schema(schema: Mapping[str, Any]) -> dict[str, str]:
-    return {name: said(part) for n in ("properties", "$defs") for name, part in schema.get(n, {}).items()}
+def _parts_of_schema(schema: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    return {(n, name): said(part) for n in _PARTS for name, part in schema.get(n, {}).items()}
+
+
+def _comparable(site: DifferenceSite, name: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Both schemas of a part; without moments where the record is of a release that wrote none, and None where that is
+    the whole difference."""
+    was, now = facts_of(facts_of(site.was).get(name)), facts_of(facts_of(site.now).get(name))
+    now = {fact: value for fact, value in now.items() if fact != "moments" or fact in was}
+    is_same = {**facts_of(site.was), name: was} == {**facts_of(site.now), name: now}
+    return None if is_same else (was, now)
 
 
 def _collection(site: DifferenceSite) -> Iterator[ModelDifference]:
     """A collection of a document: its contents are upcast where its version was raised."""
     if site.was is not None and site.now is not None and site.now["version"] > site.was["version"]:
         yield site.of_layer("contents.raised", f"version {site.was['version']}, now {site.now['version']}")
-    else:
+        return
+    if _comparable(site, "content") is not None:
         rule = "layer.added" if site.was is None else "layer.changed"
         yield site.of_layer(rule, f"it was {said(site.was)}, and is {said(site.now)}")
 

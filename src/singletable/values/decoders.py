@@ -7,7 +7,7 @@ make decoders of one new struct concurrently can crash the process (msgspec 0.22
 from __future__ import annotations
 
 import threading  # noqa: TID251
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -43,16 +43,45 @@ def _has_json(where: str) -> Generator[None, None, None]:
 
 
 def json_form(kind: Any, where: str) -> Any:
-    """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people.
-    DeclarationError for a type that has none."""
+    """All that decides which JSON is stored of a type, and what is read: its JSON Schema, without words for people, and
+    its moments, by the name of the part. DeclarationError for a type that has none."""
     with _has_json(where), _one_at_a_time:
         schema = msgspec.json.schema(kind)
+        moments = _moments_by_name(kind)
     parts = dict(schema.get("$defs", {}))
     name = schema.get("$ref", "").removeprefix("#/$defs/")
     whole = {**parts.pop(name), "$defs": parts} if name else schema
     if f'#/$defs/{name}"' in msgspec.json.encode(whole).decode():  # it holds values of its own type
         whole = schema
-    return _facts(whole)
+    return {**_facts(whole), "moments": moments}
+
+
+def _moments_by_name(kind: Any) -> dict[str, list[str]]:
+    """Where datetimes and times without a declared zone stand: a schema has the same for them as for any text."""
+    from msgspec.inspect import type_info  # noqa: PLC0415 for records of models alone
+
+    root: Any = type_info(kind)
+    parts: dict[str, Iterator[str]] = {}
+    if hasattr(root, "fields"):
+        parts = {f.encode_name: _moments(f.type, "", (root.cls,)) for f in root.fields}
+    every = {name: sorted({*moments}) for name, moments in (parts or {"": _moments(root, "", ())}).items()}
+    return {name: moments for name, moments in every.items() if moments}
+
+
+def _moments(info: Any, path: str, within: tuple[Any, ...]) -> Iterator[str]:
+    """The places below a type, each with its kind. An object inside of itself was told before."""
+    word = {"DateTimeType": "datetime", "TimeType": "time"}.get(type(info).__name__)
+    if word is not None and info.tz is None:
+        yield f"{path} {word}".strip()
+    if getattr(info, "cls", None) not in within:
+        for field in getattr(info, "fields", ()):
+            yield from _moments(field.type, f"{path}.{field.encode_name}", (*within, info.cls))
+    for name in ("types", "item_types"):
+        for inner in getattr(info, name, ()):
+            yield from _moments(inner, path, within)
+    for name in ("item_type", "key_type", "value_type"):
+        if (inner := getattr(info, name, None)) is not None:
+            yield from _moments(inner, f"{path}.{name}", within)
 
 
 def _facts(schema: object) -> Any:
