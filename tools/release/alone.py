@@ -25,9 +25,13 @@ TESTS: Mapping[str, Sequence[str]] = {
     "mcp": ("tests/mcp",),
 }
 """By the folder in `packages`."""
-_NEEDED: Mapping[str, Sequence[str]] = {"deploy": ("click", "rich", "fastapi", "httpx"), "local": (), "mcp": ()}
+NEEDED: Mapping[str, Sequence[str]] = {
+    "deploy": ("click", "rich", "fastapi", "httpx", "itsdangerous"),
+    "local": (),
+    "mcp": (),
+}
 """What the tests import besides: the program, and the applications of `examples`."""
-_TOOLS = ("botocore", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+TOOLS = ("botocore", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
 _COPIED = ("benchmarks", "docs", "examples", "tests", "tools")
 _COPIED_FILES = ("conftest.py", "pyproject.toml")
 _UNSET = ("PYTHONPATH", "SINGLETABLE_ENGINE")
@@ -72,7 +76,7 @@ def add_tools(python: Path, distribution: str) -> None:
         constraints.write("".join(f"{name}=={version}\n" for name, version in pinned.items()))
         constraints.flush()
         options = ["--quiet", "--disable-pip-version-check", "--constraint", constraints.name]
-        subprocess.run([python, "-m", "pip", "install", *options, *_TOOLS, *_NEEDED[distribution]], check=True)
+        subprocess.run([python, "-m", "pip", "install", *options, *TOOLS, *NEEDED[distribution]], check=True)
 
 
 def run_tests(python: Path, distribution: str) -> None:
