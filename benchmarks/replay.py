@@ -4,7 +4,8 @@ In a process of its own: `python -m benchmarks.replay <engine's port> [certifica
 of HTTP and of HTTPS, then takes one order a line. It ends when its standard input does.
 
     record <case>      passes requests on to the engine and keeps each answer, head and all
-    replay <case>      gives the kept one for the request's X-Amz-Target, without looking at anything else
+    replay <case>      gives the kept one for the request's X-Amz-Target, without looking at anything else, with the
+                       current Date: clients compare it with their clock
     drop <n>           closes the connection in place of every n-th answer from now on; 0 for none
     delay <ms>         answers so much later from now on, as from behind a network
 
@@ -19,6 +20,7 @@ import re
 import socket
 import ssl
 import sys
+from email.utils import formatdate
 from typing import Any, cast
 
 from benchmarks.child import Child
@@ -26,6 +28,7 @@ from benchmarks.child import Child
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _TARGET = re.compile(rb"\r\nx-amz-target: *([\w.]+)", re.IGNORECASE)
+_DATE = re.compile(rb"(?<=\r\ndate: )[^\r]*", re.IGNORECASE)
 _PIECE_BYTES = 1 << 20
 
 
@@ -95,7 +98,7 @@ class Recorder:
             if self._asked.setdefault(target, _body_of(request)) != _body_of(request):
                 raise RuntimeError(f"another {target.decode()} in one operation: it is not a single round trip")
             self._current[target] = self._ask_engine(request)
-        return self._current[target]
+        return _DATE.sub(formatdate(usegmt=True).encode(), self._current[target], count=1)
 
     def _ask_engine(self, request: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", self._engine_port)) as engine:
