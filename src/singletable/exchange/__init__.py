@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from singletable.exchange.exports import Exports as Exports
     from singletable.exchange.exports_async import AsyncExports as AsyncExports
     from singletable.exchange.formats import Format as Format
+    from singletable.exchange.import_cost import ImportCost as ImportCost
     from singletable.exchange.imports import Imports as Imports
     from singletable.exchange.imports_async import AsyncImports as AsyncImports
     from singletable.exchange.left_out import LeftOut as LeftOut
@@ -69,6 +70,7 @@ __getattr__ = late_names(
     restores="Restore",
     restores_async="AsyncRestore",
     row_import="Imported",
+    import_cost="ImportCost",
     imports="Imports",
     imports_async="AsyncImports",
     left_out="LeftOut",

@@ -56,6 +56,10 @@ class FileRow(Struct, frozen=True):
     """Values that the class does not declare, where they are not refused."""
     size: int = 0
     """The approximate bytes in memory."""
+    dataset: Dataset | None = None
+    """The class of the row, where its part has rows of several."""
+    left: str = ""
+    """The kind of a row that no class takes, and why."""
 
 
 Rows = Iterator[FileRow]

@@ -4,6 +4,7 @@ a folder of an export       a part for each of its files: nodes and records firs
 DynamoDB's export to S3     a part for each of its data files: items as they were
 one file                    a part, of a class that the caller names; DynamoDB's JSON says its classes itself
 another table               a part, of a class that the caller names: its attributes by their names
+classes of another table    the same sources, each item read by its class there: `foreign_rows`
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, NotFound
 from singletable.exchange.arrow_rows import PART_BYTES
 from singletable.exchange.datasets import UNKNOWN, Dataset
+from singletable.exchange.foreign_rows import ForeignRows
 from singletable.exchange.import_files import FileRow, ImportFormat, Unknown, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
@@ -27,11 +29,15 @@ from singletable.exchange.table_export_files import SUMMARY, ManifestFile, Table
 from singletable.flow import DECLARED, Port, TableNames, name_in
 from singletable.foundation import Table
 from singletable.graph import Edge
-from singletable.operations import RAW, Scan, Selection
+from singletable.operations import RAW, Item, Scan, Selection
+from singletable.values import from_attribute_value
 
 _CONTENTS: Final = "contents of documents lie in a store, which `singletable restore --contents` fills"
 PAGE: Final = 500
 """Rows between two checkpoints."""
+
+
+Into = type[Any] | Mapping[type[Any], type[Any]]
 
 
 class Read(Struct, frozen=True):
@@ -59,8 +65,8 @@ class ImportPart(Struct, frozen=True):
 class FileOptions(Struct, frozen=True):
     """How the rows of files are read: as the caller says."""
 
-    into: type[Any] | None = None
-    """The class of one file's rows."""
+    into: Into | None = None
+    """The class of one file's rows; or classes of the table that the items come from, with those that take them."""
     format: ImportFormat | None = None
     ignored: Sequence[str] = ()
     unknown: Unknown = "refuse"
@@ -87,21 +93,52 @@ def file_part(
     return ImportPart(path, identity, pages, dataset, None if dataset is None else dataset.table)
 
 
-def table_part(port: Port, name: str, dataset: Dataset, place: str = "") -> ImportPart:
-    """Another table, of any layout."""
+def table_part(port: Port, name: str, datasets: Sequence[Dataset], options: FileOptions, place: str = "") -> ImportPart:
+    """Another table, of any layout: its items are read by classes of it, or by the names that one class has."""
+    if isinstance(options.into, Mapping):
+        return read_by(foreign_rows(datasets, options), _items_of(port, name, None, options, place))
+    assert options.into is not None
+    return _items_of(port, name, dataset_of(datasets, options.into), options, place)
+
+
+def _items_of(port: Port, name: str, dataset: Dataset | None, options: FileOptions, place: str) -> ImportPart:
+    """The items of a table, by a scan."""
 
     async def pages(position: Any) -> AsyncIterator[Read]:
         number, after = position or (0, None)
         limit = min(PAGE, port.traits.scan_page_limit or PAGE)
         while True:
             page = await port.send(Scan(name, Selection(limit=limit, after=after, consistent=True), RAW))
-            rows = [FileRow(n, item=item) for n, item in enumerate(page.items, number + 1)]
+            rows = [_row_of(n, item, dataset, options) for n, item in enumerate(page.items, number + 1)]
             number, after = number + len(rows), page.after
             yield Read(rows, None if after is None else (number, after))
             if after is None:
                 return
 
-    return ImportPart(name, ("table", place, name, dataset.digest), pages, dataset, dataset.table)
+    identity = ("table", place, name, "" if dataset is None else dataset.digest)
+    return ImportPart(name, identity, pages, dataset, None if dataset is None else dataset.table)
+
+
+def _row_of(number: int, item: Item, dataset: Dataset | None, options: FileOptions) -> FileRow:
+    """An item for a class, with the values that it does not declare."""
+    if dataset is None:
+        return FileRow(number, item=item)
+    known = {name for field in dataset.model.fields for name in (field.stored, field.name)}
+    known |= {*dataset.table.definition.reserved, *options.ignored}
+    rest = {name: from_attribute_value(item[name]) for name in sorted(item.keys() - known)}
+    if rest and options.unknown == "refuse":
+        return FileRow(number, reason=f"{min(rest)}: the class has no such attribute")
+    return FileRow(number, item=item, rest=rest)
+
+
+def read_by(rows: ForeignRows, part: ImportPart) -> ImportPart:
+    """A part whose items are read by the classes of the table that they come from."""
+
+    async def pages(position: Any) -> AsyncIterator[Read]:
+        async for page in part.pages(position):
+            yield Read([rows.read(row, part.dataset) for row in page.rows], page.position)
+
+    return ImportPart(part.name, (*part.identity, rows.identity), pages, None, None)
 
 
 def _table_export_part(files: TableExportFiles, file: ManifestFile, table: Table) -> ImportPart:
@@ -152,11 +189,20 @@ def source_at(place: str | os.PathLike[str] | Store, datasets: Sequence[Dataset]
         if path.is_file():
             return _file(path, datasets, options)
     store = store_at(place)
+    if isinstance(options.into, Mapping):
+        return _foreign_folder(store, foreign_rows(datasets, options), options)
     if options.into is not None or options.format is not None:
         raise NotFound(
             f"file {store.url} does not exist", hint="A class and a format are for one file, on this machine."
         )
     return _folder(store, datasets, options)
+
+
+def foreign_rows(datasets: Sequence[Dataset], options: FileOptions) -> ForeignRows:
+    """The reader of the items of another table, by its classes. InvalidRequest for a class that is not given."""
+    assert isinstance(options.into, Mapping)
+    takers = {kind: dataset_of(datasets, taker) for kind, taker in options.into.items()}
+    return ForeignRows(takers, options.unknown, options.ignored)
 
 
 def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
@@ -173,10 +219,23 @@ def _file(path: Path, datasets: Sequence[Dataset], options: FileOptions) -> Impo
         raise InvalidRequest(
             f"{path.name} does not name the class of its rows", hint="Give it: into=Order (--as Order)."
         )
-    dataset = None if into is None else dataset_of(datasets, into)
+    is_foreign = isinstance(into, Mapping)
+    if is_foreign and format != "dynamodb":
+        raise InvalidRequest(
+            f"{path.name} has rows of one class", hint="Name the class that takes them: into=Order (--as Order)."
+        )
+    dataset = None if into is None or isinstance(into, Mapping) else dataset_of(datasets, into)
     with open(path, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    return ImportSource([file_part(lambda _: path, path.name, format, dataset, options, digest)])
+    part = file_part(lambda _: path, path.name, format, dataset, options, digest)
+    return ImportSource([read_by(foreign_rows(datasets, options), part) if is_foreign else part])
+
+
+def _foreign_folder(store: Store, rows: ForeignRows, options: FileOptions) -> ImportSource:
+    """The folder of an export of another table, ours or DynamoDB's."""
+    source = _folder(store, tuple(rows.datasets.values()), options)
+    parts = [read_by(rows, part) for part in source.parts]
+    return ImportSource(parts, source.manifest, left_out=source.left_out)
 
 
 def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> ImportSource:
@@ -202,7 +261,7 @@ def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> 
     left_out: dict[str, int] = {}
     for files in sorted(manifest.datasets, key=lambda each: _is_edge(by_name.get(each.name))):
         dataset = by_name.get(files.name)
-        if why := _CONTENTS if files.is_contents else _why_not(files.name, dataset, is_exact):
+        if why := _CONTENTS if files.is_contents else _why_not(files.name, dataset, is_exact, options):
             if files.rows:
                 left_out[f"{files.name}: {why}"] = files.rows
             continue
@@ -238,9 +297,10 @@ def _is_edge(dataset: Dataset | None) -> bool:
     return dataset is not None and issubclass(dataset.model.kind, Edge)
 
 
-def _why_not(name: str, dataset: Dataset | None, is_exact: bool) -> str:
-    """Why a dataset of an export is not imported, if it is not."""
-    if is_exact:
+def _why_not(name: str, dataset: Dataset | None, is_exact: bool, options: FileOptions) -> str:
+    """Why a dataset of an export is not imported, if it is not. What no class explains is counted by kind where classes
+    of the table read it."""
+    if is_exact or (name == UNKNOWN and isinstance(options.into, Mapping)):
         return ""
     if name == UNKNOWN:
         return "no class explains them; an export with keys has them as they were"

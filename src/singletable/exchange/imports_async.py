@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.exchange.bad_rows import BadRowFile
 from singletable.exchange.datasets import datasets_of
 from singletable.exchange.entity_writes import Mode
+from singletable.exchange.import_cost import ImportCost, predict_import
 from singletable.exchange.import_files import ImportFormat, Unknown
-from singletable.exchange.import_parts import FileOptions, ImportSource, dataset_of, source_at, table_part
+from singletable.exchange.import_parts import FileOptions, ImportSource, Into, source_at, table_part
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
 from singletable.flow import Rate, at_rate, check_awaiting
@@ -32,7 +32,7 @@ class AsyncImports:
         self,
         source: str | os.PathLike[str] | Store,
         *,
-        into: type[Any] | None = None,
+        into: Into | None = None,
         format: ImportFormat | None = None,
         mode: Mode = "create",
         ignore: Sequence[str] = (),
@@ -44,7 +44,8 @@ class AsyncImports:
         progress: Progress | None = None,
     ) -> Imported:
         """Import the folder of an export, ours or one that DynamoDB made to S3; or one file, whose rows are of the
-        class `into`, by its columns' names.
+        class `into`, by its columns' names. With `into={Old: New}` the items of an export, or of a file in DynamoDB's
+        JSON, are read by classes of the table that they come from: see `run_table`.
 
         Each row is read as its class declares it and written by the class's own verbs: `create` and `link`, or with
         `mode="replace"` `put`, `upsert` and `relink`; so index keys, guards and edge sets are right. A row that is
@@ -74,12 +75,18 @@ class AsyncImports:
         )
         return await self._run(found, ImportOptions(mode, stop_at, dry_run, unknown), bad_rows, rate, progress)
 
+    async def predict_table(self, source: AwaitingDatabase, name: str) -> ImportCost:
+        """Predict the cost of `run_table`. One request to the source; NotConfigured if the table is missing."""
+        return await self.db.run(predict_import(source.port, name))
+
     async def run_table(
         self,
         source: AwaitingDatabase,
         name: str,
-        into: type[Any],
+        into: Into,
         *,
+        ignore: Sequence[str] = (),
+        unknown: Unknown = "report",
         mode: Mode = "create",
         stop_at: int | None = None,
         bad_rows: str | os.PathLike[str] | None = None,
@@ -88,12 +95,23 @@ class AsyncImports:
         source_rate: Rate | None = None,
         progress: Progress | None = None,
     ) -> Imported:
-        """Import the items of another table, of any layout, into a class: attributes by the names under which they are
-        stored, or which they have in Python; keys are made again. A consistent scan; otherwise as `run`, with its
-        errors: InvalidRequest, NotFound, Throttled."""
-        dataset = dataset_of(datasets_of(*self.tables), into)
-        found = ImportSource([table_part(at_rate(source.port, source_rate), name, dataset, source.target.place)])
-        return await self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
+        """Import the items of another table. Keys are made again.
+
+        With `into={OldOrder: Order, ...}`, classes that the other table's declaration has and those that take their
+        items, each item is read by its class there: an id that is only in its key is read from the key. A value goes to
+        the attribute of the same name. Items of other classes, and those that no class explains, are left, and
+        `left_out` has their number by kind. With one class, `into=Order`, each item is of it, whatever the layout:
+        attributes by the names under which they are stored, or which they have in Python.
+
+        `unknown` is for values that the class has no attribute for, as in `run`. A consistent scan; otherwise as `run`,
+        with its errors: InvalidRequest, NotFound, Throttled.
+        """
+        options = FileOptions(into, None, ignore, unknown)
+        part = table_part(
+            at_rate(source.port, source_rate), name, datasets_of(*self.tables), options, source.target.place
+        )
+        found = ImportSource([part])
+        return await self._run(found, ImportOptions(mode, stop_at, dry_run, unknown), bad_rows, rate, progress)
 
     async def _run(
         self,

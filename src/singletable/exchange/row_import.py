@@ -7,7 +7,7 @@ A row whose item is there already, just as the row says, was written by an earli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Final
 
@@ -38,7 +38,7 @@ from singletable.exchange.entity_writes import (
 )
 from singletable.exchange.import_files import FileRow, Unknown
 from singletable.exchange.import_parts import ImportPart, ImportSource, Read
-from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
+from singletable.exchange.row_items import BLANK, LEFT, entity_of, has_key, item_of
 from singletable.exchange.store_faults import exhausted
 from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import open_record
@@ -56,6 +56,8 @@ from singletable.graph import Edge
 from singletable.operations import Item
 
 EXAMPLES: Final = 20
+_MOST_KINDS: Final = 50
+OTHER_KINDS: Final = "others: more kinds than are counted one by one"
 _FATAL: Final = (Unavailable, Denied, OutcomeUnknown, NotConfigured, NotSupported)
 """Errors that are not a row's."""
 
@@ -74,7 +76,7 @@ class Imported(Struct, frozen=True):
     unknown: dict[str, int] = {}
     """Values that the class does not declare, by column: left out, or with `unknown="keep"` stored unchanged."""
     left_out: dict[str, int] = {}
-    """Rows of an export that are not imported, by dataset and reason."""
+    """Rows that are not imported, by dataset or kind, and reason."""
     is_stopped: bool = False
     """True if the bad rows have reached `stop_at`."""
 
@@ -187,6 +189,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
             written=before.written + counts[WRITTEN],
             present=before.present + counts[PRESENT],
             unknown=dict(sorted((Counter(before.unknown) + unknown).items())),
+            left_out=with_more_left_out(before.left_out, [row.left for row in rows if row.left]),
             bad=before.bad + len(bad),
             bad_rows=(*before.bad_rows, *bad)[:EXAMPLES],
             is_stopped=self.options.stop_at is not None and self.bad_here >= self.options.stop_at,
@@ -312,4 +315,12 @@ class ImportRun(ResumableRun[ImportState, Imported]):
                 )
 
 
-_DONE: Final = frozenset({WRITTEN, PRESENT, BLANK})
+def with_more_left_out(counts: Mapping[str, int], kinds: Iterable[str]) -> dict[str, int]:
+    """The counts of what is left out, with some more rows. Many kinds that differ are counted as one."""
+    more = Counter(counts)
+    for kind in kinds:
+        more[kind if kind in more or len(more) < _MOST_KINDS else OTHER_KINDS] += 1
+    return dict(more)
+
+
+_DONE: Final = frozenset({WRITTEN, PRESENT, BLANK, LEFT})

@@ -14,8 +14,8 @@ from singletable.graph import Edge
 from singletable.operations import Item, encode, read_item
 from singletable.values import exact_json
 
-BLANK: Final = "(blank)"
-"""The reason of a row without cells, which is not bad."""
+BLANK, LEFT = "(blank)", "(left)"
+"""The reasons of a row without cells, and of one that no class takes. They are not bad."""
 _UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
 """The errors of a class for values of other types, or of too many levels."""
 
@@ -23,9 +23,9 @@ _UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, Attri
 def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: FileRow) -> Any:
     """The entity of a row, or why there is none."""
     if row.reason or (row.cells is None and row.item is None):
-        return row.reason or BLANK
+        return row.reason or (LEFT if row.left else BLANK)
     try:
-        entity = _loaded(tables, dataset, row)
+        entity = _loaded(tables, row.dataset or dataset, row)
     except SingletableError as error:
         return reason_of(error)
     except _UNREADABLE as error:

@@ -1,0 +1,249 @@
+"""Imports of a table that another program made: ids in keys are kept, what no class takes is named, by the command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import boto3
+import pytest
+from click.testing import CliRunner
+
+from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, connect, field
+from singletable.cli.app import app
+from singletable.errors import NotConfigured
+from singletable.exchange import AsyncImports, Exports, ImportCost, Imports
+from singletable.exchange.import_cost import predict_import
+from singletable.exchange.row_import import OTHER_KINDS, with_more_left_out
+from singletable.flow import Operation, WrappedPort
+from singletable_local import Engine
+from tests.exchange import legacy_shop
+from tests.exchange.legacy_shop import legacy
+from tests.migrations.watching import Killed, before_each
+from tests.support.engines import fresh, fresh_async
+from tests.support.raw import all_items
+
+shop = Table("shop", indexes=["gsi1"])
+
+
+class Customer(Entity, table=shop, type="customer"):
+    user: str
+    name: str
+    joined: datetime
+
+    @shop.key
+    @staticmethod
+    def of(user: str) -> Key:
+        return f"customer#{user}", "customer"
+
+
+class Order(Entity, table=shop, type="order"):
+    number: int
+    user: str
+    status: Literal["open", "paid"]
+    total: int
+    note: str = ""
+
+    @shop.key
+    @staticmethod
+    def by_number(number: int) -> Key:
+        return f"order#{number}", "order"
+
+    @shop.index("gsi1")
+    @staticmethod
+    def of_user(user: str, number: int = ANY) -> Key:
+        return f"orders#{user}", f"{number}"
+
+
+class Line(Entity, table=shop, type="line"):
+    order: int
+    sku: str
+    count: int
+
+    @shop.key
+    @staticmethod
+    def of(order: int, sku: str = ANY) -> Key:
+        return f"order#{order}", f"line#{sku}"
+
+
+class Stock(Entity, table=shop, type="stock"):
+    sku: str = field(unique=True)
+    tags: set[str] = field(default_factory=set[str])
+
+    @shop.key
+    @staticmethod
+    def of(sku: str) -> Key:
+        return f"stock#{sku}", "stock"
+
+
+INTO: dict[type[Any], type[Any]] = {
+    legacy_shop.Profile: Customer,
+    legacy_shop.Order: Order,
+    legacy_shop.Line: Line,
+    legacy_shop.Stock: Stock,
+}
+LEFT = {
+    "SESSION#* / TOKEN#*: no class of orders explains it": 3,
+    "AUDIT#* / *: no class of orders explains it": 3,
+}
+NOTE = "by the other program"
+"""An attribute that the class there does not declare, and the one here does."""
+NOON = datetime(2026, 1, 31, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def old() -> Iterator[Engine]:
+    """The engine of the table of the other program."""
+    engine = Engine.start(exposed=True)
+    with connect(engine.url) as db:
+        db.create_table(legacy)
+    place: Any = {"endpoint_url": engine.url, "region_name": "local"}
+    resource: Any = boto3.resource("dynamodb", aws_access_key_id="x", aws_secret_access_key="x", **place)
+    legacy_shop.write(resource.Table("orders"))
+    resource.meta.client.close()
+    yield engine
+    engine.stop()
+
+
+def check_all(db: Database) -> None:
+    """All of it is there, by the classes of one's own."""
+    assert db.check(shop) == []
+    assert db.get(Customer.of("u2")) == Customer(user="u2", name="U2", joined=NOON + timedelta(seconds=2))
+    orders = db.all(Order.of_user("u1"))
+    assert [(order.number, order.status, order.total) for order in orders] == [(n, "paid", n * 10) for n in range(5, 9)]
+    assert db.all(Line.of(7)) == [Line(order=7, sku="s1", count=2)]
+    assert [db.get(Stock.of(f"s{n}")) for n in range(2)] == [Stock(sku="s0"), Stock(sku="s1", tags={"a", "b"})]
+    assert sum(1 for kind in INTO.values() for _ in db.scan(kind)) == 30
+
+
+def test_the_command_imports_a_table_by_its_classes(old: Engine, tmp_path: Path) -> None:
+    target = f"local:{tmp_path / 'shop.db'}"
+    words = ["import", f"{__name__}:shop", "orders", "--from", old.url, "--of", "tests.exchange.legacy_shop"]
+    words += ["--as", "Profile=Customer", "--db", target, "--bad-rows", str(tmp_path / "bad.jsonl")]
+    dry = CliRunner().invoke(app, [*words, "--dry-run"])
+    assert dry.exit_code == 0, dry.output
+    assert "36 rows of orders: 30 to write, 0 bad" in dry.output
+    assert "orders: 36 items, the service gives no size, 36 write units at least" in dry.stderr
+    ran = CliRunner().invoke(app, words)
+    assert ran.exit_code == 0, ran.output
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "36 rows of orders: 30 written, 0 bad"
+    assert [line.strip() for line in lines[1:]] == [f"left out: 3 rows of {kind}" for kind in sorted(LEFT)]
+    with connect(target) as db:
+        check_all(db)
+        assert db.get(Order.by_number(1)) == Order(number=1, user="u0", status="paid", total=10, note=NOTE)
+
+
+def test_each_source_of_the_items_gives_the_same(old: Engine, tmp_path: Path) -> None:
+    with connect(old.url) as source:
+        for keys in (False, True):
+            Exports(source, legacy).export(tmp_path / f"folder {keys}", keys=keys)
+        items = source.run(all_items(source.port, "orders"))
+        path = tmp_path / "data.json.gz"
+        path.write_bytes(gzip.compress("\n".join(json.dumps({"Item": item}) for item in items).encode()))
+        with fresh() as db:
+            done = Imports(db, shop).run_table(source, "orders", INTO)
+            assert (done.read, done.written, done.bad, done.left_out, done.unknown) == (36, 30, 0, LEFT, {})
+            check_all(db)
+    for place in ("folder False", "folder True", "data.json.gz"):
+        with fresh() as db:
+            done = Imports(db, shop).run(tmp_path / place, into=INTO, unknown="report")
+            assert (done.written, done.bad_rows, done.left_out) == (30, (), LEFT), place
+            check_all(db)
+
+
+def killer(requests: int) -> Callable[[Any], None]:
+    left = iter(range(requests))
+
+    def kill(operation: Any) -> None:
+        if next(left, None) is None:
+            raise Killed
+
+    return kill
+
+
+def test_a_killed_import_goes_on_and_doubles_nothing(old: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("singletable.exchange.import_parts.PAGE", 10)
+    with connect(old.url) as source, fresh() as db:
+        for requests in range(1, 14):  # each point of the first pages
+            with monkeypatch.context() as patched:
+                before_each(db, patched, killer(requests))
+                with pytest.raises(Killed):
+                    Imports(db, shop).run_table(source, "orders", INTO)
+        done = Imports(db, shop).run_table(source, "orders", INTO)
+        assert (done.read, done.written + done.present, done.bad, done.left_out) == (36, 30, 0, LEFT)
+        assert done.present > 0
+        check_all(db)
+
+
+class Noted(Entity, table=shop, type="noted"):
+    sku: str
+
+    @shop.key
+    @staticmethod
+    def of(sku: str) -> Key:
+        return f"noted#{sku}", "noted"
+
+
+class Numbered(Entity, table=shop, type="numbered"):
+    number: Decimal
+
+    @shop.key
+    @staticmethod
+    def of(number: Decimal) -> Key:
+        return f"numbered#{number}", "numbered"
+
+
+def test_what_the_own_class_lacks_is_refused_or_named_or_kept(old: Engine) -> None:
+    into: dict[type[Any], type[Any]] = {legacy_shop.Order: Line}
+    with connect(old.url) as source, fresh() as db:
+        run = Imports(db, shop).run_table
+        with pytest.raises(InvalidRequest, match="Order has attributes that Line has not: user, number, status, total"):
+            run(source, "orders", into, unknown="refuse")
+        told = run(source, "orders", into, ignore=["user"], dry_run=True)
+        assert (told.bad, {row.reason for row in told.bad_rows}) == (12, {"order: it is not there, and has no default"})
+        assert told.left_out["Line: no class here takes it"] == 12
+        into = {legacy_shop.Stock: Noted, legacy_shop.Order: Numbered}
+        done = run(source, "orders", into, unknown="keep")
+        assert (done.bad, done.unknown["note"], done.unknown["tags"]) == (0, 12, 2)
+        (item,) = (i for i in db.run(all_items(db.port, "shop")) if i.get("number") == {"N": "1"})
+        assert {item[name]["S"] for name in ("user", "status", "note")} == {"u0", "paid", NOTE}
+        refused = run(source, "orders", {legacy_shop.Line: Line}, unknown="refuse", mode="if_absent")
+        assert (refused.written, refused.bad) == (12, 0)
+        declared = {legacy_shop.Order: Numbered}
+        refused = run(source, "orders", declared, ignore=["user", "status", "total"], unknown="refuse", dry_run=True)
+        assert {row.reason for row in refused.bad_rows} == {"note: the class has no such attribute"}
+
+
+async def test_the_cost_of_an_import_by_what_the_service_says() -> None:
+    class Described(WrappedPort):
+        async def send(self, operation: Operation[Any]) -> Any:
+            assert operation.request().operation == "DescribeTable"
+            return {"Table": {"ItemCount": 1_000, "TableSizeBytes": 1_500_000}}
+
+        async def send_all(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+            return [await self.send(operation) for operation in operations]
+
+    async with fresh_async() as db:
+        assert await predict_import(Described(db.port), "orders") == ImportCost(1_000, 1_500_000, 366.2, 2_000)
+        with pytest.raises(NotConfigured, match="is missing"):
+            await AsyncImports(db, shop).predict_table(db, "nowhere")
+
+
+def test_classes_of_two_tables_are_refused(old: Engine) -> None:
+    with connect(old.url) as source, fresh() as db:
+        with pytest.raises(InvalidRequest, match="of one table, not of orders, shop"):
+            Imports(db, shop).run_table(source, "orders", {legacy_shop.Order: Order, Line: Line})
+        with pytest.raises(InvalidRequest, match="Order is not a class of the tables"):
+            Imports(db, shop).run_table(source, "orders", {legacy_shop.Stock: legacy_shop.Order})
+
+
+def test_kinds_without_end_are_counted_as_one() -> None:
+    counts = with_more_left_out({"orders: why": 7}, [f"K{n}#*" for n in range(60)])
+    assert (len(counts), counts[OTHER_KINDS], sum(counts.values())) == (51, 11, 67)
+    assert with_more_left_out(counts, ["K70#*", "K1#*"])["K1#*"] == 2
