@@ -18,7 +18,7 @@ from singletable.database import Database
 from singletable.foundation import KeyOf, Page, Query, covered_body, flows, ready
 from singletable.pattern_calls import Pattern
 from singletable.records import Explained
-from singletable.schema import Collection, Whole
+from singletable.schema import Collection, Whole, whole_items
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -134,7 +134,8 @@ def _asked(
         if isinstance(asked, Whole):
             raise click.UsageError("--newest-first does not apply to a collection.")
         asked = asked.newest_first()
-    return asked.consistent() if consistent else asked
+    asked = asked.consistent() if consistent else asked
+    return asked if isinstance(asked, Whole) else whole_items(asked)
 
 
 def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:

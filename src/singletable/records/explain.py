@@ -16,7 +16,7 @@ from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import UpdateWrite
 from singletable.records.placement import placement_of
-from singletable.records.query_request import prepare_query
+from singletable.records.query_request import MOST_HYDRATED, prepare_query
 from singletable.records.read import check_whole, get_operation
 from singletable.records.write import UNREAD, Moment
 from singletable.schema import KeyOf, Query, Whole
@@ -111,15 +111,23 @@ def _requests(read: Explainable) -> list[Explained]:
                 return [first]
             request, cost = find(read)
             return [first, _explained(request, None, cost)]
-        return [_query(part) for part in read.parts]
+        requests = [_query(part) for part in read.parts]
+        return [*requests, _hydration(read)] if read.answers == "items by key" else requests
     return _gets(list(read))
 
 
 def _query(query: Query[Any]) -> Explained:
     request = prepare_query(query, time.time()).operation(None, None).request()
     whole = ", each whole, whatever only() names" if query.attributes else ""
-    cost = _read_cost(query.strong, f"the items of each page of 1 MB, together{whole}")
+    read = "entries" if query.index is not None and query.answers == "keys" else "items"
+    cost = _read_cost(query.strong, f"the {read} of each page of 1 MB, together{whole}")
     return _explained(request, query.index, cost)
+
+
+def _hydration(query: Query[Any]) -> Explained:
+    """The requests for the items of a hydrated query, whose keys are not known before."""
+    of = f"each item; {MAX_BATCH_GET} items a request, and {MOST_HYDRATED:,} a page and a round trip"
+    return Explained("BatchGetItem", query.model.table.name, None, {}, _read_cost(query.strong, of))
 
 
 def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:

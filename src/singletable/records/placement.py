@@ -39,6 +39,7 @@ from singletable.schema import KeyOf, Model, Query, Table
 
 Place = tuple[str, str]
 Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]
+ReadParts = Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[AnswerPage[Any]]]
 FindMany = Callable[
     [Port, Table, Mapping[Place, KeyOf[Any]], ItemReader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]
 ]
@@ -52,9 +53,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     """`get`: the entity of a key under which nothing lies, or None."""
     find_many: FindMany | None = None
     """`get_many`: adds the items from elsewhere to the ones found under the keys. One call for the keys of a table."""
-    read_parts: (
-        Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[AnswerPage[Any]]] | None
-    ) = None
+    read_parts: ReadParts | None = None
     """`page`, `iter`, `all`: the next items of a query that has parts, merged in the order of its key."""
     explain_find: Callable[[KeyOf[Any]], tuple[Request, str]] | None = None
     """`explain`: the request of `find`, and its cost."""

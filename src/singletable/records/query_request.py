@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, first_name, handles_in, resolve
-from singletable.operations import RAW, Item, ItemReader, Key, Query, Selection
+from singletable.flow import FAN_OUT
+from singletable.operations import MAX_BATCH_GET, RAW, Item, ItemReader, Key, Query, Selection
 from singletable.records.conditions import both, is_alive, is_among
 from singletable.records.placement import placement_of
-from singletable.records.readers import InPartReader, reader_of
+from singletable.records.readers import InPartReader, KeysReader, reader_of
 from singletable.records.unreadable import OnUnreadable
-from singletable.schema import Model, Query as PatternQuery, Table, check_query, model_of, needs_type_filter, within
+from singletable.schema import (
+    Model,
+    Query as PatternQuery,
+    Table,
+    check_query,
+    missing_in,
+    model_of,
+    needs_type_filter,
+    within,
+)
 from singletable.values import TOP
 
 Models = tuple[Model[Any], ...]
+MOST_HYDRATED: Final = FAN_OUT * MAX_BATCH_GET
+"""The items that a hydrated query reads at once: one round trip."""
 
 
 class PreparedQuery(Struct, frozen=True):
@@ -84,12 +96,15 @@ def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable
             raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
     if len(models) > 1:
         _check_moving(query, models)
+    by_key = query.answers != "items"
+    if by_key:
+        _check_keys(query, models, table)
     is_in_part = _check_projection(query, models, table)
     _check_filter(query, table)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, models, table, now)
-    reader = reader_of(query.kinds, query.attributes, tells=unreadable is not None)
+    reader = KeysReader(models) if by_key else reader_of(query.kinds, query.attributes, tells=unreadable is not None)
     if is_in_part:
         reader = InPartReader(reader)
     return PreparedQuery(
@@ -121,27 +136,50 @@ def _check_moving(query: PatternQuery[Any], models: Models) -> None:
         )
 
 
+def _check_keys(query: PatternQuery[Any], models: Models, table: Table) -> None:
+    """Raise InvalidRequest where the keys of items don't tell what lies under them."""
+    where, shown = table.definition, query.captured.shown
+    for model in models:
+        if elsewhere := placement_of(model).elsewhere:
+            raise InvalidRequest(
+                f"the key of {model.kind.__name__} is not what an index says while items lie elsewhere: {elsewhere}",
+                operation=shown,
+                hint="Read by an index that holds all attributes until all items have moved.",
+            )
+        if model.is_ambiguous and query.answers == "keys":
+            raise InvalidRequest(
+                f"{model.kind.__name__} has ambiguous=True: a key has values, and an item's key texts don't tell them",
+                operation=shown,
+                hint="Read the items, by hydrated() where the index holds less: key_of(item) is the key of each.",
+            )
+    held = None if query.index is None else where.held_by(query.index)
+    if table.guards_overlap and held is not None and where.type_attribute not in held:
+        raise InvalidRequest(
+            f"index {query.index} does not hold {where.type_attribute}, which alone tells the classes of {table.name}",
+            operation=shown,
+            hint='Let the index hold it, or give the classes keys that no other has, without overlap="guard".',
+        )
+
+
 def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> bool:
     """Whether the index holds a part of each item. Raises InvalidRequest if an attribute to read or filter is not in
     it: it would seem to be absent."""
     if query.index is None or table.definition.indexes[query.index].projection == "all":
         return False
-    index = table.definition.indexes[query.index]
-    held = {*table.definition.reserved, *(index.projection if index.projection != "keys" else ())}
+    filtered = () if query.filter is None else tuple(map(first_name, handles_in(query.filter)))
     for model in models:
-        names = query.attributes or tuple(model.by_name)
-        filtered = () if query.filter is None else map(first_name, handles_in(query.filter))
-        expires = () if model.expires is None else (model.expires.name,)
-        missing = [
-            n for n in (*names, *filtered, *expires) if n in model.by_name and model.by_name[n].stored not in held
-        ]
-        if missing:
+        names = filtered
+        if query.answers == "items":
+            expires = () if model.expires is None else (model.expires.name,)
+            names = (*(query.attributes or model.by_name), *filtered, *expires)
+        if names and (missing := missing_in(model, query.index, names)):
             raise InvalidRequest(
                 f"index {query.index} projects only some attributes, without {model.kind.__name__}.{missing[0]}",
                 operation=query.captured.shown,
-                hint="Read its attributes with only(...), then get_many() the items; or let the index project all.",
+                hint="Read what it holds, by only(...) or keys(); or the items, by hydrated(). Or let the index "
+                'project "all".',
             )
-    return True
+    return query.answers == "items"
 
 
 def _check_filter(query: PatternQuery[Any], table: Table) -> None:
@@ -181,18 +219,27 @@ def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Ta
 def _filter(query: PatternQuery[Any], models: Models, table: Table, now: float) -> Condition | None:
     filter = query.filter
     expiring = next((m for m in models if m.expires is not None), None)
-    if expiring is not None:
+    if expiring is not None and (query.answers == "items" or _holds_expiry(query, expiring)):
         filter = both(is_alive(expiring, now), filter)
     if not needs_type_filter(query):
         return filter
     return both(is_among(models), filter)
 
 
+def _holds_expiry(query: PatternQuery[Any], model: Model[Any]) -> bool:
+    """Whether what is read tells if an item has expired. Else its key is answered, as that of one deleted since."""
+    assert model.expires is not None
+    return query.index is None or not missing_in(model, query.index, (model.expires.name,))
+
+
 def _projection(query: PatternQuery[Any], models: Models, expressions: Expressions, table: Table) -> str | None:
-    if not query.attributes:
+    if query.answers == "items" and not query.attributes:
         return None
-    keys = tuple(filter(None, (*table.definition.key, *table.definition.index_keys(query.index))))
-    return expressions.projection(projected(models, query.attributes, keys))
+    definition = table.definition
+    keys = tuple(filter(None, (*definition.key, *definition.index_keys(query.index))))
+    names = projected(models, query.attributes, keys)
+    held = None if query.index is None or query.attributes else definition.held_by(query.index)
+    return expressions.projection(names if held is None else [name for name in names if name in held])
 
 
 def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:

@@ -15,7 +15,7 @@ from singletable.records.conditions import both, is_alive, is_among, is_answer
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.page import Page, Position
-from singletable.records.placement import placement_of
+from singletable.records.placement import ReadParts, placement_of
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.records.segments import MOST_PARTS
@@ -107,19 +107,19 @@ async def page(
         position = _resume(prepared, seal.open(after, binding, port.now()))
         if position is _BEYOND:
             return Page(())
-    read_parts = placement_of(query.model).read_parts if query.has_parts else None
+    read_parts = _reader_of_parts(query) if query.has_parts else None
     items: list[Any] = []
     for _ in range(max_pages):
         wanted = limit - len(items)
         answer: AnswerPage[Any] = (
-            await port.send(prepared.operation(position, _look(prepared, wanted)))
+            await port.send(prepared.operation(position, look(prepared, wanted)))
             if read_parts is None
             else await read_parts(port, query, position, wanted, unreadable)
         )
         items += answer.items
         position = answer.after
         if len(items) > limit:
-            position = _key_of_item(prepared, answer, len(answer.items) - (len(items) - limit) - 1)
+            position = key_of_item(prepared, answer, len(answer.items) - (len(items) - limit) - 1)
             del items[limit:]
         if position is None or len(items) >= limit:
             break
@@ -132,13 +132,23 @@ async def page(
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> AnswerPage[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
     query, unreadable = prepared.query, prepared.unreadable
-    read_parts = placement_of(query.model).read_parts if query.has_parts else None
-    if read_parts is not None:
-        return await read_parts(port, query, after, None, unreadable)
+    if query.has_parts:
+        return await _reader_of_parts(query)(port, query, after, None, unreadable)
     answer: AnswerPage[Any] = await port.send(prepared.operation(after, None))
     if unreadable is None:
         return answer
     return replace(answer, items=readable(answer.items, unreadable, prepared.shown))
+
+
+def _reader_of_parts(query: Query[Any]) -> ReadParts:
+    """The flow that reads the next items of a query that takes more than a request."""
+    if query.answers == "items by key":
+        from singletable.records.hydration import read_hydrated  # noqa: PLC0415 few programs
+
+        return read_hydrated
+    read_parts = placement_of(query.model).read_parts
+    assert read_parts is not None, "the class is moving"
+    return read_parts
 
 
 async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = None) -> PreparedQuery:
@@ -252,7 +262,7 @@ def scan_operation(
     return Scan(model.table.name, selection, model, segment, segments)
 
 
-def _look(prepared: PreparedQuery, wanted: int) -> int:
+def look(prepared: PreparedQuery, wanted: int) -> int:
     """The number of items to read for `wanted` results: more with a filter, to save round trips."""
     wanted = min(wanted, _LARGEST_LIMIT)
     return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
@@ -273,16 +283,22 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     name = prepared.table.definition.index_keys(query.index)[1]
     if not name:
         return position
+    side = side_of_range(query, next(iter(position[name].values())))
+    if not side:
+        return position
+    return _BEYOND if (side < 0) is query.descending else None
+
+
+def side_of_range(query: Query[Any], sort: str) -> int:
+    """Where the text of a sort key lies: below a query's range (-1), in it, or above (1)."""
     compared = query.captured.templates[1].comparable
-    at = compared(next(iter(position[name].values())))
-    is_below = bool(query.low) and at < compared(query.low)
-    is_above = query.high != TOP and at > compared(query.high)
-    if query.descending:
-        return _BEYOND if is_below else None if is_above else position
-    return _BEYOND if is_above else None if is_below else position
+    at = compared(sort)
+    if query.low and at < compared(query.low):
+        return -1
+    return int(query.high != TOP and at > compared(query.high))
 
 
-def _key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
+def key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
     """The key of the page's last item, after which the next page continues."""
     types = {model_of(kind).type for kind in prepared.query.kinds}
     own: list[Item] = [raw for raw in keys_in(answer.body) if prepared.table.type_of(raw) in types]

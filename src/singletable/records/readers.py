@@ -5,7 +5,7 @@ Each is a `ItemReader` of `operations`; a `Model` is the reader of its own class
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any
@@ -17,7 +17,7 @@ from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, ItemReader, Key, read_item, read_one
 from singletable.records.placement import placement_of
 from singletable.records.unreadable import TellingReader
-from singletable.schema import Entity, Model, Table, model_of, naming
+from singletable.schema import Entity, KeyOf, Model, Table, model_of, naming
 from singletable.values import IN_PART, UNDECLARED, Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]
@@ -128,6 +128,22 @@ def _placed(table: Table, wire: Any) -> tuple[Any, Callable[[Any], Place]]:
     names |= {k: f"key{i}" for i, k in enumerate(key) if k not in names}
     placed = msgspec.defstruct("Placed", added, bases=(wire,), kw_only=True, gc=False)
     return placed, attrgetter(*(f"{names[k]}.S" for k in key))
+
+
+class KeysReader:
+    """The keys that items lie under, of some classes of one table. Other items are left out."""
+
+    wire: Any = dict[str, dict[str, Any]]
+
+    def __init__(self, models: Sequence[Model[Any]]) -> None:
+        self._table = models[0].table
+        self._by_type = {model.type: model for model in models}
+
+    def build(self, wire: Item) -> KeyOf[Any] | None:
+        model = self._by_type.get(self._table.type_of(wire))
+        return None if model is None else model.key_at(place_in(self._table, wire))
+
+    load = build
 
 
 class MixedReader:

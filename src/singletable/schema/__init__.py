@@ -59,13 +59,15 @@ from singletable.schema.told_keys import AskedKey as AskedKey
 from singletable.schema.type_filter import needs_type_filter as needs_type_filter
 
 if TYPE_CHECKING:
+    from singletable.schema.key_reads import missing_in as missing_in, whole_items as whole_items
     from singletable.schema.notebook import items_html as items_html
     from singletable.schema.references import Reference as Reference
     from singletable.schema.tool_items import tool_model as tool_model
 
-# What a check, an erasure and a notebook need.
+# What a check, an erasure, a notebook, and a query of an index that holds a part of its items need.
 __getattr__ = late_names(
     __name__,
+    key_reads="missing_in whole_items",
     notebook="items_html",
     references="Reference",
     tool_items="tool_model",

@@ -16,6 +16,7 @@ from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.docstrings import class_doc
 from singletable.schema.guard_items import models_of
+from singletable.schema.key_reads import missing_in
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
@@ -118,7 +119,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         partition.shown,
         sort.shown,
         _parameters(captured),
-        "1 request a page" if pages else _requests(open_ is not None, captured.was),
+        _page_requests(model, captured) if pages else _requests(open_ is not None, captured.was),
         _capacity(captured.index is None, is_query),
         captured.index is None,
         is_query and needs_type_filter(widest),
@@ -165,6 +166,11 @@ def _parameters(captured: Captured) -> tuple[Parameter, ...]:
         Parameter(name, slots[name].type.__name__, name not in partition.names, parameter.default is ANY)
         for name, parameter in captured.parameters.items()
     )
+
+
+def _page_requests(model: Model[Any], captured: Captured) -> str:
+    lacks = captured.index is not None and missing_in(model, captured.index)
+    return "1 request a page; hydrated, 2" if lacks else "1 request a page"
 
 
 def _requests(may_be_open: bool, was: Captured | None) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from singletable.foundation import COVERED, KeyOf, Range, entity_name
 from singletable.pattern_calls import Pattern
 from singletable.records import Explained
+from singletable.schema import missing_in
 from singletable.studio.text import escaped, python_escaped
 from singletable.values import value_type_of
 
@@ -73,6 +74,8 @@ def _python(asked: PatternCall) -> str:
         read += ".newest_first()"
     if asked.consistent:
         read += ".consistent()"
+    if captured.index is not None and missing_in(captured.model, captured.index):
+        read += ".hydrated()"
     kind: type[Any] = getattr(asked.pattern.call, "kind", captured.owner)
     ranges = [("singletable", how.replace("-", "_")) for how, _ in asked.texts.values() if how != "exactly"]
     shown = [value for name, value in asked.values.items() if name not in asked.covered]

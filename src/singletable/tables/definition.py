@@ -212,6 +212,13 @@ class TableDefinition:
             creation["ProvisionedThroughput"] = self.settings.billing.throughput
         return creation
 
+    def held_by(self, index: str) -> frozenset[str] | None:
+        """The attributes that an index holds, its key's and the table's among them; None for all."""
+        held = self.projection(self.indexes[index])
+        if held["ProjectionType"] == "ALL":
+            return None
+        return frozenset((*self.key, *self.index_keys(index), *held.get("NonKeyAttributes", ()))) - {""}
+
     def projection(self, index: Index) -> dict[str, Any]:
         if index.projection == "all":
             return {"ProjectionType": "ALL"}

@@ -47,10 +47,7 @@ class Projected(Struct, frozen=True):
 
 def projected_in(definition: TableDefinition) -> list[Projected]:
     """The declared indexes."""
-    return [
-        projected(name, definition.index_keys(name), definition.key, definition.projection(index))
-        for name, index in definition.indexes.items()
-    ]
+    return [Projected(name, definition.index_keys(name), definition.held_by(name)) for name in definition.indexes]
 
 
 def projected(

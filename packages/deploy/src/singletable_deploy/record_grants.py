@@ -54,11 +54,12 @@ _SCHEMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The requests of each verb for the item, and for the guards of its unique values."""
 
 
-def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
+def reads(*patterns: Pattern, only: Sequence[Any] = (), hydrated: bool = False) -> Grant:
     """Read through patterns: one item, several by their keys, or pages of a query.
 
     With `only` the role must ask for these attributes, as in `db.get(User.by_email(x).only(User.name))`: a read of the
-    whole item is refused. DeclarationError for what is not a pattern.
+    whole item is refused. With `hydrated` it may read the items by the keys that indexes have, too. DeclarationError
+    for what is not a pattern.
     """
     captures = [_captured(pattern) for pattern in patterns]
     shown = ", ".join(f"{entity_name(model.kind)}.{captured.name}" for model, captured, _ in captures)
@@ -70,6 +71,8 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
             yield at(model, captured, actions, where, attributes)
             if captured.was is not None:
                 yield at(model, captured.was, actions, where, attributes)
+            if hydrated:
+                yield at(model, model.key, ("BatchGetItem",), where)
 
     return Grant(f"reads({shown})", _tables_of(model for model, _, _ in captures), accesses)
 

@@ -13,7 +13,7 @@ from singletable.database_async import AsyncDatabase
 from singletable.errors import NotConfigured
 from singletable.foundation import AccessPattern, KeyOf, Page, Query, Table, catalogue
 from singletable.pattern_calls import Pattern, patterns_of
-from singletable.schema import Whole
+from singletable.schema import Whole, whole_items
 from singletable_mcp.schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
 
 _LIMIT: Final = "page_limit"
@@ -131,7 +131,7 @@ async def _read(
     limit = whole_number(_LIMIT, options.get(_LIMIT, min(_FEW, limits.most_items)), 1, limits.most_items)
     query = asked.newest_first() if truth(_NEWEST, options.get(_NEWEST, False)) else asked
     after = text_of(_AFTER, options[_AFTER]) if _AFTER in options else None
-    page = await db.page(query, limit=limit, after=after, max_pages=1)
+    page = await db.page(whole_items(query), limit=limit, after=after, max_pages=1)
     return {"items": output.plain(list(page), personal=limits.personal), **_next(page)}
 
 

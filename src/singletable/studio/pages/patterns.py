@@ -25,7 +25,7 @@ from singletable.foundation import (
 )
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable.records import Explained
-from singletable.schema import Collection, Whole
+from singletable.schema import Collection, Whole, whole_items
 from singletable.studio.addresses import segment
 from singletable.studio.calls import CallText, PatternCall, calls_of
 from singletable.studio.page import Action, Page, Section
@@ -269,7 +269,8 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
         asked = query = query.newest_first()
     if page.consistent:
         asked, query = asked.consistent(), query.consistent()
-    asked, query = _projected(asked, query)
+    query = whole_items(query)
+    asked = replace(cast("Any", asked), query=query) if isinstance(asked, Whole) else query
     reads_one = isinstance(asked, Whole) or (isinstance(asked, KeyOf) and asked.is_one_key)
     requests = _requests(visit, asked, query, None if reads_one or query.filter is not None else page.limit)
     results, following = await _results(visit, asked, reads_one, page.limit)
@@ -299,23 +300,12 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
     )
 
 
-def _projected(asked: Any, query: Query[Any]) -> tuple[Any, Query[Any]]:
-    """With the attributes that the index holds, where it does not hold all."""
-    definition = query.model.table.definition
-    if query.index is None or definition.indexes[query.index].projection == "all":
-        return asked, query
-    projection = definition.indexes[query.index].projection
-    held = {*definition.reserved, *(projection if projection != "keys" else ())}
-    named = {name for template in (*query.model.key.templates, *query.captured.templates) for name in template.names}
-    names = tuple(f.name for f in query.model.fields if f.stored in held or f.name in named)
-    made = replace(query, attributes=names)
-    return (replace(cast("Any", asked), query=made) if isinstance(asked, Whole) else made), made
-
-
 def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) -> Sequence[Explained]:
-    """The requests, with covered values; and with the limit, which is not part of the query."""
+    """The requests, with covered values; the query's with the limit, which is not part of it."""
+    limited = {} if limit is None else {"Limit": limit}
     requests = [
-        each if limit is None else altered(each, body={**each.body, "Limit": limit}) for each in flows.explain(asked)
+        altered(each, body={**each.body, **limited}) if each.operation == "Query" else each
+        for each in flows.explain(asked)
     ]
     return [altered(each, body=covered_body(query, each.body)) for each in requests] if visit.covered else requests
 
