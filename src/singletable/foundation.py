@@ -155,6 +155,7 @@ from singletable.records.write import (
     WritePart as WritePart,
     moment_at as moment_at,
 )
+from singletable.schema.bound_patterns import Bound as Bound, BoundKey as BoundKey, Declared as Declared
 from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
 from singletable.schema.catalogue import (
     AccessPattern as AccessPattern,
@@ -190,10 +191,7 @@ from singletable.schema.key_text import (
 )
 from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
 from singletable.schema.patterns import (
-    Bound as Bound,
-    BoundKey as BoundKey,
     Captured as Captured,
-    Declared as Declared,
     Key as Key,
     KeyOf as KeyOf,
     Query as Query,

@@ -164,6 +164,14 @@ def test_a_read_of_some_attributes_refuses_the_whole_item() -> None:
         assert is_allowed(held, attempt) is is_one
 
 
+def test_the_items_of_an_index_are_read_by_their_keys_where_it_is_said() -> None:
+    assert not allowed(statements(Order.by_state), "BatchGetItem", "customer#1")
+    held = statements(reads(Order.by_state, hydrated=True))
+    assert allowed(held, "BatchGetItem", "customer#1")
+    assert not allowed(held, "BatchGetItem", "user#ada")
+    assert not allowed(held, "Query", "customer#1")
+
+
 def test_a_batch_of_two_classes_is_one_statements() -> None:
     held = statements(User.by_email, Order.of_customer)
     keys = ("user#ada", "customer#1")

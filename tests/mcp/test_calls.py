@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from singletable import ANY, AsyncDatabase, Collection, Entity, Key, Table, collect, field
+from singletable import ANY, AsyncDatabase, Collection, Entity, Index, Key, Table, collect, field
 from singletable.foundation import COVERED
 from tests.support.alike import is_alike
 from tests.support.engines import fresh_async
@@ -132,6 +132,34 @@ async def serving(
         return text if result.is_error else json.loads(text)
 
     yield tell, {tool.name: tool for tool in tools}
+
+
+shelf = Table("shelf", indexes={"small": Index("gsi1pk", "gsi1sk", projection="keys")})
+
+
+class Book(Entity, table=shelf, type="book"):
+    id: str
+    topic: str
+    title: str = ""
+
+    @shelf.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"book#{id}", "book"
+
+    @shelf.index("small")
+    @staticmethod
+    def of_topic(topic: str, id: str = ANY) -> Key:
+        return f"topic#{topic}", f"{id}"
+
+
+async def test_an_index_that_holds_less_answers_whole_items() -> None:
+    async with fresh_async() as db:
+        await db.write_many(puts=[Book(id=str(n), topic="sea", title=f"Waves {n}") for n in range(3)])
+        async with serving(db, shelf) as (tell, tools):
+            found = await tell("Book_of_topic", topic="sea", page_limit=2)
+        assert [item["title"] for item in found["items"]] == ["Waves 0", "Waves 1"]
+        assert "Costs 1 request a page; hydrated, 2," in tools["Book_of_topic"].description
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem,
 from singletable.records.conditions import check_verb, is_answer
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
-from singletable.records.read import check_whole
+from singletable.records.query_request import check_whole
 from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable

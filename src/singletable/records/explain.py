@@ -16,8 +16,8 @@ from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import UpdateWrite
 from singletable.records.placement import placement_of
-from singletable.records.query_request import MOST_HYDRATED, prepare_query
-from singletable.records.read import check_whole, get_operation
+from singletable.records.query_request import MOST_HYDRATED, check_whole, prepare_query
+from singletable.records.read import get_operation
 from singletable.records.write import UNREAD, Moment
 from singletable.schema import KeyOf, Query, Whole
 

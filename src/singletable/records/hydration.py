@@ -13,8 +13,7 @@ from singletable.errors import InvalidValue
 from singletable.flow import Port
 from singletable.operations import AnswerPage, Key
 from singletable.records.batches import get_many
-from singletable.records.query_request import MOST_HYDRATED, prepare_query
-from singletable.records.read import key_of_item, look, side_of_range
+from singletable.records.query_request import MOST_HYDRATED, key_of_item, look, prepare_query, side_of_range
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import Captured, Query, model_for
 

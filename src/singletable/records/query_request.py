@@ -10,12 +10,13 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, first_name, handles_in, resolve
 from singletable.flow import FAN_OUT
-from singletable.operations import MAX_BATCH_GET, RAW, Item, ItemReader, Key, Query, Selection
+from singletable.operations import MAX_BATCH_GET, RAW, AnswerPage, Item, ItemReader, Key, Query, Selection, keys_in
 from singletable.records.conditions import both, is_alive, is_among
 from singletable.records.placement import placement_of
 from singletable.records.readers import InPartReader, KeysReader, reader_of
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import (
+    KeyOf,
     Model,
     Query as PatternQuery,
     Table,
@@ -23,6 +24,7 @@ from singletable.schema import (
     missing_in,
     model_of,
     needs_type_filter,
+    not_one_item,
     within,
 )
 from singletable.values import TOP
@@ -30,6 +32,12 @@ from singletable.values import TOP
 Models = tuple[Model[Any], ...]
 MOST_HYDRATED: Final = FAN_OUT * MAX_BATCH_GET
 """The items that a hydrated query reads at once: one round trip."""
+
+
+_FILTERED_MARGIN = 4
+_LARGEST_LOOK = 1000
+_LARGEST_LIMIT = 2**31 - 1
+"""The service takes 32 bits. Its own pages are far smaller."""
 
 
 class PreparedQuery(Struct, frozen=True):
@@ -250,3 +258,38 @@ def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: t
         names |= dict.fromkeys(c.stored for c in model.constants)
         names |= dict.fromkeys(model.by_name[name].stored for name in (*attributes, *expires))
     return list(names)
+
+
+def look(prepared: PreparedQuery, wanted: int) -> int:
+    """The number of items to read for `wanted` results: more with a filter, to save round trips."""
+    wanted = min(wanted, _LARGEST_LIMIT)
+    return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
+
+
+def key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
+    """The key of the page's last item, after which the next page continues."""
+    types = {model_of(kind).type for kind in prepared.query.kinds}
+    own: list[Item] = [raw for raw in keys_in(answer.body) if prepared.table.type_of(raw) in types]
+    return {name: dict(own[number][name]) for name in prepared.key_names()}
+
+
+def side_of_range(query: PatternQuery[Any], sort: str) -> int:
+    """Where the text of a sort key lies: below a query's range (-1), in it, or above (1)."""
+    compared = query.captured.templates[1].comparable
+    at = compared(sort)
+    if query.low and at < compared(query.low):
+        return -1
+    return int(query.high != TOP and at > compared(query.high))
+
+
+def check_whole(key: PatternQuery[Any]) -> None:
+    """Raises InvalidRequest for a query that is not the whole primary key of one item."""
+    if not isinstance(key, KeyOf) or key.low != key.high or len(key.kinds) != 1:
+        check_query(key)
+        why = "a value of its key is missing" if key.index is None else f"index {key.index} may hold several"
+        raise not_one_item(key, why)
+    if key.filter is not None or key.descending:
+        raise InvalidRequest(
+            f"{key.captured.shown} names one item, which has no filter and no order",
+            hint="Compare after reading, or use where= of a write.",
+        )

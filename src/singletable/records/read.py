@@ -10,29 +10,33 @@ from msgspec.structs import replace
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Expressions
 from singletable.flow import Port, note_estimate
-from singletable.operations import AnswerPage, GetItem, Item, Key, Scan, Selection, keys_in
+from singletable.operations import AnswerPage, GetItem, Key, Scan, Selection
 from singletable.records.conditions import both, is_alive, is_among, is_answer
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
+from singletable.records.hydration import read_hydrated
 from singletable.records.page import Page, Position
 from singletable.records.placement import ReadParts, placement_of
-from singletable.records.query_request import PreparedQuery, prepare_query, projected
+from singletable.records.query_request import (
+    PreparedQuery,
+    check_whole,
+    key_of_item,
+    look,
+    prepare_query,
+    projected,
+    side_of_range,
+)
 from singletable.records.readers import reader_of
 from singletable.records.segments import MOST_PARTS
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
-from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, check_query, model_of, not_one_item
-from singletable.values import TOP
+from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, model_of
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Collection)
 
 DEFAULT_LIMIT = 100
 DEFAULT_MAX_PAGES = 100
-_FILTERED_MARGIN = 4
-_LARGEST_LOOK = 1000
 _MOST_SEGMENTS_OF_ONE_READER = 64
-_LARGEST_LIMIT = 2**31 - 1
-"""The service takes 32 bits. Its own pages are far smaller."""
 
 
 async def get(port: Port, key: KeyOf[T], unreadable: OnUnreadable = None) -> T | None:
@@ -67,19 +71,6 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
     expressions = Expressions()
     projection = expressions.projection(projected((model,), key.attributes, tuple(filter(None, model.key_attributes))))
     return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
-
-
-def check_whole(key: Query[Any]) -> None:
-    """Raises InvalidRequest for a query that is not the whole primary key of one item."""
-    if not isinstance(key, KeyOf) or key.low != key.high or len(key.kinds) != 1:
-        check_query(key)
-        why = "a value of its key is missing" if key.index is None else f"index {key.index} may hold several"
-        raise not_one_item(key, why)
-    if key.filter is not None or key.descending:
-        raise InvalidRequest(
-            f"{key.captured.shown} names one item, which has no filter and no order",
-            hint="Compare after reading, or use where= of a write.",
-        )
 
 
 async def page(
@@ -143,8 +134,6 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> A
 def _reader_of_parts(query: Query[Any]) -> ReadParts:
     """The flow that reads the next items of a query that takes more than a request."""
     if query.answers == "items by key":
-        from singletable.records.hydration import read_hydrated  # noqa: PLC0415 few programs
-
         return read_hydrated
     read_parts = placement_of(query.model).read_parts
     assert read_parts is not None, "the class is moving"
@@ -262,12 +251,6 @@ def scan_operation(
     return Scan(model.table.name, selection, model, segment, segments)
 
 
-def look(prepared: PreparedQuery, wanted: int) -> int:
-    """The number of items to read for `wanted` results: more with a filter, to save round trips."""
-    wanted = min(wanted, _LARGEST_LIMIT)
-    return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
-
-
 def _binding(query: Query[Any], table: str, principal: str | None) -> Binding:
     direction = "down" if query.descending else "up"
     return (table, query.index or "", query.captured.shown, query.partition, direction, principal or "")
@@ -287,22 +270,6 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     if not side:
         return position
     return _BEYOND if (side < 0) is query.descending else None
-
-
-def side_of_range(query: Query[Any], sort: str) -> int:
-    """Where the text of a sort key lies: below a query's range (-1), in it, or above (1)."""
-    compared = query.captured.templates[1].comparable
-    at = compared(sort)
-    if query.low and at < compared(query.low):
-        return -1
-    return int(query.high != TOP and at > compared(query.high))
-
-
-def key_of_item(prepared: PreparedQuery, answer: AnswerPage[Any], number: int) -> Key:
-    """The key of the page's last item, after which the next page continues."""
-    types = {model_of(kind).type for kind in prepared.query.kinds}
-    own: list[Item] = [raw for raw in keys_in(answer.body) if prepared.table.type_of(raw) in types]
-    return {name: dict(own[number][name]) for name in prepared.key_names()}
 
 
 async def get_collection(

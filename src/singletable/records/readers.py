@@ -139,11 +139,11 @@ class KeysReader:
         self._table = models[0].table
         self._by_type = {model.type: model for model in models}
 
-    def build(self, wire: Item) -> KeyOf[Any] | None:
-        model = self._by_type.get(self._table.type_of(wire))
-        return None if model is None else model.key_at(place_in(self._table, wire))
+    def load(self, item: Item) -> KeyOf[Any] | None:
+        model = self._by_type.get(self._table.type_of(item))
+        return None if model is None else model.key_at(place_in(self._table, item))
 
-    load = build
+    build = load
 
 
 class MixedReader:

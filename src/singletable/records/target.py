@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from singletable.errors import InvalidRequest
-from singletable.records.read import check_whole
+from singletable.records.query_request import check_whole
 from singletable.records.write import UNREAD
 from singletable.schema import Entity, KeyOf, Model, Query, model_for
 

@@ -13,7 +13,7 @@ from singletable.expressions import Condition, Update
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
-from singletable.records.read import check_whole
+from singletable.records.query_request import check_whole
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.write import Write
 from singletable.schema import Entity, KeyOf, check_joins

@@ -23,10 +23,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import DeclarationError
+from singletable.schema.bound_patterns import Bound
 from singletable.schema.declaration import names_around
 from singletable.schema.entities import Entity
 from singletable.schema.models import model_of
-from singletable.schema.patterns import Bound, Query
+from singletable.schema.patterns import Query
 from singletable.values import TOP, split_optional
 
 P = ParamSpec("P")

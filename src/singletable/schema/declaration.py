@@ -14,13 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import DeclarationError
+from singletable.schema.bound_patterns import Declared, DeclaredKey
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
 from singletable.schema.foreign import Stamp, stamps_of
 from singletable.schema.key_shapes import shape_of
 from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
-from singletable.schema.patterns import Captured, Declared, DeclaredKey
+from singletable.schema.patterns import Captured
 from singletable.schema.table import Table
 from singletable.schema.told_keys import AmbiguousPattern, check_told, untold_of
 from singletable.values import METADATA, Field, Role, check_within, make_field

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
+from singletable.schema.bound_patterns import Bound, Declared
 from singletable.schema.conversions import Converter, declare_conversion
 from singletable.schema.copies import copy_of
 from singletable.schema.declaration import Special, make_model, names_around
 from singletable.schema.foreign import Stamp
 from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import Bound, Captured, Declared, KeyOf, Query
+from singletable.schema.patterns import Captured, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
 from singletable.schema.version_steps import Upcaster

@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from msgspec.structs import replace
 
 from singletable.errors import DeclarationError, InvalidRequest
+from singletable.schema.bound_patterns import DeclaredKey
 from singletable.schema.capture import ANY, capture, type_in_key
 from singletable.schema.key_text import Template
 from singletable.schema.overlap import common_key
-from singletable.schema.patterns import Captured, DeclaredKey, KeyOf, Query
+from singletable.schema.patterns import Captured, KeyOf, Query
 from singletable.values import Role
 
 if TYPE_CHECKING:

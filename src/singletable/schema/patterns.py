@@ -9,16 +9,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, ParamSpec, Protocol, Self, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
-from singletable.schema.capture import ANY, capture
+from singletable.schema.capture import ANY
 from singletable.schema.key_bounds import Range, one_period, open_sort
-from singletable.schema.key_shapes import KeyShape
 from singletable.schema.key_text import Template
 from singletable.schema.reads import Every, HasId, I_co, query_html
 from singletable.values import TOP, Source, name_owner
@@ -33,16 +32,16 @@ E_co = TypeVar("E_co", covariant=True)
 Key = tuple[str, str]
 """The result of a key function: the texts of the partition key and of the sort key."""
 Answers = Literal["items", "keys", "items by key"]
-"""What a query answers: items; their keys alone; or the items that the table has under these."""
+"""The answers of a query: items; their keys alone; or the items that the table has under these."""
 
 
 class HasPatterns(Protocol):
     """The part of an entity class that patterns use."""
 
-    __patterns__: ClassVar[Mapping[str, Bound[..., Any]]]
+    __patterns__: ClassVar[Mapping[str, Any]]
 
     @classmethod
-    def __pattern__(cls, name: str) -> Bound[..., Any]: ...
+    def __pattern__(cls, name: str) -> Any: ...
 
 
 class Query(Struct, Generic[E_co], frozen=True, gc=False):
@@ -139,9 +138,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     def keys(self) -> Query[KeyOf[E_co]]:
         """The keys of the items alone, at the same units: whatever an index holds, it holds these."""
-        from singletable.schema.key_reads import KeysQuery, made_by_key  # noqa: PLC0415 few programs
-
-        return made_by_key(self, KeysQuery)
+        query: Query[KeyOf[E_co]] = _made_by_key(self, KeysQuery)
+        return query
 
     def hydrated(self) -> Query[E_co]:
         """The items as the table has them, by their keys in the index: for an index that holds less than they have.
@@ -149,9 +147,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         One round trip more for up to 1,600, at half a read unit for each 4 KB of each item. One that was deleted since
         is left out, and so is one whose attributes make no key in the range any more.
         """
-        from singletable.schema.key_reads import HydratedQuery, made_by_key  # noqa: PLC0415 few programs
-
-        return made_by_key(self, HydratedQuery)
+        query: Query[E_co] = _made_by_key(self, HydratedQuery)
+        return query
 
     def also(self, kind: type[F]) -> Query[E_co | F]:
         """The whole partition: these, and that partition's items of `kind`, in key order."""
@@ -176,6 +173,64 @@ class KeyOf(Query[E_co], frozen=True, gc=False):
         if "id" not in values:
             raise AttributeError(f"{self.captured.shown} has no id among its attributes", name="id", obj=self)
         return cast("I_co", values["id"])
+
+
+class KeysQuery(Query[KeyOf[E_co]], frozen=True, gc=False):
+    """The keys of a query's items, in its order."""
+
+    answers: ClassVar[Answers] = "keys"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        return (*super().said, "keys alone")
+
+    def only(self, *attributes: Any) -> NoReturn:
+        raise _unlike(self, "only(...)", "keys()")
+
+    def also(self, kind: type[Any]) -> NoReturn:
+        raise InvalidRequest(
+            f"{self.captured.shown}: keys() answers the keys of classes that were named before",
+            hint="Put also(...) before keys().",
+        )
+
+
+class HydratedQuery(Query[E_co], frozen=True, gc=False):
+    """The items as the table has them, under the keys that a query answers."""
+
+    answers: ClassVar[Answers] = "items by key"
+    has_parts: ClassVar[bool] = True
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        return (*super().said, "hydrated")
+
+    @property
+    def parts(self) -> tuple[Query[Any], ...]:
+        """The query of the keys."""
+        return (_made_by_key(self, KeysQuery),)
+
+    def only(self, *attributes: Any) -> NoReturn:
+        raise _unlike(self, "only(...)", "hydrated()")
+
+
+def _made_by_key(query: Query[Any], kind: type[Query[Any]]) -> Any:
+    """The same query, of another kind of answers. InvalidRequest for one whose answers are settled already."""
+    if query.attributes:
+        raise _unlike(query, "only(...)", "keys() or hydrated()")
+    if query.has_parts and query.answers == "items":
+        raise InvalidRequest(
+            f"{query.captured.shown} reads several partitions, whose keys are not answered alone",
+            hint="Read the items: the keys are theirs, key_of(item).",
+        )
+    common = query.kinds, query.captured, query.partition, query.low, query.high, query.bound
+    return kind(*common, query.filter, query.descending, query.strong)
+
+
+def _unlike(query: Query[Any], one: str, other: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{query.captured.shown}: {one} loads some attributes, and {other} none of the index's",
+        hint=f"Omit {one}, or read the index without {other}.",
+    )
 
 
 def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
@@ -318,80 +373,3 @@ def _captured_of(owner: Any, name: str, is_old: bool) -> Captured:
     places: list[Any] = [model.key.was] if is_old else [model.key, *model.indexes.values(), *owner.__readers__()]
     found: Captured = next(captured for captured in places if captured.name == name)
     return found
-
-
-class Bound(Generic[P, E_co]):
-    """`Contact.by_domain`: a call returns a query."""
-
-    result: type[Query[Any]] = Query
-
-    def __init__(self, captured: Captured) -> None:
-        self.captured = captured
-        self.__name__, self.__doc__ = captured.name, captured.function.__doc__
-        self.__qualname__ = f"{captured.owner.__qualname__}.{captured.name}"
-        self.__module__ = captured.owner.__module__
-        answer = f"{self.result.__name__}[{captured.owner.__name__}]"
-        self.__signature__ = captured.signature.replace(return_annotation=answer)
-        self._count = len(captured.parameters)
-        self._direct: Callable[..., Any] = self._first
-
-    def __repr__(self) -> str:
-        return f"<{self.__qualname__}{self.__signature__}>"
-
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
-        whole = not kwargs and len(args) == self._count
-        made: Query[E_co] = self._direct(*args) if whole else self.captured.query(self.result, args, kwargs)
-        return made
-
-    def _first(self, *args: Any) -> Any:
-        """The first call compiles the function for all others: many patterns of a program are never called."""
-        self._direct = self.captured.direct(self.result)
-        return self._direct(*args)
-
-
-class BoundKey(Bound[P, E_co]):
-    """`Contact.by_id`: a call returns a key."""
-
-    result = KeyOf
-
-    if TYPE_CHECKING:
-
-        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]: ...
-
-
-class Declared(Generic[P]):
-    """The object that `@app.index("gsi1")` leaves in the class body. Read on the class, it is a `Bound`."""
-
-    bound: type[Any] = Bound
-
-    def __init__(self, function: Callable[P, Any], index: str | None) -> None:
-        self.function, self.index = function, index
-
-    def __set_name__(self, owner: type[Any], name: str) -> None:
-        self.name = name
-
-    def capture(
-        self, types: Mapping[str, Any], separator: str, where: str, shape: KeyShape | None = None
-    ) -> tuple[tuple[Template, Template], inspect.Signature]:
-        """The templates of its key, and the signature of its call; DeclarationError. `types` are the attributes."""
-        templates = capture(self.function, types, separator, where, primary=self.index is None, shape=shape)
-        return templates, inspect.signature(self.function)
-
-    def __get__(self, instance: object, owner: type[E]) -> Bound[P, E]:
-        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
-        return found  # type: ignore[no-any-return]
-
-
-class DeclaredKey(Declared[P]):
-    bound = BoundKey
-    doubles: Any = "refuse"
-
-    def __init__(
-        self, function: Callable[P, Any], table: Any, was: Callable[..., Key] | DeclaredKey[...] | None = None
-    ) -> None:
-        super().__init__(function, None)
-        self.table, self.was = table, was
-
-    def __get__(self, instance: object, owner: type[E]) -> BoundKey[P, E]:
-        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
-        return found  # type: ignore[no-any-return]

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from singletable.schema.patterns import Declared, DeclaredKey, Key
+from singletable.schema.bound_patterns import Declared, DeclaredKey
+from singletable.schema.patterns import Key
 from singletable.schema.table import Table, plain
 
 P = ParamSpec("P")

@@ -13,11 +13,12 @@ from msgspec import Struct
 from singletable import entry_points
 from singletable.errors import DeclarationError
 from singletable.operations import Item
+from singletable.schema.bound_patterns import Declared, DeclaredKey
 from singletable.schema.capture import Doubles
 from singletable.schema.foreign import check_foreign, type_in_foreign
 from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
-from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
+from singletable.schema.patterns import Captured, Key
 from singletable.tables import Indexes, StreamView, TableDefinition, TableSettings, key_names, kinds_in, named_indexes
 from singletable.values import SEPARATORS, AttributeValue, check_name
 
