@@ -12,18 +12,18 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable import tables
+from singletable import records, tables
 from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate, drive
 from singletable.operations import Key
-from singletable.records import DEFAULT_MAX_PAGES, BlockingTransaction, OnUnreadable, Page, flows
+from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, ReadOf, Table, Whole
 from singletable.target import Options, Target, port_options
 from singletable.wire import BlockingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
-    from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
+    from singletable.records import BlockingTransaction, CheckRound, Explainable, Explanation, Finding, Layer
     from singletable.tables import Description, Difference
 
 A = TypeVar("A")
@@ -310,7 +310,7 @@ class Database:
 
     def transaction(self) -> BlockingTransaction:
         """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
-        return BlockingTransaction(self.port)
+        return records.BlockingTransaction(self.port)
 
     # --- the database itself ------------------------------------------------------------------------------------------
     def require(self, *capabilities: Capability, table: Table | None = None) -> Traits:

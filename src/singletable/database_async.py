@@ -11,18 +11,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable import tables
+from singletable import records, tables
 from singletable.connection import find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate
 from singletable.operations import Key
-from singletable.records import DEFAULT_MAX_PAGES, AwaitingTransaction, OnUnreadable, Page, flows
+from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, ReadOf, Table, Whole
 from singletable.target import Options, Target, port_options
 from singletable.wire import AwaitingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
-    from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
+    from singletable.records import AwaitingTransaction, CheckRound, Explainable, Explanation, Finding, Layer
     from singletable.tables import Description, Difference
 
 A = TypeVar("A")
@@ -317,7 +317,7 @@ class AsyncDatabase:
 
     def transaction(self) -> AwaitingTransaction:
         """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
-        return AwaitingTransaction(self.port)
+        return records.AwaitingTransaction(self.port)
 
     # --- the database itself ------------------------------------------------------------------------------------------
     async def require(self, *capabilities: Capability, table: Table | None = None) -> Traits:

@@ -8,12 +8,15 @@ from importlib import import_module
 from typing import Any
 
 
-def late_names(package: str, /, extra: str = "", **modules: str) -> Callable[[str], Any]:
+def late_names(package: str, /, extra: str = "", *, beside: bool = False, **modules: str) -> Callable[[str], Any]:
     """The `__getattr__` of a package: for each of its modules the names that it has for the package, as words.
+
+    With `beside` that of a module, whose names come from the modules of its package.
 
     Of a package that needs an extra, a name raises NotConfigured if it is not installed. The package imports the same
     names for type checkers.
     """
+    place = package.rpartition(".")[0] if beside else package
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> Any:
@@ -22,7 +25,7 @@ def late_names(package: str, /, extra: str = "", **modules: str) -> Callable[[st
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
         try:
-            value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+            value = getattr(import_module(f"{place}.{module_of[name]}"), name)
         except ModuleNotFoundError as error:
             if not extra or (error.name or "").startswith("singletable"):
                 raise

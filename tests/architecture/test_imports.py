@@ -29,6 +29,34 @@ def test_the_front_door_loads_nothing_heavy() -> None:
     assert loaded_by("Entity, Table, connect", names) == ""
 
 
+def test_a_read_loads_no_writes() -> None:
+    """Nor, before it repeats a request, what Python has for rare cases: each costs up to 2 ms of a cold start."""
+    writes = ("batches", "commit", "entity_writes", "item_writes", "send", "transactions")
+    names = [f"singletable.records.{name}" for name in writes]
+    names += ["singletable.operations.batch", "singletable.operations.transact", "singletable.schema.guard_items"]
+    rare = ["ipaddress", "json", "random", "secrets", "string", "urllib.parse"]
+    program = (
+        "import sys, singletable",
+        "from singletable.wire import RetryPolicy",
+        "db = singletable.connect('http://127.0.0.1:1', retry=RetryPolicy(attempts=1))",
+        "class User(singletable.Entity, table=(app := singletable.Table('app')), type='user'):",
+        "    id: str",
+        "    @app.key",
+        "    @staticmethod",
+        "    def by_id(id: str) -> singletable.Key: return f'user#{id}', 'user'",
+        "key = User.by_id('ada')",
+        f"names, rare = {names!r}, [name for name in {rare!r} if name in sys.modules]",
+        "try: db.get(key)",
+        "except singletable.Unavailable: print('asked:', *rare, *[n for n in names if n in sys.modules])",
+    )
+    assert output_of("-c", "\n".join(program)) == "asked:"
+
+
+def test_verbs_that_are_loaded_late_are_found() -> None:
+    code = "from singletable.records import flows; print(*[n for n in flows.__all__ if not hasattr(flows, n)])"
+    assert output_of("-c", code) == ""
+
+
 def test_declarations_load_no_transport() -> None:
     names = ("httptools", "singletable.database", "singletable.wire.blocking_port", "socket", "ssl")
     assert loaded_by("ANY, Collection, Entity, Index, Key, Table, attr, between, field, key_of", names) == ""

@@ -20,9 +20,9 @@ NAMES_VARIABLE: Final = "SINGLETABLE_TABLE_NAMES"
 """Single names, separated by commas: `orders=orders-7,people=people-2`."""
 PREFIX_VARIABLE: Final = "SINGLETABLE_TABLE_PREFIX"
 _MOST_CHARACTERS = 255
-_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
-_PREFIX = re.compile(r"[a-zA-Z0-9_.-]*")
-_ARN = re.compile(r"arn:[\w-]+:dynamodb:([\w-]+):\d{12}:table/([a-zA-Z0-9_.-]{3,255})", re.ASCII)
+_NAME = r"[a-zA-Z0-9_.-]{3,255}"
+_PREFIX = r"[a-zA-Z0-9_.-]*"
+_ARN = rf"(?a)arn:[\w-]+:dynamodb:([\w-]+):\d{{12}}:table/({_NAME})"
 _HINT = "A table's name has 3 to 255 of letters, digits, '_', '-' and '.'; that of another account is its ARN."
 
 
@@ -37,7 +37,7 @@ class TableNames(dict[str, str]):
         super().__init__()
         self.called, self.prefix = dict(called), prefix
         self._declared: dict[str, str] = {}
-        if not _PREFIX.fullmatch(prefix):
+        if prefix and not re.fullmatch(_PREFIX, prefix):
             raise InvalidRequest(f"{prefix!r} can't begin a table's name", operation="connect", hint=_HINT)
         for name in called:
             self._add(name)
@@ -88,7 +88,7 @@ class TableNames(dict[str, str]):
     @property
     def arns(self) -> dict[str, str]:
         """The regions of the tables that have ARNs, by their declared names."""
-        return {name: match[1] for name, there in self.called.items() if (match := _ARN.fullmatch(there))}
+        return {name: match[1] for name, there in self.called.items() if (match := re.fullmatch(_ARN, there))}
 
     @property
     def text(self) -> str:
@@ -125,7 +125,7 @@ class TableNames(dict[str, str]):
     def _in_account(self, name: str) -> str:
         there = self.called.get(name)
         if there is not None:
-            if not _NAME.fullmatch(there) and not _ARN.fullmatch(there):
+            if not re.fullmatch(_NAME, there) and not re.fullmatch(_ARN, there):
                 raise InvalidRequest(
                     f"{there!r} is not the name or the ARN of a table", table=name, operation="connect", hint=_HINT
                 )

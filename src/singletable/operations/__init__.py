@@ -22,12 +22,6 @@ from singletable.operations.answers import (
     read_item as read_item,
     read_one as read_one,
 )
-from singletable.operations.batch import (
-    MAX_BATCH_GET as MAX_BATCH_GET,
-    MAX_BATCH_WRITE as MAX_BATCH_WRITE,
-    BatchGetItem as BatchGetItem,
-    BatchWriteItem as BatchWriteItem,
-)
 from singletable.operations.limits import check_item as check_item
 from singletable.operations.read import (
     AnswerPage as AnswerPage,
@@ -38,14 +32,6 @@ from singletable.operations.read import (
     keys_in as keys_in,
 )
 from singletable.operations.table import TableCall as TableCall, in_account as in_account
-from singletable.operations.transact import (
-    MAX_ACTIONS as MAX_ACTIONS,
-    Reason as Reason,
-    ReasonedCancellation as ReasonedCancellation,
-    TransactAction as TransactAction,
-    TransactGetItems as TransactGetItems,
-    TransactWriteItems as TransactWriteItems,
-)
 from singletable.operations.write import (
     CheckItem as CheckItem,
     DeleteItem as DeleteItem,
@@ -55,6 +41,12 @@ from singletable.operations.write import (
 )
 
 if TYPE_CHECKING:
+    from singletable.operations.batch import (
+        MAX_BATCH_GET as MAX_BATCH_GET,
+        MAX_BATCH_WRITE as MAX_BATCH_WRITE,
+        BatchGetItem as BatchGetItem,
+        BatchWriteItem as BatchWriteItem,
+    )
     from singletable.operations.queue import (
         MAX_BATCH_MESSAGE_BYTES as MAX_BATCH_MESSAGE_BYTES,
         MAX_BATCH_MESSAGES as MAX_BATCH_MESSAGES,
@@ -89,10 +81,19 @@ if TYPE_CHECKING:
         StreamRecord as StreamRecord,
         read_records as read_records,
     )
+    from singletable.operations.transact import (
+        MAX_ACTIONS as MAX_ACTIONS,
+        Reason as Reason,
+        ReasonedCancellation as ReasonedCancellation,
+        TransactAction as TransactAction,
+        TransactGetItems as TransactGetItems,
+        TransactWriteItems as TransactWriteItems,
+    )
 
-# Operations of queues and of streams, and statements: only a program that uses them imports them.
+# Operations of queues and of streams, statements, batches and transactions: who uses them imports them.
 __getattr__ = late_names(
     __name__,
+    batch="BatchGetItem BatchWriteItem MAX_BATCH_GET MAX_BATCH_WRITE",
     queue=(
         "ChangeMessageVisibility DeleteMessageBatch Depth QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"
@@ -103,4 +104,5 @@ __getattr__ = late_names(
         " StatementPage"
     ),
     stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord read_records",
+    transact="MAX_ACTIONS Reason ReasonedCancellation TransactAction TransactGetItems TransactWriteItems",
 )

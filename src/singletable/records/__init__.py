@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
 from singletable.records import flows as flows
-from singletable.records.commit import Failure as Failure
 from singletable.records.cursors import CursorSeal as CursorSeal
 from singletable.records.page import Page as Page
 from singletable.records.read import DEFAULT_MAX_PAGES as DEFAULT_MAX_PAGES
-from singletable.records.transactions import Transaction as Transaction
 from singletable.records.unreadable import OnUnreadable as OnUnreadable, Unreadable as Unreadable
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
         CheckState as CheckState,
         RepairMode as RepairMode,
     )
+    from singletable.records.commit import Failure as Failure
     from singletable.records.explain import (
         Explainable as Explainable,
         Explained as Explained,
@@ -34,15 +33,18 @@ if TYPE_CHECKING:
     from singletable.records.segments import MOST_SEGMENTS as MOST_SEGMENTS, usual_segments as usual_segments
     from singletable.records.transaction_block import BlockingTransaction as BlockingTransaction
     from singletable.records.transaction_block_async import AwaitingTransaction as AwaitingTransaction
+    from singletable.records.transactions import Transaction as Transaction
 
-# For tools and tests, and each shell its own transaction.
+# For tools and tests, and for who writes; each shell has its own transaction.
 __getattr__ = late_names(
     __name__,
     check_passes="Layer",
     check_run="CheckOptions CheckRound CheckState RepairMode",
+    commit="Failure",
     explain="Explainable Explained Explanation",
     findings="Finding",
     transaction_block="BlockingTransaction",
     transaction_block_async="AwaitingTransaction",
+    transactions="Transaction",
     segments="MOST_SEGMENTS usual_segments",
 )

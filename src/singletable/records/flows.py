@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from singletable import tables
 from singletable.errors import NotFound
 from singletable.flow import Port
-from singletable.records.batches import get_many as get_many, write_many as write_many
-from singletable.records.commit import commit as commit
+from singletable.late_names import late_names
 from singletable.records.first_use import maintain_stream, ready
 from singletable.records.read import (
     DEFAULT_MAX_PAGES,
@@ -22,19 +21,36 @@ from singletable.records.read import (
     read_scan_pages as read_scan_pages,
     scan_positions as scan_positions,
 )
-from singletable.records.send import create as create, delete as delete, put as put, update as update, upsert as upsert
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import KeyOf, Table, Whole, check_table
 
 if TYPE_CHECKING:
     from singletable.expressions import Update
     from singletable.operations import Item
+    from singletable.records.batches import get_many as get_many, write_many as write_many
     from singletable.records.check_passes import ItemPass, Layer, Pass
     from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
+    from singletable.records.commit import commit as commit
     from singletable.records.explain import Explainable, Explanation
     from singletable.records.findings import Finding, Repaired
     from singletable.records.gaps import GapsFilled
+    from singletable.records.send import (
+        create as create,
+        delete as delete,
+        put as put,
+        update as update,
+        upsert as upsert,
+    )
     from singletable.tables import Description, Difference
+
+# A program that only reads loads no writes.
+__getattr__ = late_names(
+    __name__,
+    beside=True,
+    batches="get_many write_many",
+    commit="commit",
+    send="create delete put update upsert",
+)
 
 
 async def get_any(

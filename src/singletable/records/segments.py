@@ -8,7 +8,6 @@ after any round trip, and go on from there, as `resumable_run` does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 from typing import Protocol
 
 from msgspec import Struct
@@ -74,6 +73,8 @@ def sample_segments(sample: float, seed: str) -> tuple[ScanSegment, ...]:
     """A sample of a scan, above 0 and below 1: 16 segments that together have the sample's share."""
     count = min(MOST_PARTS, round(FAN_OUT / sample))
     chosen = max(1, round(count * sample))
+    from random import Random  # noqa: PLC0415 for samples only
+
     return tuple(ScanSegment(n, count) for n in sorted(Random(seed).sample(range(count), chosen)))
 
 

@@ -26,11 +26,6 @@ from singletable.schema.copies import (
 )
 from singletable.schema.corrupt_items import naming as naming
 from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
-from singletable.schema.guard_items import (
-    guard_key as guard_key,
-    guard_keys as guard_keys,
-    guards_of as guards_of,
-)
 from singletable.schema.key_bounds import within as within
 from singletable.schema.mistakes import (
     check_class as check_class,
@@ -59,14 +54,21 @@ from singletable.schema.told_keys import AskedKey as AskedKey
 from singletable.schema.type_filter import needs_type_filter as needs_type_filter
 
 if TYPE_CHECKING:
+    from singletable.schema.guard_items import (
+        guard_key as guard_key,
+        guard_keys as guard_keys,
+        guards_of as guards_of,
+    )
     from singletable.schema.key_reads import missing_in as missing_in, whole_items as whole_items
     from singletable.schema.notebook import items_html as items_html
     from singletable.schema.references import Reference as Reference
     from singletable.schema.tool_items import tool_model as tool_model
 
-# What a check, an erasure, a notebook, and a query of an index that holds a part of its items need.
+# What writes of unique values, a check, an erasure, a notebook, and a query of an index that holds a part of its items
+# need.
 __getattr__ = late_names(
     __name__,
+    guard_items="guard_key guard_keys guards_of",
     key_reads="missing_in whole_items",
     notebook="items_html",
     references="Reference",

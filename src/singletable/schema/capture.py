@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NoReturn, cast, get_args, get_origin
 
@@ -38,7 +37,6 @@ Doubles = Literal["refuse", "by version"] | tuple[Literal["newest"], str]
 
 _PIECE = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0|$)")
 """A literal, and the value behind it; at the end of a text, a literal alone."""
-_WORDS = string.ascii_letters + string.digits
 
 
 def capture(
@@ -189,7 +187,8 @@ def _parts(text: str, types: Mapping[str, Any], separator: str, where: str) -> I
 def _check_slot(template: Template, at: int, slot: Slot, where: str, only: bool) -> None:
     """Raise DeclarationError for a value whose texts can't stand in their place."""
     place, key_type = template.place_of(slot), slot.key_type
-    is_open = not place.is_last and not place.separator[:1].strip(_WORDS)
+    mark = place.separator[:1]
+    is_open = not place.is_last and (not mark or (mark.isascii() and mark.isalnum()))
     if key_type.is_by_rule and is_open and any(step.many for path in key_type.paths(place) for step in path):
         raise DeclarationError(
             f"{where}: in {template.shown!r} a value is followed by more text, so it could not be read back or ordered",

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
+
+from msgspec import Struct
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole, owner_of
@@ -43,8 +44,7 @@ def copy_of(source: Any, *, default: Any = dataclasses.MISSING, name: str | None
     return dataclasses.field(default=default, metadata={METADATA: {"name": name, "role": "", _SOURCE: source}})
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """One attribute that repeats another."""
 
     name: str

@@ -15,8 +15,8 @@ from singletable.errors import DeclarationError
 from singletable.tables.settings import Provisioned, TableSettings
 from singletable.values import lone_text
 
-_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
-_ENCRYPTION_KEY = re.compile(r"(?:arn:[\w-]+:kms:[\w-]+:\d{12}:key/)?[\w-]+", re.ASCII)
+_NAME = r"[a-zA-Z0-9_.-]{3,255}"
+_ENCRYPTION_KEY = r"(?a)(?:arn:[\w-]+:kms:[\w-]+:\d{12}:key/)?[\w-]+"
 MAX_INDEXES = 20
 MAX_PROJECTED = 100
 """Attributes that all indexes together hold by name, the type and schema version of each among them."""
@@ -86,13 +86,13 @@ class TableDefinition:
     """The key attributes that hold numbers or bytes. All others hold texts."""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not re.fullmatch(_NAME, self.name):
             raise DeclarationError(
                 f"{self.name!r} is not a valid table name",
                 hint="A table's name has 3 to 255 of letters, digits, '_', '-' and '.'.",
             )
         for name in self.indexes:
-            if not _NAME.fullmatch(name):
+            if not re.fullmatch(_NAME, name):
                 raise DeclarationError(f"{name!r} is not a valid index name", table=self.name)
         if len(self.indexes) > MAX_INDEXES:
             raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB allows {MAX_INDEXES}", table=self.name)
@@ -102,7 +102,7 @@ class TableDefinition:
                 table=self.name,
                 hint=f"Pass one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
-        if self.encryption_key is not None and not _ENCRYPTION_KEY.fullmatch(self.encryption_key):
+        if self.encryption_key is not None and not re.fullmatch(_ENCRYPTION_KEY, self.encryption_key):
             raise DeclarationError(
                 f"{self.encryption_key!r} is not the id or ARN of an encryption key",
                 table=self.name,

@@ -8,7 +8,6 @@ changed: Annotated[IsoMilliseconds, ReadsAlso(EpochSeconds)]     # one attribute
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Annotated, Any
@@ -48,7 +47,15 @@ def _read_milliseconds(stored: str) -> datetime:
 
 
 def _compact(value: Any) -> str:
+    import json  # noqa: PLC0415 few programs store texts of JSON
+
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _read_json(stored: str) -> Any:
+    import json  # noqa: PLC0415 as above
+
+    return json.loads(stored)
 
 
 ZeroOne = Annotated[bool, StoredAs(int, int, _choice(0, 1), "0 or 1")]
@@ -57,7 +64,7 @@ TrueText = Annotated[bool, StoredAs(str, _flag_text, _choice("false", "true"), "
 """A bool as the text "true" or "false"."""
 IsoMilliseconds = Annotated[datetime, StoredAs(str, _milliseconds, _read_milliseconds, "ISO milliseconds")]
 """A datetime as a text with three decimals and Z, as JavaScript gives it. Smaller parts are refused."""
-json_text = StoredAs(str, _compact, json.loads, "JSON text")
+json_text = StoredAs(str, _compact, _read_json, "JSON text")
 """A value of JSON as a text without spaces, as `JSON.stringify` gives it: in `Annotated[dict[str, Any], json_text]`. A
 text that is read and written again has this form, whatever spaces it had."""
 

@@ -6,14 +6,18 @@ of_shape("dddd-dd-dd")              a digit for each d, a hexadecimal digit for 
 from __future__ import annotations
 
 import re
-import string
 
 from msgspec import Struct
 
-DIGIT = frozenset(string.digits)
-HEX = frozenset(string.digits + "abcdef")
-LETTER = frozenset(string.ascii_lowercase)
-_LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
+DIGITS = "0123456789"
+LOWER_CASE = "abcdefghijklmnopqrstuvwxyz"
+UPPER_CASE = LOWER_CASE.upper()
+"""The constants of `string`, whose import takes half a millisecond."""
+DIGIT = frozenset(DIGITS)
+HEX = frozenset(DIGITS + "abcdef")
+LETTER = frozenset(LOWER_CASE)
+_SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ \t\n\r\v\f"
+_LIKELY = f"x{LOWER_CASE}{DIGITS}{UPPER_CASE}{_SIGNS}é"
 _CLASSES = {"d": DIGIT, "x": HEX}
 
 

@@ -47,7 +47,7 @@ _ALIAS = "TypeAliasType"
 _nested: dict[type[Any], Codec[Any]] = {}
 
 
-_NOT_IN_NAMES = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
+_NOT_IN_NAMES = r'[\x00-\x1f"\\\ud800-\udfff]'
 """Characters that the parser of answers takes in no name, and lone surrogates, which no request can hold."""
 
 
@@ -55,7 +55,7 @@ def check_name(name: str, **where: Any) -> None:
     """Raise DeclarationError for a name that no attribute can be stored under."""
     if not 0 < len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME_BYTES:
         raise DeclarationError(f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", **where)
-    if refused := _NOT_IN_NAMES.search(name):
+    if not name.isidentifier() and (refused := re.search(_NOT_IN_NAMES, name)):
         raise DeclarationError(
             f"it is stored as {name!r}, and {refused[0]!r} can't be in an attribute's name",
             hint="A stored name has no quotation mark, backslash, control character or lone surrogate.",

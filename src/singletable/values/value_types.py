@@ -186,7 +186,7 @@ _UUID = Scalar(
     Kind.UUID, "S", UUID, UUID, text_of(UUID, "a UUID", str, UUID), "", shape="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 )
 
-_TIME_OF_DAY = re.compile("(?!24)[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?")  # 24:00 is of the next day
+_TIME_OF_DAY = "(?!24)[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?"  # 24:00 is of the next day
 
 
 def _time_text(value: time) -> str:
@@ -196,7 +196,7 @@ def _time_text(value: time) -> str:
 
 
 def _read_time(text: str) -> time:
-    if not _TIME_OF_DAY.fullmatch(text):
+    if not re.fullmatch(_TIME_OF_DAY, text):
         raise ValueError("the stored text is not a time of day")
     return time.fromisoformat(text)
 

@@ -5,7 +5,8 @@ A request whose first try succeeds passes through `deliver` and `_try` only: tha
 
 from __future__ import annotations
 
-import secrets
+from functools import cache
+from types import ModuleType
 from typing import TypeVar
 from zlib import crc32
 
@@ -280,7 +281,15 @@ def _log_skew(url: str, ahead: float, then: str) -> None:
 
 def fresh_token() -> str:
     """22 URL-safe characters: 128 random bits."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
+    token: str = _secrets().token_urlsafe(_TOKEN_BYTES)
+    return token
+
+
+@cache
+def _secrets() -> ModuleType:
+    import secrets  # noqa: PLC0415 a program that only reads makes no tokens
+
+    return secrets
 
 
 def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:

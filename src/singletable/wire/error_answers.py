@@ -193,7 +193,7 @@ class _Body(Struct, frozen=True):
 
 _decode_body = msgspec.json.Decoder(_Body).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
-_CODE = re.compile(r"[A-Za-z0-9_.]{1,128}")
+_CODE = r"[A-Za-z0-9_.]{1,128}"
 
 
 def read_fault(body: bytes) -> Fault | None:
@@ -215,7 +215,7 @@ def _bare(code: str) -> str:
 def code_in_header(headers: Mapping[bytes, bytes]) -> str:
     """The code in the header: some services and gateways put it there instead of into the body."""
     code = _bare(headers.get(b"x-amzn-errortype", b"").decode("latin-1"))
-    return code if _CODE.fullmatch(code) else ""
+    return code if re.fullmatch(_CODE, code) else ""
 
 
 def server_time(headers: Mapping[bytes, bytes]) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random as random_module
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +21,12 @@ def _counting_sleep() -> Callable[[], float]:
         if clock is not None:
             return partial(time.clock_gettime, clock)
     return time.monotonic
+
+
+def _jitter() -> float:
+    import random  # noqa: PLC0415 for a wait: most programs have none
+
+    return random.random()
 
 
 elapsed: Callable[[], float] = _counting_sleep()
@@ -48,4 +53,4 @@ class PortOptions(Struct, frozen=True):
     wall: Callable[[], float] = time.time
     """The machine's clock, which the service's time corrects."""
     monotonic: Callable[[], float] = elapsed
-    random: Callable[[], float] = random_module.random
+    random: Callable[[], float] = _jitter

@@ -42,6 +42,9 @@ def test_other_services_of_aws() -> None:
         ("https://example.com", "example.com", True, False),
         ("https://example.com:8443", "example.com:8443", True, False),
         ("http://dynamodb:8000", "dynamodb:8000", False, False),
+        ("https://engine.localhost:65535", "engine.localhost:65535", True, True),
+        ("http://127.0.0.2", "127.0.0.2", False, True),
+        ("http://127.0.0.300:8000", "127.0.0.300:8000", False, False),
     ],
 )
 def test_of_an_address(url: str, authority: str, tls: bool, local: bool) -> None:
@@ -51,7 +54,18 @@ def test_of_an_address(url: str, authority: str, tls: bool, local: bool) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "AWS", "localhost:8000", "ftp://a", "http://", "http://a/path", "http://a:port", "http://u:pw@a"]
+    "text",
+    [
+        "",
+        "AWS",
+        "localhost:8000",
+        "ftp://a",
+        "http://",
+        "http://a/path",
+        "http://a:port",
+        "http://a:65536",
+        "http://u:pw@a",
+    ],
 )
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(errors.InvalidRequest) as raised:

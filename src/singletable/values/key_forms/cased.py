@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import string
 from typing import ClassVar
 
 from singletable.values.key_forms.form import KeyForm
 from singletable.values.key_forms.raw import RawText
 from singletable.values.key_types import KeyPlace
+from singletable.values.shapes import LOWER_CASE, UPPER_CASE
 
 
 class LowerText(RawText, frozen=True):
     """A str in lower case."""
 
     word: ClassVar[str] = "lower"
-    never: ClassVar[frozenset[str]] = frozenset(string.ascii_uppercase)
+    never: ClassVar[frozenset[str]] = frozenset(UPPER_CASE)
     alike: ClassVar[str] = "'Ada' and 'ADA'"
     takes_prefixes: ClassVar[bool] = False
     takes_ranges: ClassVar[bool] = False
@@ -33,7 +33,7 @@ class UpperText(LowerText, frozen=True):
     """A str in upper case."""
 
     word: ClassVar[str] = "upper"
-    never: ClassVar[frozenset[str]] = frozenset(string.ascii_lowercase)
+    never: ClassVar[frozenset[str]] = frozenset(LOWER_CASE)
 
     def text_of(self, value: str) -> str:
         return value.upper()

@@ -6,19 +6,18 @@ All digits and letters are taken, also the few that a ULID leaves out, so that a
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from singletable.errors import InvalidValue
 from singletable.values.key_forms.form import KeyForm
 from singletable.values.key_types import KeyPlace, KeyType
-from singletable.values.shapes import ShapeStep, Steps
+from singletable.values.shapes import DIGITS, LOWER_CASE, UPPER_CASE, ShapeStep, Steps
 
-_UPPER = string.digits + string.ascii_uppercase
+_UPPER = DIGITS + UPPER_CASE
 _SHAPES = {
     "ulid": (26, _UPPER, "digits and upper-case letters"),
-    "ksuid": (27, _UPPER + string.ascii_lowercase, "digits and letters"),
+    "ksuid": (27, _UPPER + LOWER_CASE, "digits and letters"),
 }
 
 
