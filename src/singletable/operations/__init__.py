@@ -22,7 +22,7 @@ from singletable.operations.answers import (
     read_item as read_item,
     read_one as read_one,
 )
-from singletable.operations.limits import check_item as check_item
+from singletable.operations.limits import MAX_BATCH_GET as MAX_BATCH_GET, check_item as check_item
 from singletable.operations.read import (
     AnswerPage as AnswerPage,
     GetItem as GetItem,
@@ -42,7 +42,6 @@ from singletable.operations.write import (
 
 if TYPE_CHECKING:
     from singletable.operations.batch import (
-        MAX_BATCH_GET as MAX_BATCH_GET,
         MAX_BATCH_WRITE as MAX_BATCH_WRITE,
         BatchGetItem as BatchGetItem,
         BatchWriteItem as BatchWriteItem,
@@ -93,7 +92,7 @@ if TYPE_CHECKING:
 # Operations of queues and of streams, statements, batches and transactions: who uses them imports them.
 __getattr__ = late_names(
     __name__,
-    batch="BatchGetItem BatchWriteItem MAX_BATCH_GET MAX_BATCH_WRITE",
+    batch="BatchGetItem BatchWriteItem MAX_BATCH_WRITE",
     queue=(
         "ChangeMessageVisibility DeleteMessageBatch Depth QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"

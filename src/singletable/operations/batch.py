@@ -29,7 +29,6 @@ T = TypeVar("T")
 W = TypeVar("W")
 V = TypeVar("V")
 
-MAX_BATCH_GET = 100
 MAX_BATCH_WRITE = 25
 
 

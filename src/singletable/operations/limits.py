@@ -11,6 +11,8 @@ from singletable.errors import TooLarge
 from singletable.operations.answers import Item, encode
 from singletable.values import MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, item_size, largest_attributes, value_size
 
+MAX_BATCH_GET = 100
+
 
 def check_items(body: bytes, items: Iterable[Item], operation: str, table: str) -> None:
     """Each item of a request is at most 400 KB."""

@@ -14,7 +14,6 @@ from singletable.operations import AnswerPage, GetItem, Key, Scan, Selection
 from singletable.records.conditions import both, is_alive, is_among, is_answer
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
-from singletable.records.hydration import read_hydrated
 from singletable.records.page import Page, Position
 from singletable.records.placement import ReadParts, placement_of
 from singletable.records.query_request import (
@@ -134,6 +133,8 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> A
 def _reader_of_parts(query: Query[Any]) -> ReadParts:
     """The flow that reads the next items of a query that takes more than a request."""
     if query.answers == "items by key":
+        from singletable.records.hydration import read_hydrated  # noqa: PLC0415 few queries read by keys
+
         return read_hydrated
     read_parts = placement_of(query.model).read_parts
     assert read_parts is not None, "the class is moving"
