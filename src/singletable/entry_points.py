@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
+    "adopt": "singletable.cli.adopt:adopt",
     "apply": "singletable.cli.apply:apply",
     "backup": "singletable.cli.backup:backup",
     "check": "singletable.cli.check_command:check",

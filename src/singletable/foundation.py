@@ -165,7 +165,11 @@ from singletable.schema.catalogue import (
     entity_name as entity_name,
 )
 from singletable.schema.copies import copies_in as copies_in
-from singletable.schema.declaration import Special as Special, names_around as names_around
+from singletable.schema.declaration import (
+    WRITE_VERBS as WRITE_VERBS,
+    Special as Special,
+    names_around as names_around,
+)
 from singletable.schema.derived_keys import is_attribute as is_attribute
 from singletable.schema.docstrings import (
     attribute_docs as attribute_docs,

@@ -26,6 +26,7 @@ from singletable.documents.words import CollectionWords as CollectionWords, Word
 from singletable.flow import instant
 from singletable.foundation import (
     ANY,
+    WRITE_VERBS,
     BoundKey,
     Entity,
     KeyParts,
@@ -40,7 +41,6 @@ from singletable.foundation import (
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
 _ID_CHARACTERS = 12
 """72 random bits."""
-_REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
 
 
 class DocumentRow(Entity):
@@ -54,7 +54,7 @@ class DocumentRow(Entity):
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
-        return Special(refuses=dict.fromkeys(_REFUSED, _WRITERS), is_system=True)
+        return Special(refuses=dict.fromkeys(WRITE_VERBS, _WRITERS), is_system=True)
 
     def __whole__(self) -> Iterable[Query[Any]]:
         """The document, its entry in the list of its parent, and the documents that it shares blobs with."""

@@ -23,6 +23,7 @@ from singletable.foundation import (
     ANY,
     MAX_PARTITION_BYTES,
     MAX_SORT_BYTES,
+    WRITE_VERBS,
     Bound,
     Captured,
     Declared,
@@ -110,7 +111,7 @@ class Edge(Ends[S, T], Generic[S, T]):
             },
             extra=_system_fields,
             key=_captured(cls, table, type, source, target),
-            refuses=dict.fromkeys(("create", "put", "update", "upsert", "delete", "write_many"), why),
+            refuses=dict.fromkeys(WRITE_VERBS, why),
         )
 
     @classmethod

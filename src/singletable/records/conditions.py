@@ -50,9 +50,8 @@ def check_verb(model: Model[Any], verb: str) -> None:
     """Raises InvalidRequest for a verb that would break what a layer above stores in the item."""
     instead = model.refuses.get(verb)
     if instead is not None:
-        raise InvalidRequest(
-            f"{verb} is not for a {model.kind.__name__}", table=model.table.name, operation=verb, hint=instead
-        )
+        what = "refused: the table is read only" if model.table.read_only else f"not for a {model.kind.__name__}"
+        raise InvalidRequest(f"{verb} is {what}", table=model.table.name, operation=verb, hint=instead)
 
 
 def guard(model: Model[Any], condition: Condition | None) -> RawCondition:

@@ -72,7 +72,7 @@ async def repair_of_record(port: Port, table: Table, item: Item, finding: Findin
     model = table.model_here(type_in(table, item))
     if finding.code == "guard.orphan":
         return await _without_guard(port, table, item)
-    if model is None:
+    if model is None or table.read_only:
         return None
     with suppress(SingletableError):  # what can't be read, or written in its form, is for people
         if finding.code == "index-key.stale":

@@ -17,7 +17,7 @@ from singletable.errors import DeclarationError
 from singletable.schema.bound_patterns import Declared, DeclaredKey
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
-from singletable.schema.foreign import Stamp, stamps_of
+from singletable.schema.foreign import READ_ONLY_HINT, Stamp, stamps_of
 from singletable.schema.key_shapes import shape_of
 from singletable.schema.models import Model
 from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
@@ -25,6 +25,9 @@ from singletable.schema.patterns import Captured
 from singletable.schema.table import Table
 from singletable.schema.told_keys import AmbiguousPattern, check_told, untold_of
 from singletable.values import METADATA, Field, Role, check_within, make_field
+
+WRITE_VERBS = ("create", "put", "update", "upsert", "delete", "write_many")
+"""The verbs that write items of a class."""
 
 
 class Special(Struct, frozen=True):
@@ -86,7 +89,7 @@ def make_model(
         roles,
         {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"},
         types,
-        special.refuses,
+        read_only_verbs(table) if table.read_only else special.refuses,
         special.tombstone,
         special.tombstone_hint,
         is_system=special.is_system or type.startswith("_"),
@@ -103,6 +106,11 @@ def make_model(
         table.admit(model)
         if model.before is not model:
             model.before.table.let_go(model.before)
+
+
+def read_only_verbs(table: Table) -> Mapping[str, str]:
+    """The verbs that a table's classes refuse, as it is declared to be read only."""
+    return dict.fromkeys(WRITE_VERBS, f"{table.name} is declared with read_only=True. {READ_ONLY_HINT}")
 
 
 def _primary_key(cls: type[Any], table: Table, captured: Mapping[str, Captured], special: Special) -> Captured:

@@ -13,6 +13,7 @@ from singletable.errors import DeclarationError
 from singletable.operations import Item
 from singletable.values import AttributeValue, Constant, check_name, wire_struct
 
+READ_ONLY_HINT = "Of an adopted module, `singletable adopt --verify --all` allows writes once every item is made again."
 Stamp = Mapping[str, str | int]
 """Attributes that another program wants in each item of a class, always with the same value: `{"__edb_v__": "1"}`."""
 

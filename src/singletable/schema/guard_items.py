@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from singletable.errors import InvalidValue
-from singletable.schema.declaration import Special
+from singletable.schema.declaration import WRITE_VERBS, Special
 from singletable.schema.entities import Entity, field
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
@@ -22,7 +22,6 @@ from singletable.values import TEXT, Field, Verbatim, name_owner
 
 _IN_KEY = ("type", "attribute", "value")
 _WRITERS = "The guard of a unique value is written with the item that has the value."
-_REFUSED: tuple[str, ...] = ("create", "put", "update", "upsert", "delete", "write_many")
 
 
 class ValueText(str, Verbatim):
@@ -51,7 +50,7 @@ class Guard(Entity):
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
         in_key = {name: Field(name, f"{GUARD_TYPE} {name}", TEXT, is_written=False) for name in _IN_KEY}
-        return Special(fields=in_key, refuses=dict.fromkeys(_REFUSED, _WRITERS), is_admitted=False)
+        return Special(fields=in_key, refuses=dict.fromkeys(WRITE_VERBS, _WRITERS), is_admitted=False)
 
 
 @cache

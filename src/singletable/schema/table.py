@@ -90,6 +90,7 @@ class Table:
     `type_attribute`, `version_attribute` and `write_id_attribute` name them. A class is known by its key alone. Writes
     leave index keys that it does not declare; `ignores` names indexes that this may make stale.
     `own_items` is a table, of this one alone, for what the tools of the library keep; without it they refuse.
+    `read_only` refuses every write of its classes: InvalidRequest.
 
     Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
     """
@@ -109,6 +110,7 @@ class Table:
         foreign: bool = False,
         ignores: Collection[str] = (),
         own_items: Table | None = None,
+        read_only: bool = False,
         stream: StreamView | None = None,
         deletion_protection: bool | None = None,
         encryption_key: str | None = None,
@@ -152,6 +154,14 @@ class Table:
             )
         self.own_items = own_items
         """The table that has what tools keep of a foreign one: leases, progress, holds, the record of its model."""
+        if read_only and not foreign:
+            raise DeclarationError(
+                "read_only= is for a table that another program writes",
+                table=name,
+                hint="Declare it so, Table(..., foreign=True).",
+            )
+        self.read_only = read_only
+        """Whether no write of its classes is sent."""
         self._models: dict[str, Model[Any]] = {}
         self._leaving: dict[str, Model[Any]] = {}
         self.conversions: dict[str, Conversion] = {}

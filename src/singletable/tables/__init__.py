@@ -12,6 +12,7 @@ from singletable.tables.definition import (
     B as B,
     Index as Index,
     Indexes as Indexes,
+    KeyKind as KeyKind,
     N as N,
     StreamView as StreamView,
     TableDefinition as TableDefinition,

@@ -1,0 +1,28 @@
+"""Adopt: a table that another program made, declared: a module of classes from its keys and items, and its proof.
+
+Begin with `adoption`, which is pure: items in, a module out. It takes `kinds` (which items are alike), `readings` (the
+ways to read a key's texts), `key_texts` (what an attribute would be in a key), `attributes` (their types),
+`kind_reading` (all of a kind), `module_text` (a module's source) and `trial` (the classes, tried on the items).
+`sampling` reads a table, `verification` proves a module on all of it.
+"""
+
+from __future__ import annotations
+
+from singletable.adopt.adoption import Adopted as Adopted, Unexplained as Unexplained, adopted as adopted
+from singletable.adopt.layout import TableLayout as TableLayout
+from singletable.adopt.sampling import (
+    AdoptionPlan as AdoptionPlan,
+    Sample as Sample,
+    plan_adoption as plan_adoption,
+    read_sample as read_sample,
+)
+from singletable.adopt.verification import (
+    Verified as Verified,
+    VerifyFile as VerifyFile,
+    VerifyRun as VerifyRun,
+    allowing_writes as allowing_writes,
+    digest_of as digest_of,
+    doubts_in as doubts_in,
+    refusing_writes as refusing_writes,
+    verify as verify,
+)

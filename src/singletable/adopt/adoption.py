@@ -1,0 +1,152 @@
+"""Adoption: from items of a table to a module that declares it, and a report. It sends nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from singletable.adopt.kind_reading import KindReader
+from singletable.adopt.kinds import kinds_in
+from singletable.adopt.layout import TableLayout
+from singletable.adopt.module_text import ModuleText
+from singletable.adopt.specs import KindSpec
+from singletable.adopt.trial import ClassTrials, table_in, trial_of
+from singletable.errors import InvalidRequest
+from singletable.foundation import place_in
+from singletable.operations import Item
+
+_RARE = 3
+"""Items of which a kind needs so many: what is the same in fewer may be chance."""
+_MARKS = "#/-"
+
+
+class Unexplained(Struct, frozen=True):
+    """Items that no class of the module makes again as they are."""
+
+    what: str
+    count: int
+    example: tuple[str, str]
+    """The key of one of them."""
+
+
+class Adopted(Struct, frozen=True):
+    """A module of a table, and what is sure of it."""
+
+    source: str
+    kinds: Sequence[KindSpec]
+    items: int
+    explained: Mapping[str, int]
+    """The items of each class, by its type, that it makes again byte for byte."""
+    unexplained: Sequence[Unexplained]
+    rare: Sequence[str]
+    """The types of kinds that few items are of."""
+    undeclared: Mapping[str, Sequence[str]]
+    """The attributes that a class leaves as they are, by its type."""
+    ignored: Mapping[str, str]
+    """The indexes that are not declared, with the reason."""
+
+
+def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
+    """The module of a table, from some of its items. InvalidRequest for items that have nothing in common."""
+    if not items:
+        raise InvalidRequest(
+            f"{layout.name} has no items to adopt", table=layout.name, hint="Read more of it: a larger --sample."
+        )
+    key = tuple(name for name in layout.key if name)
+    named, kinds = kinds_in(items, layout.attributes, key)
+    specs = {
+        name: spec
+        for (name, some), title in zip(kinds.items(), titles_of([*kinds]), strict=True)
+        if (spec := KindReader(_type_of(name, title, named), title, some, layout, named).spec()) is not None
+    }
+    text = ModuleText(layout, named, _separator(items, key))
+    trials = ClassTrials(text)
+    for name in sorted(specs, key=lambda name: (_vagueness(specs[name]), -len(kinds[name]))):
+        trials.take(specs[name], kinds[name])
+    if not trials.kinds:
+        raise InvalidRequest(
+            f"the items of {layout.name} have nothing in common that a class could say"
+            + "".join(f"; {name}: {why}" for name, why in trials.refused.items()),
+            table=layout.name,
+            hint="Raw(db, name) reads and writes them as they are: docs/how-to/raw.md.",
+        )
+    return _told(items, layout, text, trials)
+
+
+def _told(items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: ClassTrials) -> Adopted:
+    """The module, and what it makes of each item."""
+    source = text.source(trials.kinds)
+    table = table_in(source, text.variable)
+    explained: Counter[str] = Counter()
+    others: dict[str, list[Item]] = {}
+    undeclared: dict[str, set[str]] = {}
+    for item in items:
+        trial = trial_of(table, item)
+        if trial.is_exact:
+            explained[trial.type] += 1
+            undeclared.setdefault(trial.type, set()).update(trial.undeclared)
+        elif not trial.type:
+            others.setdefault("no class has such a key", []).append(item)
+        else:
+            what = trial.refused or f"{', '.join(trial.different)} would be written otherwise"
+            others.setdefault(f"{trial.type}: {what}", []).append(item)
+    unexplained = [Unexplained(what, len(some), place_in(table, some[0])) for what, some in others.items()]
+    return Adopted(
+        source,
+        trials.kinds,
+        len(items),
+        explained,
+        unexplained,
+        [kind.type for kind in trials.kinds if kind.items < _RARE],
+        {name: sorted(some) for name, some in undeclared.items() if some},
+        layout.ignored,
+    )
+
+
+def titles_of(names: Sequence[str]) -> list[str]:
+    """A class's name for each kind, by its type or its keys' beginnings."""
+    titles: list[str] = []
+    for name in names:
+        words = [re.sub(r"\W|_", " ", each).split() for each in name.split(" ")]
+        sort = "".join(map(_capital, words[-1]))
+        whole = "".join(_capital(word) for each in words for word in each)
+        title = (
+            sort if len(words) > 1 and sort and sort.lower() not in _VAGUE and not _is_shared(name, names) else whole
+        )
+        title = f"Kind{title}" if not title[:1].isalpha() else title
+        while title in titles or title in _TAKEN:
+            title += "Item" if title in _TAKEN else "2"
+        titles.append(title)
+    return titles
+
+
+_VAGUE = frozenset({"metadata", "meta", "info", "details", "data", "root", "self", "a"})
+_TAKEN = frozenset({"Any", "Entity", "Table", "Key", "Index", "Decimal", "UUID", "Annotated", "N", "B", "ANY", "None"})
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + (word[1:].lower() if word.isupper() else word[1:])
+
+
+def _is_shared(name: str, names: Sequence[str]) -> bool:
+    """Whether other kinds end alike."""
+    return sum(other.split(" ")[-1] == name.split(" ")[-1] for other in names) > 1
+
+
+def _type_of(name: str, title: str, named: str | None) -> str:
+    """The type of a kind: that of its attribute, or a word for a class that is known by its key."""
+    return name if named else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", title).lower()
+
+
+def _separator(items: Sequence[Item], key: Sequence[str]) -> str:
+    """The sign that most keys are divided by, of those that a table may have."""
+    signs = Counter(sign for item in items for name in key for sign in item[name].get("S", "") if sign in "#/|:-")
+    return next((sign for sign, _ in signs.most_common() if sign in _MARKS), "#")
+
+
+def _vagueness(kind: KindSpec) -> int:
+    """The key attributes of the table that hold no literal: such a class could have the keys of others."""
+    return sum(not any(isinstance(piece, str) for piece in text.pieces) for text in kind.keys[0].texts)

@@ -1,0 +1,291 @@
+"""Reading a kind: its keys, its attributes, and what else they may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from singletable.adopt.attributes import AttributeColumn, column_of
+from singletable.adopt.key_texts import CLASSES, TIMELY, Place, ValueForm, texts_of
+from singletable.adopt.layout import TableLayout
+from singletable.adopt.readings import KeyTexts, Piece, Reading, fitting, is_named, readings_of
+from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec, Stamps
+from singletable.operations import Item
+
+_MOST_READ = 80
+"""Items whose keys are read in every way. The others only have to fit."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FEW = 3
+_STAMPS = ("__edb_v__",)
+
+
+class KindReader:
+    """Reads the items of one kind of a table."""
+
+    def __init__(
+        self, type_name: str, title: str, items: Sequence[Item], layout: TableLayout, named: str | None
+    ) -> None:
+        self.type, self.title, self.items, self.layout, self.named = type_name, title, items, layout, named
+        self.in_key: dict[str, ValueForm] = {}
+        """The values that are in the primary key alone, by the names that they get."""
+        self.values: list[dict[str, str]] = [{} for _ in items]
+        """Those of each item."""
+        self.left: list[str] = []
+        self.constant = self._constant()
+
+    def spec(self) -> KindSpec | None:
+        """The kind as a class; None where its primary key can't be read."""
+        primary = self._key(None, self.layout.key)
+        if primary is None or (all(text.is_lone for text in primary.texts) and not self._are_alike()):
+            return None
+        keys = [primary, *filter(None, (self._key(name, pair) for name, pair in self.layout.places if name))]
+        keys = self._in_one_type(keys)
+        columns = self._columns(keys)
+        return KindSpec(
+            self.type, self.title, len(self.items), tuple(keys), columns, self._stamps(), left=tuple(self.left)
+        )
+
+    def _are_alike(self) -> bool:
+        """Whether the items have an attribute in common, or no attributes at all, beside those of keys."""
+        others = [item.keys() - self.layout.attributes for item in self.items]
+        return not any(others) or bool(frozenset.intersection(*map(frozenset[str], others)))
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+    def _key(self, index: str | None, pair: tuple[str, str]) -> KeySpec | None:
+        names = [name for name in pair if name]
+        if not all(any(name in item for item in self.items) for name in names):
+            return None
+        texts = [self._text(name, index) for name in names]
+        if any(text is None for text in texts):
+            self.left.append(f"the key of {index}: no attributes make it")
+            return None
+        return KeySpec(index, tuple(text for text in texts if text is not None))
+
+    def _text(self, attribute: str, index: str | None) -> KeyTextSpec | None:
+        kind = self.layout.kinds.get(attribute, "S")
+        have = [at for at, item in enumerate(self.items) if attribute in item]
+        lone = KeyTextSpec(attribute, (Place(attribute, ValueForm("")),))
+        if kind != "S":
+            return lone
+        keys = [KeyTexts(self.items[at][attribute]["S"], self._texts(at)) for at in have]
+        live = [reading for reading in readings_of(_spread(keys)) if self._fits(reading, keys)]
+        if not live or _is_one_value(live[0]):
+            return lone
+        pieces = tuple(self._chosen(before, piece) for before, piece in zip(("", *live[0]), live[0], strict=False))
+        unnamed = [piece for piece in pieces if isinstance(piece, Place) and not piece.name]
+        if unnamed and index is not None:
+            return None
+        doubts = (*_doubts(live, pieces), *self._same_constants(pieces))
+        return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
+
+    def _texts(self, at: int) -> Mapping[Place, str]:
+        """What an item's attributes, and the values in its primary key, would be in a key."""
+        item, skipped = self.items[at], self.layout.attributes | self.constant.keys() | {self.named}
+        texts = {Place(n, f): t for n, value in item.items() if n not in skipped for f, t in texts_of(value)}
+        for name, text in self.values[at].items():
+            texts |= {Place(name, form): one for form, one in texts_of(_stored(text, self.in_key[name]))}
+        return texts
+
+    def _fits(self, reading: Reading, keys: Sequence[KeyTexts]) -> bool:
+        return len(keys) <= _MOST_READ or all(_narrowed(reading, key) for key in keys)
+
+    def _chosen(self, before: Piece, piece: Piece) -> str | Place:
+        """A literal; or the likeliest of what may stand there."""
+        if isinstance(piece, str):
+            return piece
+        return min(piece, key=lambda place: _rank(place, before))
+
+    def _with_names(
+        self,
+        attribute: str,
+        pieces: Sequence[str | Place],
+        reading: Reading,
+        keys: Sequence[KeyTexts],
+        have: Sequence[int],
+    ) -> tuple[str | Place, ...]:
+        """The pieces, with a name for each value that is in keys alone; each item's value of it is kept."""
+        named: list[str | Place] = []
+        numbers: dict[int, str] = {}
+        for number, piece in enumerate(pieces):
+            if isinstance(piece, str) or piece.name:
+                named.append(piece)
+                continue
+            name = self._new_name(pieces[number - 1] if number else "", attribute)
+            self.in_key[name] = piece.form
+            numbers[number] = name
+            named.append(Place(name, piece.form))
+        for at, key in zip(have, keys, strict=True) if numbers else ():
+            found = _values_in(pieces, key)
+            self.values[at] |= {name: found[number] for number, name in numbers.items()}
+        return tuple(named)
+
+    def _new_name(self, before: str | Place, attribute: str) -> str:
+        words = _WORD.findall(before) if isinstance(before, str) else []
+        name = words[-1].lower().strip("_") if words else f"{attribute.lower()}_value"
+        taken = {*self.in_key, *(n.lower() for item in self.items[:50] for n in item), *self.layout.attributes}
+        while name in taken:
+            name += "_id" if not name.endswith("_id") else "_"
+        return name
+
+    # --- attributes ---------------------------------------------------------------------------------------------------
+    def _constant(self) -> Mapping[str, str]:
+        """The attributes that have one text in all of several items."""
+        if len(self.items) < _FEW:
+            return {}
+        first = self.items[0]
+        return {
+            name: next(iter(value.values()))
+            for name, value in first.items()
+            if next(iter(value)) in ("S", "N") and all(item.get(name) == value for item in self.items)
+        }
+
+    def _same_constants(self, pieces: Sequence[str | Place]) -> Iterator[str]:
+        """Words of the key that an attribute has in all items, too."""
+        for piece in pieces:
+            words = re.split(r"[#|/:]", piece) if isinstance(piece, str) else []
+            for name, text in self.constant.items():
+                if text in words and name not in self.layout.attributes and name not in (self.named, *_STAMPS):
+                    yield f"{text!r} is a literal, or the attribute {name}, which is so in all {len(self.items)} items"
+
+    def _stamps(self) -> Stamps:
+        return {name: text for name, text in self.constant.items() if name in _STAMPS}
+
+    def _in_one_type(self, keys: Sequence[KeySpec]) -> list[KeySpec]:
+        """The keys, with an attribute in forms of one type: that of the form that asks for one of its own."""
+        needs = {p.name: p.form for key in keys for text in key.texts for p in text.places if p.form.annotation}
+        return [KeySpec(key.index, tuple(_retyped(text, needs) for text in key.texts)) for key in keys]
+
+    def _columns(self, keys: Sequence[KeySpec]) -> tuple[AttributeColumn, ...]:
+        wanted: dict[str, str] = {}
+        lone = {text.attribute for key in keys for text in key.texts if text.is_lone}
+        for place in (place for key in keys for text in key.texts if not text.is_lone for place in text.places):
+            wanted.setdefault(place.name, place.form.annotation or place.form.type)
+        declared = {key.index for key in keys}
+        made = {name for index, pair in self.layout.places if index in declared for name in pair} - lone
+        names = dict.fromkeys(name for item in self.items for name in item)
+        columns = [AttributeColumn(name, form.type, role="in_key") for name, form in self.in_key.items()]
+        undeclared = self.layout.attributes - lone
+        for name in names:
+            if name in made or name in undeclared or name == self.named or name in _STAMPS:
+                continue
+            columns += self._column(name, wanted)
+        return tuple(sorted(columns, key=lambda column: column.optional))
+
+    def _column(self, name: str, wanted: Mapping[str, str]) -> list[AttributeColumn]:
+        if name == self.layout.ttl and name not in wanted:
+            column = column_of(name, self.items, wanted="EpochSeconds")
+            if column is not None:
+                return [AttributeColumn(name, "datetime", column.optional, "expires")]
+        column = column_of(name, self.items, wanted=wanted.get(name, ""))
+        if column is None:
+            self.left.append(f"the attribute {name}: its values have several types")
+        return [] if column is None else [column]
+
+
+def _spread(keys: Sequence[KeyTexts]) -> Sequence[KeyTexts]:
+    """Some of the texts, from all over, the longest first: it has the most places."""
+    step = max(1, len(keys) // _MOST_READ)
+    return sorted(keys[::step][:_MOST_READ], key=lambda key: -len(key.text))
+
+
+def _is_one_value(reading: Reading) -> bool:
+    """Whether a text is a value that is nowhere else, as it is."""
+    return len(reading) == 1 and not isinstance(reading[0], str) and not any(place.name for place in reading[0])
+
+
+def _rank(place: Place, before: Piece) -> tuple[float, int, Place]:
+    if not place.name:
+        return 9.0, list(CLASSES).index(place.kind), place
+    form = -0.2 if place.form.format in ("s", "ms") and TIMELY.search(place.name) else place.form.cost
+    return form - 0.5 * is_named(before, place.name), 0, place
+
+
+def _doubts(live: Sequence[Reading], pieces: Sequence[str | Place]) -> Iterator[str]:
+    """What else a text may be: other attributes in a place; digits with a width; other ways to read the whole."""
+    for before, piece, chosen in zip(("", *live[0]), live[0], pieces, strict=False):
+        if isinstance(piece, str) or not isinstance(chosen, Place):
+            continue
+        if not chosen.name:
+            widths = [place.form.format for place in piece if place.kind.startswith("digits")]
+            if chosen.kind == "number" and widths:
+                yield f"a number that is in the key alone, of {int(widths[0])} digits in all items: raw or {widths[0]}"
+            continue
+        others = sorted({place.name for place in piece if place.name} - {chosen.name})
+        if others:
+            yield f"{{{chosen.name}}} or {' or '.join(f'{{{name}}}' for name in others)}"
+        if chosen.form.format in ("lower", "upper") and not is_named(before, chosen.name):
+            yield f"{{{chosen.name}:{chosen.form.format}}} or a value that is in keys alone"
+        widths = [p.form.format for p in piece if p.name == chosen.name and p.form.format[:1] == "0"]
+        if chosen.form.format == "raw" and widths:
+            yield f"{{{chosen.name}:raw}} or {{{chosen.name}:{min(widths)}}}"
+    if _is_of_attributes(live[0]) and not _are_named(live[0], pieces):
+        yield from _other_shapes(live)
+
+
+def _are_named(reading: Reading, pieces: Sequence[str | Place]) -> bool:
+    """Whether the literal before each value has its name."""
+    befores = zip(("", *reading), pieces, strict=False)
+    return all(is_named(before, piece.name) for before, piece in befores if isinstance(piece, Place))
+
+
+def _other_shapes(live: Sequence[Reading]) -> Iterator[str]:
+    """Other ways to read a text as literals and attributes."""
+    shapes = {first := _shape(live[0])}
+    for reading in filter(_is_of_attributes, live[1:]):
+        if (shape := _shape(reading)) not in shapes:
+            shapes.add(shape)
+            yield f"{first} or {shape}"
+
+
+def _is_of_attributes(reading: Reading) -> bool:
+    places = [piece for piece in reading if not isinstance(piece, str)]
+    return bool(places) and all(any(place.name for place in piece) for piece in places)
+
+
+def _shape(reading: Reading) -> str:
+    return "".join(
+        piece if isinstance(piece, str) else f"{{{min(place.name for place in piece if place.name)}}}"
+        for piece in reading
+    )
+
+
+def _retyped(text: KeyTextSpec, needs: Mapping[str, ValueForm]) -> KeyTextSpec:
+    """A text whose attributes are of the types that other keys need: digits are seconds then."""
+    if text.is_lone:
+        return text
+    pieces: list[str | Place] = []
+    for piece in text.pieces:
+        if isinstance(piece, Place) and piece.name in needs and not piece.form.annotation:
+            annotation = needs[piece.name].annotation
+            format = {"EpochSeconds": "s", "EpochMilliseconds": "ms", "date": ""}.get(annotation, "")
+            piece = Place(piece.name, ValueForm(format, needs[piece.name].type, annotation))
+        pieces.append(piece)
+    return KeyTextSpec(text.attribute, tuple(pieces), text.doubts)
+
+
+def _stored(text: str, form: ValueForm) -> Mapping[str, Any]:
+    return {"N": str(int(text))} if form.type == "int" else {"S": text}
+
+
+def _narrowed(reading: Reading, key: KeyTexts) -> bool:
+    """Whether a reading is right for a text, with all that may stand in each place."""
+    return any(
+        all(isinstance(new, str) or new == old for new, old in zip(some, reading, strict=True))
+        for some in fitting(reading, key)
+    )
+
+
+def _values_in(pieces: Sequence[str | Place], key: KeyTexts) -> Mapping[int, str]:
+    """The texts in the places of a key that no attribute has."""
+    pattern = ""
+    for number, piece in enumerate(pieces):
+        if isinstance(piece, str):
+            pattern += re.escape(piece)
+        elif piece.name:
+            pattern += re.escape(key.places[piece])
+        else:
+            pattern += f"(?P<p{number}>{CLASSES[piece.kind][0].pattern})"
+    match = re.fullmatch(pattern, key.text, re.DOTALL | re.ASCII)
+    assert match is not None
+    return {int(name[1:]): text for name, text in match.groupdict().items()}

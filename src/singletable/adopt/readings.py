@@ -1,0 +1,163 @@
+"""Readings: the ways to read the texts of a key attribute as literals, and attributes in some form.
+
+One text is read in every way that its item allows; each further item leaves those that are right for it, too. Where
+several attributes stand in one place in all items, the place keeps them all: nothing here chooses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from singletable.adopt.key_texts import ATOM, CLASSES, Place
+
+Piece = str | frozenset[Place]
+"""A literal; or what may stand there."""
+Reading = tuple[Piece, ...]
+Texts = Mapping[Place, str]
+"""What an item's attributes would be in a key."""
+_MOST = 600
+_IN_KEY = {name: Place("", form, name) for name, (_, form) in CLASSES.items()}
+_BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 3.0}.get(name, 0.1) for name in CLASSES}
+"""How far-fetched a value is that takes more than one of its class."""
+_MARKS = re.compile(r"[#|/:]")
+
+
+class KeyTexts(Struct, frozen=True):
+    """A key's text in an item, with what the item's attributes would be there."""
+
+    text: str
+    places: Texts
+
+
+def readings_of(keys: Sequence[KeyTexts]) -> list[Reading]:
+    """The readings that are right for every item, the likeliest first."""
+    few = len(keys) < 3
+    first, *others = keys
+    live = _likeliest(_all(first), few=few)
+    for key in others:
+        live = _likeliest((each for reading in live for each in fitting(reading, key)), few=few)
+    return live
+
+
+def _likeliest(readings: Iterable[Reading], *, few: bool) -> list[Reading]:
+    return sorted(set(readings), key=lambda each: (cost(each, few=few), _order(each)))[:_MOST]
+
+
+def _order(reading: Reading) -> list[str]:
+    return [piece if isinstance(piece, str) else str(sorted(piece)) for piece in reading]
+
+
+def cost(reading: Reading, *, few: bool) -> float:
+    """How far-fetched a reading is. Of few items a literal says little: it may be a value that is the same in them."""
+    total = 0.0
+    for before, piece in zip(("", *reading), reading, strict=False):
+        if isinstance(piece, str):
+            total += 0.4 * sum(map(str.isalnum, piece)) if few else 0
+            continue
+        total += min(_cost_of(place, before) for place in piece)
+    return total
+
+
+def is_named(before: Piece, name: str) -> bool:
+    """Whether the literal before a value ends with the name of an attribute: `#userid_`."""
+    return isinstance(before, str) and before.rstrip("_:=#-").lower().endswith(name.lower())
+
+
+def _cost_of(place: Place, before: Piece) -> float:
+    if not place.name:
+        return 6.0 + _BREADTH[place.kind]
+    return 1.0 + place.form.cost - 0.5 * is_named(before, place.name)
+
+
+# --- one text ---------------------------------------------------------------------------------------------------------
+def _all(key: KeyTexts) -> set[Reading]:
+    """Every way to read one text."""
+    spans = _spans(key)
+    known: dict[int, set[Reading]] = {len(key.text): {()}}
+    for start in range(len(key.text) - 1, -1, -1):
+        some: set[Reading] = {_with_literal(key.text[start], rest) for rest in known[start + 1]}
+        for end, places in spans.get(start, {}).items():
+            some |= {(frozenset(places), *rest) for rest in known[end]}
+        known[start] = {*_likeliest(some, few=True)} if len(some) > _MOST else some
+    return known[0]
+
+
+def _with_literal(character: str, rest: Reading) -> Reading:
+    if rest and isinstance(rest[0], str):
+        return (character + rest[0], *rest[1:])
+    return (character, *rest)
+
+
+def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[Place]]]:
+    """What may stand where in a text, by its first character and the one behind it."""
+    spans: dict[int, dict[int, set[Place]]] = defaultdict(lambda: defaultdict(set))
+    for place, text in key.places.items():
+        for match in re.finditer(f"(?={re.escape(text)})", key.text):
+            start, end = match.start(), match.start() + len(text)
+            if _is_edge(key.text, start) and _is_edge(key.text, end):
+                spans[start][end].add(place)
+    for match in ATOM.finditer(key.text):
+        for end in _ends(key.text, match):
+            for name in _classes_at(key.text, match.start(), end):
+                spans[match.start()][end].add(_IN_KEY[name])
+    return spans
+
+
+def _is_edge(text: str, at: int) -> bool:
+    """Whether a value may begin or end there: not within a word, or within digits."""
+    if at in (0, len(text)):
+        return True
+    one, other = text[at - 1], text[at]
+    return not (one.isalnum() and other.isalnum()) or one.isdigit() is not other.isdigit()
+
+
+def _ends(text: str, match: re.Match[str]) -> Iterator[int]:
+    """Where a value that is only in keys may end: with its word, at the next mark, at the end."""
+    yield match.end()
+    mark = _MARKS.search(text, match.end())
+    yield mark.start() if mark else len(text)
+    yield len(text)
+
+
+def _classes_at(text: str, start: int, end: int) -> Iterator[str]:
+    for name, (pattern, _) in CLASSES.items():
+        match = pattern.match(text, start)
+        if match is not None and match.end() == end:
+            yield name
+
+
+# --- further texts ----------------------------------------------------------------------------------------------------
+def fitting(reading: Reading, key: KeyTexts, at: int = 0, start: int = 0) -> Iterator[Reading]:
+    """The reading with what of its places is right for another item, in each way that fits."""
+    if at == len(reading):
+        if start == len(key.text):
+            yield ()
+        return
+    piece = reading[at]
+    if isinstance(piece, str):
+        if key.text.startswith(piece, start):
+            for rest in fitting(reading, key, at + 1, start + len(piece)):
+                yield (piece, *rest)
+        return
+    for end, places in _held(piece, key, start).items():
+        for rest in fitting(reading, key, at + 1, end):
+            yield (frozenset(places), *rest)
+
+
+def _held(piece: frozenset[Place], key: KeyTexts, start: int) -> Mapping[int, set[Place]]:
+    """Those of a piece's places that the text has there, by where they end."""
+    held: dict[int, set[Place]] = defaultdict(set)
+    for place in piece:
+        if place.name:
+            text = key.places.get(place, "")
+            if text and key.text.startswith(text, start):
+                held[start + len(text)].add(place)
+            continue
+        match = CLASSES[place.kind][0].match(key.text, start)
+        if match is not None:
+            held[match.end()].add(place)
+    return held

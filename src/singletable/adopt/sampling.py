@@ -1,0 +1,114 @@
+"""Sampling: some items of each kind that the keys of a part of a table show. Flows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
+
+from msgspec import Struct
+
+from singletable.adopt.kinds import TYPE_NAMES, lead_of
+from singletable.adopt.layout import TableLayout, layout_of
+from singletable.errors import NotFound
+from singletable.flow import Port, patiently
+from singletable.foundation import (
+    MOST_SEGMENTS,
+    advanced,
+    all_segments,
+    check_sample,
+    place_in,
+    sample_segments,
+    scan_pages,
+    usual_segments,
+)
+from singletable.operations import Item
+from singletable.tables import READ_BYTES, TableDefinition, describe
+
+ITEMS_OF_A_KIND = 200
+"""Items that are kept of each kind."""
+_USUAL_ITEMS = 20_000
+"""Items that are read, unless a sample is asked for."""
+_MOST_LEADS = 400
+
+Progress = Callable[[int], object]
+"""Called with the number of items that were read, after each round trip."""
+
+
+class AdoptionPlan(Struct, frozen=True):
+    """What an adoption will read of a table."""
+
+    layout: TableLayout
+    sample: float | None
+    """The part that is read; None for the whole table."""
+    items: int
+    """The items of the table, by the service's last count."""
+    read_units: float
+    """Of the scan; 0 where the service gives no size."""
+
+
+class Sample(Struct, frozen=True):
+    """What was read of a table: some items of each kind, and the number of all."""
+
+    items: Sequence[Item]
+    read: int
+
+
+async def plan_adoption(port: Port, name: str, sample: float | None, *, whole: bool = False) -> AdoptionPlan:
+    """What will be read: a sample of up to 20,000 items, unless one is asked for, or the `whole` table.
+
+    Two requests, no units. NotFound if the table is missing.
+    """
+    check_sample(sample)
+    description = await describe(port, TableDefinition(name))
+    if description is None:
+        raise NotFound("the table is missing", table=name, hint="Name it as it is called there, with --table.")
+    layout = layout_of(name, description.raw, description.ttl)
+    sample = None if whole else sample
+    if not whole and sample is None and description.items > _USUAL_ITEMS:
+        sample = _USUAL_ITEMS / description.items
+    units = description.bytes * (sample or 1.0) / READ_BYTES / 2
+    return AdoptionPlan(layout, sample, description.items, round(units, 1))
+
+
+async def read_sample(port: Port, plan: AdoptionPlan, *, seed: int = 0, progress: Progress | None = None) -> Sample:
+    """Up to 200 items of each beginning that keys have, of a part of a table. One scan, eventually consistent: half a
+    unit for each 4 KB of the part.
+
+    The service charges a scan of keys alone by whole items, too: so each item is read once, and kept or not by its key.
+    """
+    layout, table, random = plan.layout, plan.layout.table(), Random(f"adopt/{seed}")
+    at_once = usual_segments(port) if plan.sample is None else MOST_SEGMENTS
+    left = all_segments(at_once) if plan.sample is None else sample_segments(plan.sample, f"adopt/{seed}")
+    chosen: dict[object, list[Item]] = defaultdict(list)
+    counts: dict[object, int] = defaultdict(int)
+    seen = 0
+    while left:
+        pages = await patiently(port, partial(scan_pages, port, table, left[:at_once], consistent=False))
+        for item in (item for page in pages for item in page.items):
+            seen += 1
+            _choose(item, _group_of(item, layout, chosen), chosen, counts, random)
+        left = advanced(left, pages)
+        if progress is not None:
+            progress(seen)
+    kept = [item for some in chosen.values() for item in some]
+    return Sample(sorted(kept, key=lambda item: place_in(table, item)), seen)
+
+
+def _group_of(item: Item, layout: TableLayout, chosen: dict[object, list[Item]]) -> object:
+    """What is the same in items of one kind, as far as keys show it."""
+    types = tuple(item[name].get("S") for name in TYPE_NAMES if name in item)
+    group = (*types, *lead_of(item, layout.key))
+    return group if group in chosen or len(chosen) < _MOST_LEADS else "others"
+
+
+def _choose(
+    item: Item, group: object, chosen: dict[object, list[Item]], counts: dict[object, int], random: Random
+) -> None:
+    """Keep an item of a group, each with the same chance."""
+    counts[group] += 1
+    if len(chosen[group]) < ITEMS_OF_A_KIND:
+        chosen[group].append(item)
+    elif (at := random.randrange(counts[group])) < ITEMS_OF_A_KIND:
+        chosen[group][at] = item

@@ -1,0 +1,165 @@
+"""Trials: whether the classes that adoption writes are accepted, and make each item again as it is stored.
+
+What is written out has been tried: a class that is refused is written more carefully, or left out and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from types import CodeType
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.adopt.attributes import comparable
+from singletable.adopt.key_texts import Place, ValueForm
+from singletable.adopt.module_text import ModuleText
+from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec
+from singletable.errors import DeclarationError, SingletableError
+from singletable.foundation import Table
+from singletable.operations import Item, encode, read_item
+
+_NUMBERS = count()
+
+
+class ItemTrial(Struct, frozen=True):
+    """What came of one item: read and made again by the classes of a table."""
+
+    type: str = ""
+    """The class that it is of; empty for none."""
+    different: tuple[str, ...] = ()
+    """The attributes that are made otherwise than they are stored."""
+    refused: str = ""
+    """Why it could not be read or made."""
+    undeclared: tuple[str, ...] = ()
+    """The attributes that its class does not declare, which stay as they are."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a class makes it again, attribute by attribute."""
+        return bool(self.type) and not self.different and not self.refused
+
+
+def trial_of(table: Table, item: Item) -> ItemTrial:
+    """Read an item by a table's classes and make it again, in memory."""
+    type_name = table.type_of(item)
+    model = table.model_of_type(type_name)
+    if model is None:
+        return ItemTrial()
+    try:
+        entity = model.load(item)
+        if entity is None:
+            return ItemTrial()
+        made = read_item(encode(model.item(entity)))
+    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+        return ItemTrial(type_name, refused=str(error).partition("\n")[0])
+    names = sorted(name for name in {*item, *made} if not _is_same(item.get(name), made.get(name)))
+    known = {*model.beside, *(field.stored for field in model.fields)}
+    return ItemTrial(type_name, tuple(names), "", tuple(sorted(name for name in item if name not in known)))
+
+
+def _is_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    return one is not None and other is not None and comparable(one) == comparable(other)
+
+
+def table_in(source: str, variable: str) -> Table:
+    """The table of a module's text, whose classes are made. DeclarationError."""
+    space: dict[str, Any] = {"__name__": f"singletable_adopted_{next(_NUMBERS)}"}
+    exec(_compiled(source), space)  # noqa: S102 our own text
+    table: Table = space[variable]
+    for model in table.models:
+        model.codec.dump  # noqa: B018 made now: DeclarationError, where one is told at the first use
+    return table
+
+
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<adopted>", "exec", dont_inherit=True)
+
+
+class ClassTrials:
+    """The classes of a module, tried one after the other."""
+
+    def __init__(self, text: ModuleText) -> None:
+        self.text = text
+        self.kinds: list[KindSpec] = []
+        self.refused: dict[str, str] = {}
+        """The kinds that no class is accepted for, with the reason."""
+
+    def take(self, kind: KindSpec, items: Sequence[Item]) -> None:
+        """Take a kind in, in the first form that is accepted and makes its items again."""
+        why = ""
+        for variant in _variants(kind):
+            try:
+                table = self._table([*self.kinds, variant])
+            except DeclarationError as error:
+                why = why or error.what
+                continue
+            self.kinds.append(self._exact(variant, table, items))
+            return
+        self.refused[kind.type] = why
+
+    def _table(self, kinds: Sequence[KindSpec]) -> Table:
+        return table_in(self.text.source(kinds), self.text.variable)
+
+    def _exact(self, kind: KindSpec, table: Table, items: Sequence[Item]) -> KindSpec:
+        """The kind without the keys of indexes, and without the attributes, that are not made as they are stored."""
+        while (wrong := _wrong_in(kind, table, items)) and (less := _without(kind, wrong)) is not None:
+            kind = less
+            table = self._table([*self.kinds, kind])
+        return kind
+
+
+def _wrong_in(kind: KindSpec, table: Table, items: Sequence[Item]) -> frozenset[str]:
+    """The attributes that some item of a kind has otherwise than its class makes them."""
+    trials = (trial_of(table, item) for item in items)
+    return frozenset(name for trial in trials if trial.type == kind.type for name in trial.different)
+
+
+def _without(kind: KindSpec, wrong: frozenset[str]) -> KindSpec | None:
+    """The kind with less declared; None where nothing can be left out."""
+    for key in kind.keys[1:]:
+        if any(text.attribute in wrong for text in key.texts):
+            keys = tuple(each for each in kind.keys if each is not key)
+            why = f"the key of {key.index}: some items have another one than their attributes make, or none"
+            return replace(kind, keys=keys, left=(*kind.left, why))
+    in_keys = {place.name for key in kind.keys for text in key.texts for place in text.places}
+    columns = tuple(column for column in kind.columns if column.stored not in wrong - in_keys)
+    if len(columns) == len(kind.columns):
+        return None
+    left = (f"the attribute {name}: it would be written otherwise" for name in sorted(wrong - in_keys))
+    return replace(kind, columns=columns, left=(*kind.left, *left))
+
+
+def _variants(kind: KindSpec) -> Iterator[KindSpec]:
+    """The kind as it was read, then more and more carefully."""
+    forms = (kind, *_escaped(kind))
+    for form in forms:
+        yield form
+        yield replace(form, is_ambiguous=True)
+    for number in range(len(kind.keys) - 1, 0, -1):
+        less = replace(
+            kind,
+            keys=kind.keys[:number],
+            left=(*kind.left, *(f"the key of {key.index}: it is refused" for key in kind.keys[number:])),
+        )
+        yield less
+        yield replace(less, is_ambiguous=True)
+
+
+def _escaped(kind: KindSpec) -> Iterator[KindSpec]:
+    """The kind with its texts escaped, where they stood as they are: then they hold no separator."""
+    keys = tuple(KeySpec(key.index, tuple(map(_with_escapes, key.texts))) for key in kind.keys)
+    if keys != kind.keys:
+        yield replace(kind, keys=keys)
+
+
+def _with_escapes(text: KeyTextSpec) -> KeyTextSpec:
+    pieces = (
+        Place(piece.name, ValueForm(""), piece.kind)
+        if isinstance(piece, Place) and piece.form == ValueForm("raw")
+        else piece
+        for piece in text.pieces
+    )
+    return replace(text, pieces=tuple(pieces))

@@ -1,0 +1,188 @@
+"""`adopt`: a table that another program made, as a module of classes; and the proof of such a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.adopt import (
+    Adopted,
+    AdoptionPlan,
+    Verified,
+    VerifyFile,
+    VerifyRun,
+    adopted,
+    allowing_writes,
+    digest_of,
+    doubts_in,
+    plan_adoption,
+    read_sample,
+    refusing_writes,
+    verify,
+)
+from singletable.cli import output
+from singletable.cli.lookup import module_of, one_table
+from singletable.cli.session import options_anywhere, rate_of, session_of
+from singletable.cli.stats import confirm_cost
+from singletable.database import Database
+from singletable.flow import at_rate
+
+
+@click.command()
+@click.option("--table", metavar="NAME", help="The table to adopt, as it is called there.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the module here, not to the output."
+)
+@click.option("--verify", "module", metavar="MODULE", help="Make each item again by an adopted module, in memory.")
+@click.option("--all", "whole", is_flag=True, help="With --verify: every item. If all are exact, writes are allowed.")
+@click.option("--no-examples", is_flag=True, help="Show no keys of items.")
+@click.option("--yes", is_flag=True, help="Don't ask, whatever the scan costs.")
+@options_anywhere("sample", "seed", "read-rate", "json", "db")
+@click.pass_context
+def adopt(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+    """Declare a table that another program made.
+
+    \b
+    singletable adopt --table orders --db aws --out shop/orders.py
+    singletable adopt --verify shop.orders --db aws
+    singletable adopt --verify shop.orders --db aws --all
+
+    It reads up to 20,000 items, or a --sample, and keeps up to 200 of each kind; and writes a module with a class for
+    each kind, and a report: what is explained, what is ambiguous, what is of no kind. It says before what that costs,
+    and asks above 10,000 units. Nothing is written to the table.
+
+    Each write by the module is refused until --verify --all has made each item of its classes again, attribute by
+    attribute. It writes that into the module, in the line VERIFIED. A line "# ambiguous" says what else a key may be:
+    choose, and take the line away. A verification that was ended goes on; without --all it reads up to 20,000 items.
+
+    The exit code is 1 where an item would be written otherwise, or a line is ambiguous.
+    """
+    if (options["table"] is None) is (options["module"] is None):
+        raise click.UsageError("Say --table NAME, the table to adopt, or --verify MODULE, a module of one.")
+    with session_of(ctx).connect_to_read() as db:
+        done = _verified(db, options, as_json) if options["module"] else _adopted(db, options, as_json)
+    if not done:
+        ctx.exit(1)
+
+
+# --- a module ---------------------------------------------------------------------------------------------------------
+def _adopted(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
+    plan = _planned(db, options["table"], options)
+    port = at_rate(db.port, rate_of(options))
+    with (
+        output.MeteredBlock(db) as cost,
+        Status(f"{plan.layout.name}: reading", console=output.console(stderr=True)) as status,
+    ):
+        flow = read_sample(
+            port,
+            plan,
+            seed=options["seed"],
+            progress=lambda seen: status.update(f"{plan.layout.name}: {seen} items read"),
+        )
+        sample = db.run(flow)
+    outcome = adopted(sample.items, plan.layout)
+    if options["out"] is not None:
+        options["out"].write_text(outcome.source, encoding="utf-8")
+    elif not as_json:
+        click.echo(outcome.source, nl=False)
+    if as_json:
+        output.print_json(_facts(outcome, options))
+    else:
+        _tell(outcome, options)
+    cost.print()
+    return not outcome.unexplained and not any(doubt for kind in outcome.kinds for doubt in kind.doubts)
+
+
+def _planned(db: Database, name: str, options: Mapping[str, Any]) -> AdoptionPlan:
+    """What will be read, after its cost was told, and where it is high agreed to."""
+    plan = db.run(plan_adoption(db.port, name, options["sample"], whole=options["whole"]))
+    items = output.counted(plan.items, "item")
+    part = "all of it" if plan.sample is None else f"{plan.sample:.2%} of it"
+    scan = f"about {output.counted(plan.read_units, 'read unit')} for a scan of {part}"
+    units = scan if plan.read_units else f"the service gives no size, so the cost of a scan of {part} is unknown"
+    output.note(f"{name}: {items} by the service's last count; {units}")
+    confirm_cost(db, plan.read_units, yes=options["yes"])
+    return plan
+
+
+def _facts(outcome: Adopted, options: Mapping[str, Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(outcome)
+    facts["kinds"] = [
+        {"type": kind.type, "class": kind.title, "items": kind.items, "ambiguous": [*kind.doubts], "left": [*kind.left]}
+        for kind in outcome.kinds
+    ]
+    if options["no_examples"]:
+        for each in facts["unexplained"]:
+            del each["example"]
+    return facts
+
+
+def _tell(outcome: Adopted, options: Mapping[str, Any]) -> None:
+    """The report, on standard error: the module may be on the output."""
+    explained = sum(outcome.explained.values())
+    output.note(f"explained: {explained:,} of {outcome.items:,} items that were read, in {len(outcome.kinds)} classes")
+    for kind in outcome.kinds:
+        exact = outcome.explained.get(kind.type, 0)
+        rare = ", rare" if kind.type in outcome.rare else ""
+        output.note(f"  {kind.title}: {exact:,} of {kind.items:,}{rare}")
+        for text in kind.doubts:
+            output.note(f"    ambiguous: {text}")
+        for text in kind.left:
+            output.note(f"    not declared: {text}")
+    for each in outcome.unexplained:
+        output.note(f"  not explained: {output.counted(each.count, 'item')}: {each.what}{_example(each, options)}")
+    for name, why in outcome.ignored.items():
+        output.note(f"  index {name} is not declared: {why}")
+
+
+def _example(each: Any, options: Mapping[str, Any]) -> str:
+    return "" if options["no_examples"] else f", as {' / '.join(filter(None, each.example))}"
+
+
+# --- its proof --------------------------------------------------------------------------------------------------------
+def _verified(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
+    table, path = one_table(options["module"]), Path(str(module_of(options["module"]).__file__))
+    source = path.read_text(encoding="utf-8")
+    sample = _planned(db, table.name, options).sample
+    of = f"{digest_of(source)} {db.target.place}"
+    run = VerifyRun(at_rate(db.port, rate_of(options)), table, of, VerifyFile(path), sample, options["seed"])
+    with (
+        output.MeteredBlock(db) as cost,
+        Status(f"{table.name}: reading", console=output.console(stderr=True)) as status,
+    ):
+        verified = db.run(verify(run, lambda at: status.update(f"{table.name}: {at.items} items read")))
+    doubts = doubts_in(source)
+    is_done = verified.is_whole and not doubts
+    if not is_done:
+        path.write_text(refusing_writes(source), encoding="utf-8")
+    elif sample is None:
+        path.write_text(allowing_writes(source, verified, f"{datetime.now(timezone.utc):%Y-%m-%d}"), encoding="utf-8")
+    if as_json:
+        output.print_json({**msgspec.to_builtins(verified), "ambiguous": doubts, "writes": is_done and sample is None})
+    else:
+        _tell_verified(verified, doubts, options, is_all=sample is None)
+    cost.print()
+    return is_done
+
+
+def _tell_verified(verified: Verified, doubts: list[str], options: Mapping[str, Any], *, is_all: bool) -> None:
+    exact = sum(verified.exact.values())
+    share = exact / verified.covered if verified.covered else 0.0
+    click.echo(f"{exact:,} of {verified.covered:,} items of its classes are made again byte for byte ({share:.2%})")
+    for each in verified.different:
+        click.echo(output.clean(f"  {output.counted(each.count, 'item')} of {each.what}{_example(each, options)}"))
+    if verified.unknown is not None:
+        told = f"{output.counted(verified.unknown.count, 'item')}: {verified.unknown.what}"
+        click.echo(output.clean(f"  {told}{_example(verified.unknown, options)}"))
+    for line in doubts:
+        click.echo(output.clean(f"  {line}"))
+    for name, count in verified.undeclared.items():
+        output.note(f"{name} is not declared, in {output.counted(count, 'item')}: writes leave it as it is")
+    if verified.is_whole and not doubts:
+        click.echo(f"  {'writes are allowed now' if is_all else '--all reads every item, and allows writes'}")
