@@ -2,17 +2,17 @@
 
 Begin with `adoption`, which is pure: items in, a module out. It takes `kinds` (which items are alike), `readings` (the
 ways to read a key's texts), `key_texts` (what an attribute would be in a key), `attributes` (their types),
-`kind_reading` (all of a kind), `module_text` (a module's source) and `trial` (the classes, tried on the items).
-`sampling` reads a table, `verification` proves a module on all of it.
+`kind_reader` (all of a kind), `module_text` (a module's source) and `trial` (the classes, tried on the items).
+`samples` reads a table, `verification` proves a module on all of it.
 """
 
 from __future__ import annotations
 
 from singletable.adopt.adoption import Adopted as Adopted, Unexplained as Unexplained, adopted as adopted
 from singletable.adopt.layout import TableLayout as TableLayout
-from singletable.adopt.sampling import (
+from singletable.adopt.samples import (
     AdoptionPlan as AdoptionPlan,
-    Sample as Sample,
+    TableSample as TableSample,
     plan_adoption as plan_adoption,
     read_sample as read_sample,
 )

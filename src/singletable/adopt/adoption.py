@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from singletable.adopt.kind_reading import KindReader
+from singletable.adopt.kind_reader import KindReader
 from singletable.adopt.kinds import kinds_in
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.module_text import ModuleText
@@ -19,12 +19,12 @@ from singletable.foundation import place_in
 from singletable.operations import Item
 
 _RARE = 3
-"""Items of which a kind needs so many: what is the same in fewer may be chance."""
+"""The least items of a kind: equal values in fewer may be chance."""
 _MARKS = "#/-"
 
 
 class Unexplained(Struct, frozen=True):
-    """Items that no class of the module makes again as they are."""
+    """Items that no class of the module makes again."""
 
     what: str
     count: int
@@ -44,7 +44,7 @@ class Adopted(Struct, frozen=True):
     rare: Sequence[str]
     """The types of kinds that few items are of."""
     undeclared: Mapping[str, Sequence[str]]
-    """The attributes that a class leaves as they are, by its type."""
+    """The attributes that a class does not declare, by its type. Writes keep them."""
     ignored: Mapping[str, str]
     """The indexes that are not declared, with the reason."""
 
@@ -71,7 +71,7 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
             f"the items of {layout.name} have nothing in common that a class could say"
             + "".join(f"; {name}: {why}" for name, why in trials.refused.items()),
             table=layout.name,
-            hint="Raw(db, name) reads and writes them as they are: docs/how-to/raw.md.",
+            hint="Read and write them by Raw(db, name): docs/how-to/raw.md.",
         )
     return _told(items, layout, text, trials)
 
@@ -110,9 +110,9 @@ def titles_of(names: Sequence[str]) -> list[str]:
     """A class's name for each kind, by its type or its keys' beginnings."""
     titles: list[str] = []
     for name in names:
-        words = [re.sub(r"\W|_", " ", each).split() for each in name.split(" ")]
+        words = [re.sub(r"\W|_", " ", part).split() for part in name.split(" ")]
         sort = "".join(map(_capital, words[-1]))
-        whole = "".join(_capital(word) for each in words for word in each)
+        whole = "".join(_capital(word) for part in words for word in part)
         title = (
             sort if len(words) > 1 and sort and sort.lower() not in _VAGUE and not _is_shared(name, names) else whole
         )
@@ -142,7 +142,7 @@ def _type_of(name: str, title: str, named: str | None) -> str:
 
 
 def _separator(items: Sequence[Item], key: Sequence[str]) -> str:
-    """The sign that most keys are divided by, of those that a table may have."""
+    """The sign that most keys are divided by, if a table may have it."""
     signs = Counter(sign for item in items for name in key for sign in item[name].get("S", "") if sign in "#/|:-")
     return next((sign for sign, _ in signs.most_common() if sign in _MARKS), "#")
 

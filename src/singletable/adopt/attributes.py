@@ -1,5 +1,5 @@
 """Attributes: the declared type of a stored attribute, from the values that items have: the narrowest that writes each
-value again as it is stored."""
+value again unchanged."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class AttributeColumn(Struct, frozen=True):
 
 
 def column_of(name: str, items: Sequence[Item], *, wanted: str = "") -> AttributeColumn | None:
-    """The declaration of an attribute; None where none writes every value as it is: it stays undeclared.
+    """The declaration of an attribute; None if no type writes every value unchanged: it stays undeclared.
 
     `wanted` is the annotation that a form in a key needs.
     """
@@ -132,7 +132,7 @@ _LIKELY = {
 
 
 def _keeps(annotation: str, values: Sequence[AttributeValue]) -> bool:
-    """Whether a type reads each value, and writes it as it is stored."""
+    """Whether a type reads each value, and writes it unchanged."""
     plan = plan_for(TYPES[annotation])
     write = writer_of(plan)
     for value in values:

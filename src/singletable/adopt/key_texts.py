@@ -38,12 +38,12 @@ class ValueForm(Struct, frozen=True, order=True):
 
     @property
     def cost(self) -> float:
-        """How far-fetched the form is."""
+        """The form's unlikelihood."""
         return _COST.get(self.format, 0.5 if "%" in self.format else 0.4)
 
 
-class Place(Struct, frozen=True, order=True):
-    """What may stand in a key: an attribute in a form; without a name, a value that is in keys alone, by its class."""
+class SlotValue(Struct, frozen=True, order=True):
+    """A value in a key: an attribute in a form; without a name, a value that is in keys alone, by its class."""
 
     name: str
     form: ValueForm
@@ -117,4 +117,4 @@ CLASSES: Mapping[str, tuple[re.Pattern[str], ValueForm]] = {
 }
 """The classes of values that are only in keys, the narrowest first: what is matched, and the form."""
 ATOM = re.compile(rf"{UUID_TEXT}|{TIME_TEXT}|[^\W_]+")
-"""What such a value may be: an identifier, a time, a word."""
+"""Such a value: an identifier, a time, a word."""

@@ -33,7 +33,7 @@ Lead = tuple[str, ...]
 
 
 def lead_of(item: Item, key: Sequence[str], data: Iterable[int] = ()) -> Lead:
-    """How the texts of an item's key begin; `*` where they begin with a value, and for those that are `data`."""
+    """How the texts of an item's key begin; `*` for a value, and for the attributes in `data`."""
     return tuple("*" if at in data else _beginning(item, name) for at, name in enumerate(key) if name)
 
 

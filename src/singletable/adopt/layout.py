@@ -20,7 +20,7 @@ class TableLayout(Struct, frozen=True):
 
     name: str
     key: tuple[str, str]
-    """The second is empty where there is no sort key."""
+    """The second is empty without a sort key."""
     indexes: Mapping[str, Index] = {}
     kinds: Mapping[str, KeyKind] = {}
     """The type of each key attribute."""
@@ -51,25 +51,27 @@ class TableLayout(Struct, frozen=True):
 
 def layout_of(name: str, raw: Mapping[str, Any], ttl: str | None) -> TableLayout:
     """The layout of a table as DescribeTable has it. InvalidRequest for a key that no declaration has."""
-    kinds = {each["AttributeName"]: each["AttributeType"] for each in raw.get("AttributeDefinitions", ())}
+    kinds = {one["AttributeName"]: one["AttributeType"] for one in raw.get("AttributeDefinitions", ())}
     key = _pair(raw["KeySchema"])
     if key is None:
-        raise InvalidRequest(f"{name} has a key of {len(raw['KeySchema'])} attributes", table=name)
+        raise InvalidRequest(
+            f"{name} has a key of {len(raw['KeySchema'])} attributes", table=name, hint="Name a table with one or two."
+        )
     indexes: dict[str, Index] = {}
-    ignored = {each["IndexName"]: "it is local" for each in raw.get("LocalSecondaryIndexes", ())}
-    for each in raw.get("GlobalSecondaryIndexes", ()):
-        pair = _pair(each["KeySchema"])
+    ignored = {local["IndexName"]: "it is local" for local in raw.get("LocalSecondaryIndexes", ())}
+    for index in raw.get("GlobalSecondaryIndexes", ()):
+        pair = _pair(index["KeySchema"])
         if pair is None or pair[0] == pair[1]:
-            ignored[each["IndexName"]] = "its key has several attributes"
+            ignored[index["IndexName"]] = "its key has several attributes"
         else:
-            indexes[each["IndexName"]] = Index(*pair, projection=_projection(each.get("Projection", {})))
-    uses = {*key, *(name for index in indexes.values() for name in (index.partition, index.sort))}
+            indexes[index["IndexName"]] = Index(*pair, projection=_projection(index.get("Projection", {})))
+    uses = {*key, *(name for declared in indexes.values() for name in (declared.partition, declared.sort))}
     return TableLayout(name, key, indexes, kinds, None if ttl in uses else ttl, ignored)
 
 
 def _pair(schema: Any) -> tuple[str, str] | None:
     """The two attributes of a key; None for a key of several."""
-    names = [each["AttributeName"] for each in sorted(schema, key=lambda each: str(each["KeyType"]))]
+    names = [part["AttributeName"] for part in sorted(schema, key=lambda part: str(part["KeyType"]))]
     return (names[0], names[1] if len(names) > 1 else "") if 1 <= len(names) <= 2 else None
 
 

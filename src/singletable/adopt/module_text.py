@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from singletable.adopt.attributes import AttributeColumn
-from singletable.adopt.key_texts import Place
+from singletable.adopt.key_texts import SlotValue
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec
 from singletable.tables import Index
@@ -34,7 +34,7 @@ _FROM = {
         *("EpochMilliseconds", "EpochSeconds", "IsoMilliseconds", "TrueText", "ZeroOne", "json_text"),
     ),
 }
-"""What a module may import, by where it comes from."""
+"""The names that a module may import, by their packages."""
 _PARAMETERS = {
     **dict.fromkeys(("EpochSeconds", "EpochMilliseconds", "IsoMilliseconds"), "datetime"),
     **dict.fromkeys(("TrueText", "ZeroOne"), "bool"),
@@ -191,7 +191,7 @@ def _text(text: KeyTextSpec, columns: Mapping[str, AttributeColumn], names: Mapp
     """A key's text as an f-string."""
     shown = ""
     for piece in text.pieces:
-        if isinstance(piece, Place):
+        if isinstance(piece, SlotValue):
             format = (
                 "!r"
                 if columns[piece.name].annotation == "bytes"

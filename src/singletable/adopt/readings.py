@@ -1,7 +1,7 @@
 """Readings: the ways to read the texts of a key attribute as literals, and attributes in some form.
 
-One text is read in every way that its item allows; each further item leaves those that are right for it, too. Where
-several attributes stand in one place in all items, the place keeps them all: nothing here chooses.
+One text is read in every way that its item allows; each further item leaves the readings that are right for it, too.
+Where several attributes stand in one place in all items, the place keeps them all: nothing here chooses.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from singletable.adopt.key_texts import ATOM, CLASSES, Place
+from singletable.adopt.key_texts import ATOM, CLASSES, SlotValue
 
-Piece = str | frozenset[Place]
+Piece = str | frozenset[SlotValue]
 """A literal; or what may stand there."""
 Reading = tuple[Piece, ...]
-Texts = Mapping[Place, str]
-"""What an item's attributes would be in a key."""
+Texts = Mapping[SlotValue, str]
+"""The texts that an item's attributes would have in a key."""
 _MOST = 600
-_IN_KEY = {name: Place("", form, name) for name, (_, form) in CLASSES.items()}
+_IN_KEY = {name: SlotValue("", form, name) for name, (_, form) in CLASSES.items()}
 _BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 3.0}.get(name, 0.1) for name in CLASSES}
-"""How far-fetched a value is that takes more than one of its class."""
+"""The unlikelihood of a value that is in keys alone, by its class."""
 _MARKS = re.compile(r"[#|/:]")
 
 
@@ -39,7 +39,7 @@ def readings_of(keys: Sequence[KeyTexts]) -> list[Reading]:
     first, *others = keys
     live = _likeliest(_all(first), few=few)
     for key in others:
-        live = _likeliest((each for reading in live for each in fitting(reading, key)), few=few)
+        live = _likeliest((narrowed for reading in live for narrowed in fitting(reading, key)), few=few)
     return live
 
 
@@ -52,7 +52,7 @@ def _order(reading: Reading) -> list[str]:
 
 
 def cost(reading: Reading, *, few: bool) -> float:
-    """How far-fetched a reading is. Of few items a literal says little: it may be a value that is the same in them."""
+    """The unlikelihood of a reading. Of few items a literal says little: it may be a value that is the same in them."""
     total = 0.0
     for before, piece in zip(("", *reading), reading, strict=False):
         if isinstance(piece, str):
@@ -67,7 +67,7 @@ def is_named(before: Piece, name: str) -> bool:
     return isinstance(before, str) and before.rstrip("_:=#-").lower().endswith(name.lower())
 
 
-def _cost_of(place: Place, before: Piece) -> float:
+def _cost_of(place: SlotValue, before: Piece) -> float:
     if not place.name:
         return 6.0 + _BREADTH[place.kind]
     return 1.0 + place.form.cost - 0.5 * is_named(before, place.name)
@@ -92,9 +92,9 @@ def _with_literal(character: str, rest: Reading) -> Reading:
     return (character, *rest)
 
 
-def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[Place]]]:
-    """What may stand where in a text, by its first character and the one behind it."""
-    spans: dict[int, dict[int, set[Place]]] = defaultdict(lambda: defaultdict(set))
+def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[SlotValue]]]:
+    """The values that may stand in a text, by their first character and the one behind them."""
+    spans: dict[int, dict[int, set[SlotValue]]] = defaultdict(lambda: defaultdict(set))
     for place, text in key.places.items():
         for match in re.finditer(f"(?={re.escape(text)})", key.text):
             start, end = match.start(), match.start() + len(text)
@@ -148,9 +148,9 @@ def fitting(reading: Reading, key: KeyTexts, at: int = 0, start: int = 0) -> Ite
             yield (frozenset(places), *rest)
 
 
-def _held(piece: frozenset[Place], key: KeyTexts, start: int) -> Mapping[int, set[Place]]:
-    """Those of a piece's places that the text has there, by where they end."""
-    held: dict[int, set[Place]] = defaultdict(set)
+def _held(piece: frozenset[SlotValue], key: KeyTexts, start: int) -> Mapping[int, set[SlotValue]]:
+    """The values of a piece that the text has there, by their ends."""
+    held: dict[int, set[SlotValue]] = defaultdict(set)
     for place in piece:
         if place.name:
             text = key.places.get(place, "")

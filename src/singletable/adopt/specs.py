@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from singletable.adopt.attributes import AttributeColumn
-from singletable.adopt.key_texts import Place
+from singletable.adopt.key_texts import SlotValue
 
 Stamps = Mapping[str, str | int]
 
@@ -16,17 +16,17 @@ class KeyTextSpec(Struct, frozen=True):
     """The text of one key attribute: literals, and attributes in their forms."""
 
     attribute: str
-    pieces: tuple[str | Place, ...]
+    pieces: tuple[str | SlotValue, ...]
     doubts: tuple[str, ...] = ()
-    """What else it may be, in words: right for all items that were read, too."""
+    """Other readings, in words, which are right for all items that were read, too."""
 
     @property
-    def places(self) -> tuple[Place, ...]:
-        return tuple(piece for piece in self.pieces if isinstance(piece, Place))
+    def places(self) -> tuple[SlotValue, ...]:
+        return tuple(piece for piece in self.pieces if isinstance(piece, SlotValue))
 
     @property
     def is_lone(self) -> bool:
-        """Whether the key attribute is an attribute of the class, as it is."""
+        """Whether the key attribute is an attribute of the class, unchanged."""
         return len(self.pieces) == 1 and any(place.name == self.attribute for place in self.places)
 
 
@@ -54,11 +54,11 @@ class KindSpec(Struct, frozen=True):
     stamps: Stamps = {}
     is_ambiguous: bool = False
     left: tuple[str, ...] = ()
-    """What the class does not declare, and why, in words."""
+    """The parts that the class does not declare, and why, in words."""
 
     @property
     def doubts(self) -> Iterator[str]:
-        """What else its keys may be, in words."""
+        """Other readings of its keys, in words."""
         for key in self.keys:
             for text in key.texts:
                 yield from (f"{text.attribute}: {doubt}" for doubt in text.doubts)

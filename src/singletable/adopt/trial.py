@@ -1,4 +1,4 @@
-"""Trials: whether the classes that adoption writes are accepted, and make each item again as it is stored.
+"""Trials: whether the classes that adoption writes are accepted, and make each stored item again.
 
 What is written out has been tried: a class that is refused is written more carefully, or left out and told.
 """
@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.adopt.attributes import comparable
-from singletable.adopt.key_texts import Place, ValueForm
+from singletable.adopt.key_texts import SlotValue, ValueForm
 from singletable.adopt.module_text import ModuleText
 from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec
 from singletable.errors import DeclarationError, SingletableError
@@ -25,7 +25,7 @@ _NUMBERS = count()
 
 
 class ItemTrial(Struct, frozen=True):
-    """What came of one item: read and made again by the classes of a table."""
+    """The outcome of one item: read and made again by the classes of a table."""
 
     type: str = ""
     """The class that it is of; empty for none."""
@@ -34,7 +34,7 @@ class ItemTrial(Struct, frozen=True):
     refused: str = ""
     """Why it could not be read or made."""
     undeclared: tuple[str, ...] = ()
-    """The attributes that its class does not declare, which stay as they are."""
+    """The attributes that its class does not declare, and writes keep."""
 
     @property
     def is_exact(self) -> bool:
@@ -52,10 +52,10 @@ def trial_of(table: Table, item: Item) -> ItemTrial:
         entity = model.load(item)
         if entity is None:
             return ItemTrial()
-        made = read_item(encode(model.item(entity)))
+        again = read_item(encode(model.item(entity)))
     except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError) as error:
         return ItemTrial(type_name, refused=str(error).partition("\n")[0])
-    names = sorted(name for name in {*item, *made} if not _is_same(item.get(name), made.get(name)))
+    names = sorted(name for name in {*item, *again} if not _is_same(item.get(name), again.get(name)))
     known = {*model.beside, *(field.stored for field in model.fields)}
     return ItemTrial(type_name, tuple(names), "", tuple(sorted(name for name in item if name not in known)))
 
@@ -104,7 +104,7 @@ class ClassTrials:
         return table_in(self.text.source(kinds), self.text.variable)
 
     def _exact(self, kind: KindSpec, table: Table, items: Sequence[Item]) -> KindSpec:
-        """The kind without the keys of indexes, and without the attributes, that are not made as they are stored."""
+        """The kind without the keys of indexes, and without the attributes, that are made otherwise than stored."""
         while (wrong := _wrong_in(kind, table, items)) and (less := _without(kind, wrong)) is not None:
             kind = less
             table = self._table([*self.kinds, kind])
@@ -118,10 +118,10 @@ def _wrong_in(kind: KindSpec, table: Table, items: Sequence[Item]) -> frozenset[
 
 
 def _without(kind: KindSpec, wrong: frozenset[str]) -> KindSpec | None:
-    """The kind with less declared; None where nothing can be left out."""
+    """The kind with less declared; None if nothing can be left out."""
     for key in kind.keys[1:]:
         if any(text.attribute in wrong for text in key.texts):
-            keys = tuple(each for each in kind.keys if each is not key)
+            keys = tuple(other for other in kind.keys if other is not key)
             why = f"the key of {key.index}: some items have another one than their attributes make, or none"
             return replace(kind, keys=keys, left=(*kind.left, why))
     in_keys = {place.name for key in kind.keys for text in key.texts for place in text.places}
@@ -133,7 +133,7 @@ def _without(kind: KindSpec, wrong: frozenset[str]) -> KindSpec | None:
 
 
 def _variants(kind: KindSpec) -> Iterator[KindSpec]:
-    """The kind as it was read, then more and more carefully."""
+    """The kind, then more and more careful forms of it."""
     forms = (kind, *_escaped(kind))
     for form in forms:
         yield form
@@ -149,7 +149,7 @@ def _variants(kind: KindSpec) -> Iterator[KindSpec]:
 
 
 def _escaped(kind: KindSpec) -> Iterator[KindSpec]:
-    """The kind with its texts escaped, where they stood as they are: then they hold no separator."""
+    """The kind with raw texts escaped: then they hold no separator."""
     keys = tuple(KeySpec(key.index, tuple(map(_with_escapes, key.texts))) for key in kind.keys)
     if keys != kind.keys:
         yield replace(kind, keys=keys)
@@ -157,8 +157,8 @@ def _escaped(kind: KindSpec) -> Iterator[KindSpec]:
 
 def _with_escapes(text: KeyTextSpec) -> KeyTextSpec:
     pieces = (
-        Place(piece.name, ValueForm(""), piece.kind)
-        if isinstance(piece, Place) and piece.form == ValueForm("raw")
+        SlotValue(piece.name, ValueForm(""), piece.kind)
+        if isinstance(piece, SlotValue) and piece.form == ValueForm("raw")
         else piece
         for piece in text.pieces
     )

@@ -1,8 +1,8 @@
 """Verification: each item of a table read by the classes of a module and made again, in memory.
 
 Nothing is written to the table.
-The state lies in a file beside the module, so that a run which was ended goes on. What it found at the end is one line
-of the module itself: it goes where the module goes, is reviewed with it, and needs no file at run time.
+The state lies in a file next to the module, so that a run which was ended goes on. The outcome is one line of the
+module itself: it goes where the module goes, is reviewed with it, and needs no file at run time.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from singletable.operations import Item
 
 _LINE = re.compile(r"^VERIFIED = .*$", re.MULTILINE)
 _MOST_TOLD = 200
-"""Differences that are told apart."""
+"""The most differences that are counted apart."""
 
 
 class VerifiedDifference(Struct, frozen=True):
-    """Items that are not made as they are stored, for one reason."""
+    """Items that are made otherwise than stored, for one reason."""
 
     what: str
     count: int
@@ -52,7 +52,7 @@ class VerifiedDifference(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """What a verification found so far."""
+    """The findings of a verification so far."""
 
     items: int = 0
     exact: Mapping[str, int] = {}
@@ -66,16 +66,16 @@ class Verified(Struct, frozen=True):
     @property
     def covered(self) -> int:
         """The items that are of some class."""
-        return sum(self.exact.values()) + sum(each.count for each in self.different)
+        return sum(self.exact.values()) + sum(difference.count for difference in self.different)
 
     @property
     def is_whole(self) -> bool:
-        """Whether each item of a class is made again as it is, and there are such."""
+        """Whether each item of a class is made again unchanged, and there are such."""
         return bool(self.exact) and not self.different
 
 
 class VerifyState(Struct, frozen=True):
-    """The progress of a verification, and what it is of."""
+    """The progress of a verification, and its subject."""
 
     of: str
     """A digest of the module, the place of the table, and the sample."""
@@ -94,7 +94,7 @@ class VerifyStore(Protocol):
 
 
 class VerifyFile:
-    """The state in a file beside the module."""
+    """The state in a file next to the module."""
 
     def __init__(self, module: Path) -> None:
         self._store, self._name = DirectoryStore(module.parent), f"{module.name}.verifying"
@@ -155,9 +155,9 @@ def _state_in(kept: bytes) -> VerifyState | None:
 
 
 def with_items(verified: Verified, table: Table, items: Sequence[Item]) -> Verified:
-    """What is found with more items."""
+    """The findings with more items."""
     exact, undeclared = {**verified.exact}, {**verified.undeclared}
-    different = {each.what: each for each in verified.different}
+    different = {difference.what: difference for difference in verified.different}
     unknown = verified.unknown
     for item in items:
         trial = trial_of(table, item)

@@ -100,7 +100,7 @@ def _adopted(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
 
 
 def _planned(db: Database, name: str, options: Mapping[str, Any]) -> AdoptionPlan:
-    """What will be read, after its cost was told, and where it is high agreed to."""
+    """The part that will be read. Its cost is told, and asked about if it is high."""
     plan = db.run(plan_adoption(db.port, name, options["sample"], whole=options["whole"]))
     items = output.counted(plan.items, "item")
     part = "all of it" if plan.sample is None else f"{plan.sample:.2%} of it"
@@ -118,8 +118,8 @@ def _facts(outcome: Adopted, options: Mapping[str, Any]) -> dict[str, Any]:
         for kind in outcome.kinds
     ]
     if options["no_examples"]:
-        for each in facts["unexplained"]:
-            del each["example"]
+        for group in facts["unexplained"]:
+            del group["example"]
     return facts
 
 
@@ -135,8 +135,8 @@ def _tell(outcome: Adopted, options: Mapping[str, Any]) -> None:
             output.note(f"    ambiguous: {text}")
         for text in kind.left:
             output.note(f"    not declared: {text}")
-    for each in outcome.unexplained:
-        output.note(f"  not explained: {output.counted(each.count, 'item')}: {each.what}{_example(each, options)}")
+    for group in outcome.unexplained:
+        output.note(f"  not explained: {output.counted(group.count, 'item')}: {group.what}{_example(group, options)}")
     for name, why in outcome.ignored.items():
         output.note(f"  index {name} is not declared: {why}")
 
@@ -175,8 +175,12 @@ def _tell_verified(verified: Verified, doubts: list[str], options: Mapping[str, 
     exact = sum(verified.exact.values())
     share = exact / verified.covered if verified.covered else 0.0
     click.echo(f"{exact:,} of {verified.covered:,} items of its classes are made again byte for byte ({share:.2%})")
-    for each in verified.different:
-        click.echo(output.clean(f"  {output.counted(each.count, 'item')} of {each.what}{_example(each, options)}"))
+    for difference in verified.different:
+        click.echo(
+            output.clean(
+                f"  {output.counted(difference.count, 'item')} of {difference.what}{_example(difference, options)}"
+            )
+        )
     if verified.unknown is not None:
         told = f"{output.counted(verified.unknown.count, 'item')}: {verified.unknown.what}"
         click.echo(output.clean(f"  {told}{_example(verified.unknown, options)}"))

@@ -37,7 +37,7 @@ Progress = Callable[[int], object]
 
 
 class AdoptionPlan(Struct, frozen=True):
-    """What an adoption will read of a table."""
+    """The part of a table that an adoption will read."""
 
     layout: TableLayout
     sample: float | None
@@ -45,25 +45,25 @@ class AdoptionPlan(Struct, frozen=True):
     items: int
     """The items of the table, by the service's last count."""
     read_units: float
-    """Of the scan; 0 where the service gives no size."""
+    """The units of the scan; 0 if the service gives no size."""
 
 
-class Sample(Struct, frozen=True):
-    """What was read of a table: some items of each kind, and the number of all."""
+class TableSample(Struct, frozen=True):
+    """Items of a table: some of each kind, and the number of all that were read."""
 
     items: Sequence[Item]
     read: int
 
 
 async def plan_adoption(port: Port, name: str, sample: float | None, *, whole: bool = False) -> AdoptionPlan:
-    """What will be read: a sample of up to 20,000 items, unless one is asked for, or the `whole` table.
+    """The part that will be read: a sample of up to 20,000 items, unless one is asked for, or the `whole` table.
 
     Two requests, no units. NotFound if the table is missing.
     """
     check_sample(sample)
     description = await describe(port, TableDefinition(name))
     if description is None:
-        raise NotFound("the table is missing", table=name, hint="Name it as it is called there, with --table.")
+        raise NotFound("the table is missing", table=name, hint="Name it by its name there, with --table.")
     layout = layout_of(name, description.raw, description.ttl)
     sample = None if whole else sample
     if not whole and sample is None and description.items > _USUAL_ITEMS:
@@ -72,7 +72,9 @@ async def plan_adoption(port: Port, name: str, sample: float | None, *, whole: b
     return AdoptionPlan(layout, sample, description.items, round(units, 1))
 
 
-async def read_sample(port: Port, plan: AdoptionPlan, *, seed: int = 0, progress: Progress | None = None) -> Sample:
+async def read_sample(
+    port: Port, plan: AdoptionPlan, *, seed: int = 0, progress: Progress | None = None
+) -> TableSample:
     """Up to 200 items of each beginning that keys have, of a part of a table. One scan, eventually consistent: half a
     unit for each 4 KB of the part.
 
@@ -93,11 +95,11 @@ async def read_sample(port: Port, plan: AdoptionPlan, *, seed: int = 0, progress
         if progress is not None:
             progress(seen)
     kept = [item for some in chosen.values() for item in some]
-    return Sample(sorted(kept, key=lambda item: place_in(table, item)), seen)
+    return TableSample(sorted(kept, key=lambda item: place_in(table, item)), seen)
 
 
 def _group_of(item: Item, layout: TableLayout, chosen: dict[object, list[Item]]) -> object:
-    """What is the same in items of one kind, as far as keys show it."""
+    """The part of keys and types that items of one kind share."""
     types = tuple(item[name].get("S") for name in TYPE_NAMES if name in item)
     group = (*types, *lead_of(item, layout.key))
     return group if group in chosen or len(chosen) < _MOST_LEADS else "others"

@@ -1,4 +1,4 @@
-"""Reading a kind: its keys, its attributes, and what else they may be."""
+"""The reader of a kind: its keys, its attributes, and other readings of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.adopt.attributes import AttributeColumn, column_of
-from singletable.adopt.key_texts import CLASSES, TIMELY, Place, ValueForm, texts_of
+from singletable.adopt.key_texts import CLASSES, TIMELY, SlotValue, ValueForm, texts_of
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.readings import KeyTexts, Piece, Reading, fitting, is_named, readings_of
 from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec, Stamps
@@ -30,12 +30,12 @@ class KindReader:
         self.in_key: dict[str, ValueForm] = {}
         """The values that are in the primary key alone, by the names that they get."""
         self.values: list[dict[str, str]] = [{} for _ in items]
-        """Those of each item."""
+        """The same values, by item."""
         self.left: list[str] = []
         self.constant = self._constant()
 
     def spec(self) -> KindSpec | None:
-        """The kind as a class; None where its primary key can't be read."""
+        """The kind as a class; None if its primary key can't be read."""
         primary = self._key(None, self.layout.key)
         if primary is None or (all(text.is_lone for text in primary.texts) and not self._are_alike()):
             return None
@@ -47,9 +47,9 @@ class KindReader:
         )
 
     def _are_alike(self) -> bool:
-        """Whether the items have an attribute in common, or no attributes at all, beside those of keys."""
+        """Whether the items have an attribute in common, or no attributes but keys."""
         others = [item.keys() - self.layout.attributes for item in self.items]
-        return not any(others) or bool(frozenset.intersection(*map(frozenset[str], others)))
+        return not any(others) or bool(set[str].intersection(*map(set[str], others)))
 
     # --- keys ---------------------------------------------------------------------------------------------------------
     def _key(self, index: str | None, pair: tuple[str, str]) -> KeySpec | None:
@@ -65,7 +65,7 @@ class KindReader:
     def _text(self, attribute: str, index: str | None) -> KeyTextSpec | None:
         kind = self.layout.kinds.get(attribute, "S")
         have = [at for at, item in enumerate(self.items) if attribute in item]
-        lone = KeyTextSpec(attribute, (Place(attribute, ValueForm("")),))
+        lone = KeyTextSpec(attribute, (SlotValue(attribute, ValueForm("")),))
         if kind != "S":
             return lone
         keys = [KeyTexts(self.items[at][attribute]["S"], self._texts(at)) for at in have]
@@ -73,24 +73,24 @@ class KindReader:
         if not live or _is_one_value(live[0]):
             return lone
         pieces = tuple(self._chosen(before, piece) for before, piece in zip(("", *live[0]), live[0], strict=False))
-        unnamed = [piece for piece in pieces if isinstance(piece, Place) and not piece.name]
+        unnamed = [piece for piece in pieces if isinstance(piece, SlotValue) and not piece.name]
         if unnamed and index is not None:
             return None
         doubts = (*_doubts(live, pieces), *self._same_constants(pieces))
         return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
 
-    def _texts(self, at: int) -> Mapping[Place, str]:
-        """What an item's attributes, and the values in its primary key, would be in a key."""
+    def _texts(self, at: int) -> Mapping[SlotValue, str]:
+        """The texts that an item's attributes, and the values in its primary key, would have in a key."""
         item, skipped = self.items[at], self.layout.attributes | self.constant.keys() | {self.named}
-        texts = {Place(n, f): t for n, value in item.items() if n not in skipped for f, t in texts_of(value)}
+        texts = {SlotValue(n, f): t for n, value in item.items() if n not in skipped for f, t in texts_of(value)}
         for name, text in self.values[at].items():
-            texts |= {Place(name, form): one for form, one in texts_of(_stored(text, self.in_key[name]))}
+            texts |= {SlotValue(name, form): one for form, one in texts_of(_stored(text, self.in_key[name]))}
         return texts
 
     def _fits(self, reading: Reading, keys: Sequence[KeyTexts]) -> bool:
         return len(keys) <= _MOST_READ or all(_narrowed(reading, key) for key in keys)
 
-    def _chosen(self, before: Piece, piece: Piece) -> str | Place:
+    def _chosen(self, before: Piece, piece: Piece) -> str | SlotValue:
         """A literal; or the likeliest of what may stand there."""
         if isinstance(piece, str):
             return piece
@@ -99,13 +99,13 @@ class KindReader:
     def _with_names(
         self,
         attribute: str,
-        pieces: Sequence[str | Place],
+        pieces: Sequence[str | SlotValue],
         reading: Reading,
         keys: Sequence[KeyTexts],
         have: Sequence[int],
-    ) -> tuple[str | Place, ...]:
+    ) -> tuple[str | SlotValue, ...]:
         """The pieces, with a name for each value that is in keys alone; each item's value of it is kept."""
-        named: list[str | Place] = []
+        named: list[str | SlotValue] = []
         numbers: dict[int, str] = {}
         for number, piece in enumerate(pieces):
             if isinstance(piece, str) or piece.name:
@@ -114,13 +114,13 @@ class KindReader:
             name = self._new_name(pieces[number - 1] if number else "", attribute)
             self.in_key[name] = piece.form
             numbers[number] = name
-            named.append(Place(name, piece.form))
+            named.append(SlotValue(name, piece.form))
         for at, key in zip(have, keys, strict=True) if numbers else ():
-            found = _values_in(pieces, key)
-            self.values[at] |= {name: found[number] for number, name in numbers.items()}
+            texts = _values_in(pieces, key)
+            self.values[at] |= {name: texts[number] for number, name in numbers.items()}
         return tuple(named)
 
-    def _new_name(self, before: str | Place, attribute: str) -> str:
+    def _new_name(self, before: str | SlotValue, attribute: str) -> str:
         words = _WORD.findall(before) if isinstance(before, str) else []
         name = words[-1].lower().strip("_") if words else f"{attribute.lower()}_value"
         taken = {*self.in_key, *(n.lower() for item in self.items[:50] for n in item), *self.layout.attributes}
@@ -140,7 +140,7 @@ class KindReader:
             if next(iter(value)) in ("S", "N") and all(item.get(name) == value for item in self.items)
         }
 
-    def _same_constants(self, pieces: Sequence[str | Place]) -> Iterator[str]:
+    def _same_constants(self, pieces: Sequence[str | SlotValue]) -> Iterator[str]:
         """Words of the key that an attribute has in all items, too."""
         for piece in pieces:
             words = re.split(r"[#|/:]", piece) if isinstance(piece, str) else []
@@ -162,12 +162,12 @@ class KindReader:
         for place in (place for key in keys for text in key.texts if not text.is_lone for place in text.places):
             wanted.setdefault(place.name, place.form.annotation or place.form.type)
         declared = {key.index for key in keys}
-        made = {name for index, pair in self.layout.places if index in declared for name in pair} - lone
+        in_keys = {name for index, pair in self.layout.places if index in declared for name in pair} - lone
         names = dict.fromkeys(name for item in self.items for name in item)
         columns = [AttributeColumn(name, form.type, role="in_key") for name, form in self.in_key.items()]
         undeclared = self.layout.attributes - lone
         for name in names:
-            if name in made or name in undeclared or name == self.named or name in _STAMPS:
+            if name in in_keys or name in undeclared or name == self.named or name in _STAMPS:
                 continue
             columns += self._column(name, wanted)
         return tuple(sorted(columns, key=lambda column: column.optional))
@@ -190,21 +190,21 @@ def _spread(keys: Sequence[KeyTexts]) -> Sequence[KeyTexts]:
 
 
 def _is_one_value(reading: Reading) -> bool:
-    """Whether a text is a value that is nowhere else, as it is."""
+    """Whether a text is one value that is nowhere else."""
     return len(reading) == 1 and not isinstance(reading[0], str) and not any(place.name for place in reading[0])
 
 
-def _rank(place: Place, before: Piece) -> tuple[float, int, Place]:
+def _rank(place: SlotValue, before: Piece) -> tuple[float, int, SlotValue]:
     if not place.name:
         return 9.0, list(CLASSES).index(place.kind), place
     form = -0.2 if place.form.format in ("s", "ms") and TIMELY.search(place.name) else place.form.cost
     return form - 0.5 * is_named(before, place.name), 0, place
 
 
-def _doubts(live: Sequence[Reading], pieces: Sequence[str | Place]) -> Iterator[str]:
-    """What else a text may be: other attributes in a place; digits with a width; other ways to read the whole."""
+def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue]) -> Iterator[str]:
+    """Other readings of a text: other attributes in a place; digits with a width; other ways to read the whole."""
     for before, piece, chosen in zip(("", *live[0]), live[0], pieces, strict=False):
-        if isinstance(piece, str) or not isinstance(chosen, Place):
+        if isinstance(piece, str) or not isinstance(chosen, SlotValue):
             continue
         if not chosen.name:
             widths = [place.form.format for place in piece if place.kind.startswith("digits")]
@@ -223,10 +223,10 @@ def _doubts(live: Sequence[Reading], pieces: Sequence[str | Place]) -> Iterator[
         yield from _other_shapes(live)
 
 
-def _are_named(reading: Reading, pieces: Sequence[str | Place]) -> bool:
+def _are_named(reading: Reading, pieces: Sequence[str | SlotValue]) -> bool:
     """Whether the literal before each value has its name."""
     befores = zip(("", *reading), pieces, strict=False)
-    return all(is_named(before, piece.name) for before, piece in befores if isinstance(piece, Place))
+    return all(is_named(before, piece.name) for before, piece in befores if isinstance(piece, SlotValue))
 
 
 def _other_shapes(live: Sequence[Reading]) -> Iterator[str]:
@@ -254,12 +254,12 @@ def _retyped(text: KeyTextSpec, needs: Mapping[str, ValueForm]) -> KeyTextSpec:
     """A text whose attributes are of the types that other keys need: digits are seconds then."""
     if text.is_lone:
         return text
-    pieces: list[str | Place] = []
+    pieces: list[str | SlotValue] = []
     for piece in text.pieces:
-        if isinstance(piece, Place) and piece.name in needs and not piece.form.annotation:
+        if isinstance(piece, SlotValue) and piece.name in needs and not piece.form.annotation:
             annotation = needs[piece.name].annotation
             format = {"EpochSeconds": "s", "EpochMilliseconds": "ms", "date": ""}.get(annotation, "")
-            piece = Place(piece.name, ValueForm(format, needs[piece.name].type, annotation))
+            piece = SlotValue(piece.name, ValueForm(format, needs[piece.name].type, annotation))
         pieces.append(piece)
     return KeyTextSpec(text.attribute, tuple(pieces), text.doubts)
 
@@ -276,7 +276,7 @@ def _narrowed(reading: Reading, key: KeyTexts) -> bool:
     )
 
 
-def _values_in(pieces: Sequence[str | Place], key: KeyTexts) -> Mapping[int, str]:
+def _values_in(pieces: Sequence[str | SlotValue], key: KeyTexts) -> Mapping[int, str]:
     """The texts in the places of a key that no attribute has."""
     pattern = ""
     for number, piece in enumerate(pieces):
