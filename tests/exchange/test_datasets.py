@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,13 +15,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from singletable import Entity, Key, Table, field
-from singletable.errors import Corrupt
-from singletable.exchange import Dataset, datasets_of
+from singletable.errors import Corrupt, InvalidRequest
+from singletable.exchange import Dataset, DirectoryStore, Exports, Imports, datasets_of
 from singletable.exchange.datasets import REST
+from singletable.exchange.declaration_digests import is_digest
+from singletable.exchange.exported_folder import ExportedFolder
 from singletable.foundation import is_same_item, model_of
 from singletable.operations import read_item
 from singletable.operations.answers import encode
 from tests.exchange.models import Line, Order, order, shop
+from tests.support.engines import fresh
 
 ORDERS = next(dataset for dataset in datasets_of(shop) if dataset.entity == "Order")
 WITH_KEYS = ORDERS.with_keys()
@@ -232,3 +236,44 @@ def test_two_tables_with_a_class_of_one_name() -> None:
 def test_an_empty_batch_has_the_columns() -> None:
     assert ORDERS.batch([]).schema == ORDERS.schema
     assert pa.Table.from_batches([ORDERS.batch([])]).num_rows == 0
+
+
+def declared(form: str, *, foreign: bool = False) -> Table:
+    """A table with one class, whose key has a number in a form."""
+    table = Table("numbers", foreign=foreign)
+
+    class Number(Entity, table=table, type="number"):
+        n: int
+
+        @table.key
+        @staticmethod
+        def of(n: int) -> Key:
+            return f"n#{n:{form}}", "n"
+
+    return table
+
+
+def test_the_digest_of_a_class_changes_with_all_that_decides_its_bytes() -> None:
+    tables = [declared(form, foreign=foreign) for form in ("", "raw", "06") for foreign in (False, True)]
+    digests = [datasets_of(table)[0].digest for table in tables]
+    assert len({*digests}) == len(digests)
+    assert datasets_of(declared(""))[0].digest == digests[0]
+    (plain, _), *others = (digest.split("-") for digest in digests)
+    assert all(first == plain for first, _ in others)  # what the manifests of earlier versions have
+    assert is_digest(plain, digests[0])
+    assert is_digest(digests[0], digests[0])
+    assert not is_digest(digests[2], digests[0])
+    assert not is_digest("", digests[0])
+
+
+def test_an_export_of_another_form_of_keys_is_not_put_as_it_is(tmp_path: Path) -> None:
+    before, after = declared(""), declared("raw")
+    with fresh() as source, fresh() as target:
+        source.create_table(before)
+        source.create(before.models[0].kind(n=42))
+        Exports(source, before).export(tmp_path, keys=True)
+        done = Imports(target, after).run(tmp_path)
+        assert (done.written, done.bad) == (1, 0)
+        assert target.check(after) == []
+        with pytest.raises(InvalidRequest, match="declared otherwise now"):
+            ExportedFolder(after, DirectoryStore(tmp_path))

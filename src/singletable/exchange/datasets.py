@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
+from singletable.exchange.declaration_digests import digest_of
 from singletable.exchange.left_out import LeftOut, left_out_cell
 from singletable.exchange.page_decoder import PageDecoder
 from singletable.foundation import (
@@ -115,11 +116,8 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """The digest of the declarations that its rows depend on: it changes with the class."""
-        model = self.model
-        keys = [t.shown for captured in (model.key, *model.indexes.values()) for t in captured.templates]
         columns = [(c.name, c.field.stored, str(c.column.type)) for c in self.columns]
-        facts = [self.name, self.type, model.version, columns, keys]
-        return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+        return digest_of(self.name, self.model, columns)
 
     def with_keys(self) -> Dataset:
         """The same with the keys of the table and of its indexes as columns."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.exchange.datasets import UNKNOWN, datasets_of
+from singletable.exchange.declaration_digests import is_digest
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.import_files import FileRow, rows_of
 from singletable.exchange.manifest import MANIFEST, DatasetFiles, read_manifest
@@ -65,7 +66,7 @@ class ExportedFolder:
             return "was made without keys"
         now = {type: dataset.digest for type, dataset in self._datasets.items()}
         own = (files for files in self._own() if files.name != UNKNOWN and files.rows)
-        changed = [files.entity for files in own if now.get(files.type) != files.digest]
+        changed = [files.entity for files in own if not is_digest(files.digest, now.get(files.type, ""))]
         return f"is of classes that are declared otherwise now, or not at all: {', '.join(changed)}" if changed else ""
 
     def _unreadable(self, path: str, row: FileRow, why: str) -> Corrupt:

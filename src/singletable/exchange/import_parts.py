@@ -21,6 +21,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, NotFound
 from singletable.exchange.arrow_rows import PART_BYTES
 from singletable.exchange.datasets import UNKNOWN, Dataset
+from singletable.exchange.declaration_digests import is_digest
 from singletable.exchange.foreign_rows import ForeignRows
 from singletable.exchange.import_files import FileRow, ImportFormat, Unknown, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
@@ -252,7 +253,7 @@ def _folder(store: Store, datasets: Sequence[Dataset], options: FileOptions) -> 
         manifest.keys
         and manifest.personal
         and not any(
-            by_name.get(each.name) is None or by_name[each.name].digest != each.digest
+            by_name.get(each.name) is None or not is_digest(each.digest, by_name[each.name].digest)
             for each in manifest.datasets
             if each.name != UNKNOWN and not each.is_contents
         )

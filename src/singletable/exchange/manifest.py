@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 from singletable.errors import Corrupt, NotFound
 from singletable.exchange.column_types import ColumnFacts, schema_of
 from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
+from singletable.exchange.declaration_digests import is_digest
 from singletable.exchange.formats import Format
 from singletable.exchange.gate import MOST_NAMES, Count, DatasetName, ExportId, FilePath
 from singletable.exchange.left_out import LeftOut, together
@@ -122,7 +123,8 @@ class Manifest(Struct, frozen=True):
             return ()
         before = {dataset.name: dataset.digest for dataset in self.datasets}
         names = {dataset.name for dataset in now}
-        changed = [d.entity for d in now if before.get(d.name) != d.digest and (d.name in before or not d.is_system)]
+        other = [d for d in now if not is_digest(before.get(d.name, ""), d.digest)]
+        changed = [d.entity for d in other if d.name in before or not d.is_system]
         gone = [d.entity for d in self.datasets if d.name not in names and d.name != UNKNOWN and not d.is_contents]
         return tuple(dict.fromkeys((*changed, *gone)))
 
