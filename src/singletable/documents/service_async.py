@@ -31,6 +31,7 @@ from singletable.foundation import (
     OnUnreadable,
     Page,
 )
+from singletable.values import check_texts
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -236,6 +237,7 @@ class AsyncDocuments(Generic[D]):
 
         Corrupt for a content that is missing or can't be read; `unreadable` is called with each instead: its `key` is
         the id, its `item` the content's hash."""
+        check_texts(ids=ids)
         return await self.db.run(flows.load(self.db.port, items, ids, unreadable))
 
     async def history(
@@ -302,6 +304,7 @@ class AsyncDocuments(Generic[D]):
 
     async def last_ids(self, document_id: str, clients: Sequence[str]) -> dict[str, int]:
         """The id of each client's last applied or rejected mutation; 0 for an unknown client. One round trip."""
+        check_texts(clients=clients)
         return await self.db.run(flows.last_ids(self.db.port, self.context, document_id, clients))
 
     async def outcomes(self, document_id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:

@@ -15,6 +15,7 @@ from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
 from singletable.flow import Port, Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
+from singletable.values import check_texts
 
 
 class Exports:
@@ -102,6 +103,7 @@ class Exports:
         memory all at once. Otherwise as `export`. InvalidRequest for several tables, and for exports with a time
         between them that is in none; Corrupt for one that is damaged or not complete, and then nothing is replaced.
         """
+        check_texts(exports=exports)
         if len(self.tables) != 1:
             raise InvalidRequest("an export of DynamoDB's is of one table", hint="Name it, as in Exports(db, shop).")
         exported = ExportedTable(self.tables[0], [open_table_export(place) for place in exports])

@@ -18,6 +18,7 @@ from singletable.exchange.row_import import Imported, ImportOptions, Progress, i
 from singletable.exchange.stores import Store
 from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
+from singletable.values import check_texts
 
 
 class Imports:
@@ -69,6 +70,7 @@ class Imports:
         InvalidRequest for columns that the class has not, where they are refused; NotFound if nothing is there;
         Throttled from a table that refuses for minutes on end.
         """
+        check_texts(ignore=ignore)
         if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):
             raise InvalidRequest("bad rows can't be told in the file that they come from", hint="Name another file.")
         found = source_at(
@@ -107,6 +109,7 @@ class Imports:
         `unknown` is for values that the class has no attribute for, as in `run`. A consistent scan; otherwise as `run`,
         with its errors: InvalidRequest, NotFound, Throttled.
         """
+        check_texts(ignore=ignore)
         options = FileOptions(into, None, ignore, unknown)
         part = table_part(
             at_rate(source.port, source_rate), name, datasets_of(*self.tables), options, source.target.place

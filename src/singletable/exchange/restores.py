@@ -13,6 +13,7 @@ from singletable.exchange.restore_sources import CopySource, ExportSource, Resto
 from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.layers import contents_of
+from singletable.values import check_texts
 
 
 class Restore:
@@ -82,6 +83,7 @@ class Restore:
         contents: Any,
         progress: Tell | None = None,
     ) -> RestoreRun:
+        check_texts(export=export)
         if sum(bool(given) for given in (backup, at, copy, export)) != 1:
             raise InvalidRequest(
                 "a restore has one source", table=self.table.name, hint="Give one of backup=, at=, copy= and export=."

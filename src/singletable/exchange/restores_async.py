@@ -12,6 +12,7 @@ from singletable.exchange.restore_sources import CopySource, ExportSource, Resto
 from singletable.flow import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.layers import contents_of
+from singletable.values import check_texts
 
 
 class AsyncRestore:
@@ -81,6 +82,7 @@ class AsyncRestore:
         contents: Any,
         progress: Tell | None = None,
     ) -> RestoreRun:
+        check_texts(export=export)
         if sum(bool(given) for given in (backup, at, copy, export)) != 1:
             raise InvalidRequest(
                 "a restore has one source", table=self.table.name, hint="Give one of backup=, at=, copy= and export=."

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ParamSpec, overload
 
+from singletable.errors import DeclarationError
 from singletable.flow import Port
 from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, model_of, plain
 from singletable.graph.belongings import GraphBelongings, edges_around
@@ -16,7 +17,7 @@ from singletable.graph.nodes import COUNTER, EDGE_SETS, Node
 from singletable.graph.sweep import sweep_graph
 from singletable.operations import Item
 from singletable.tables import StreamView, TableSettings
-from singletable.values import AttributeValue
+from singletable.values import AttributeValue, check_texts
 
 P = ParamSpec("P")
 
@@ -51,6 +52,7 @@ class GraphTable(Table):
         encryption_key: str | None = None,
         settings: TableSettings = TableSettings(),  # noqa: B008  (frozen)
     ) -> None:
+        check_texts(raises=DeclarationError, indexes=indexes)
         super().__init__(
             name,
             indexes={index: ("target", index) for index in indexes},

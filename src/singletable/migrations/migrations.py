@@ -16,6 +16,7 @@ from singletable.migrations.fill import Filled, Progress, fill
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Outcome, Plan
+from singletable.values import check_texts
 
 
 class Migrations:
@@ -54,6 +55,7 @@ class Migrations:
         plan. Of a declared class it is the guards of attributes that are not unique any more.
         """
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
+        check_texts(purge=purge)
         flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return self.db.run(flow)
 
@@ -88,6 +90,7 @@ class Migrations:
         The requests and units are those of the plan's steps.
         """
         options: Any = {"by": by, "rate": rate, "segments": segments, "progress": progress}
+        check_texts(purge=purge)
         flow = execution.apply(self.db.port, self.table, plan, **options, accept=accept, purge=purge)
         return self.db.run(flow)
 

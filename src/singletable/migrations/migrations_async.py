@@ -15,6 +15,7 @@ from singletable.migrations.fill import Filled, Progress, fill
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Outcome, Plan
+from singletable.values import check_texts
 
 
 class AsyncMigrations:
@@ -53,6 +54,7 @@ class AsyncMigrations:
         plan. Of a declared class it is the guards of attributes that are not unique any more.
         """
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
+        check_texts(purge=purge)
         flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
         return await self.db.run(flow)
 
@@ -87,6 +89,7 @@ class AsyncMigrations:
         The requests and units are those of the plan's steps.
         """
         options: Any = {"by": by, "rate": rate, "segments": segments, "progress": progress}
+        check_texts(purge=purge)
         flow = execution.apply(self.db.port, self.table, plan, **options, accept=accept, purge=purge)
         return await self.db.run(flow)
 

@@ -9,6 +9,7 @@ from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.holds import TableGate, hold
 from singletable.release.reports import HoldReport, Released, drop, release_table, report_of
+from singletable.values import check_texts
 
 
 class Hold:
@@ -60,6 +61,7 @@ class Hold:
         if the table was held again, or if a restore or a copy into it was killed and has not gone on to its end:
         `unfinished` releases it all the same.
         """
+        check_texts(drop=drop)
         return self.db.run(release_table(self.db.port, self.table, drop, unfinished))
 
     def gate(self) -> TableGate:

@@ -8,6 +8,7 @@ from singletable.flow import check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.holds import TableGate, hold
 from singletable.release.reports import HoldReport, Released, drop, release_table, report_of
+from singletable.values import check_texts
 
 
 class AsyncHold:
@@ -59,6 +60,7 @@ class AsyncHold:
         if the table was held again, or if a restore or a copy into it was killed and has not gone on to its end:
         `unfinished` releases it all the same.
         """
+        check_texts(drop=drop)
         return await self.db.run(release_table(self.db.port, self.table, drop, unfinished))
 
     def gate(self) -> TableGate:

@@ -20,7 +20,7 @@ from singletable.schema.key_text import KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Key
 from singletable.tables import Indexes, StreamView, TableDefinition, TableSettings, key_names, kinds_in, named_indexes
-from singletable.values import SEPARATORS, AttributeValue, check_name
+from singletable.values import SEPARATORS, AttributeValue, check_name, check_texts
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -123,6 +123,7 @@ class Table:
                 hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters; or other signs, as ::, "
                 "which are neither letters, digits nor '%'.",
             )
+        check_texts(raises=DeclarationError, indexes=indexes, ignores=ignores)
         own = _own_attributes(name, foreign, type_attribute, version_attribute, write_id_attribute)
         self.definition = TableDefinition(
             name,

@@ -11,7 +11,7 @@ what lies above asks for, `untyped` holds values without a declared type, `sizes
 from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
-from singletable.values.checks import name_owner as name_owner
+from singletable.values.checks import check_texts as check_texts, name_owner as name_owner
 from singletable.values.codecs import (
     Codec as Codec,
     Constant as Constant,

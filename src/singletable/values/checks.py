@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from os import PathLike
 from typing import Any, TypeVar, cast
 
-from singletable.errors import InvalidValue
+from singletable.errors import InvalidRequest, InvalidValue, SingletableError
 from singletable.values.exact import named, plain, same_datetime, wanted
 
 T = TypeVar("T")
@@ -181,3 +182,10 @@ def refusal_of_others(kind: type[Any]) -> Callable[[Any], Any]:
         raise wanted(f"a {kind.__name__}", value)
 
     return refuse
+
+
+def check_texts(*, raises: type[SingletableError] = InvalidRequest, **given: Any) -> None:
+    """An error for one text where several are taken: each of its letters would be one."""
+    for name, value in given.items():
+        if isinstance(value, (str, bytes, PathLike)):
+            raise raises(f"{name}= takes several texts, not one", hint=f"Write {name}=[...], also for a single one.")
