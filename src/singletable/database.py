@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable import records, tables
 from singletable.connection import find_target
+from singletable.errors import SingletableError
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate, drive
 from singletable.operations import Key
@@ -109,7 +110,11 @@ class Database:
     def run(self, flow: Coroutine[Any, Any, T]) -> T:
         """Run any flow over this database's port: it costs what the flow sends. FlowSuspended in the blocking shell,
         where a flow awaits anything else."""
-        return drive(flow)
+        try:
+            return drive(flow)
+        except SingletableError as error:
+            self.port.names.tell(error)
+            raise
 
     # --- reads --------------------------------------------------------------------------------------------------------
     @overload
@@ -222,7 +227,7 @@ class Database:
 
     def explain(self, read: Explainable, *updates: Update) -> Explanation:
         """The requests of an access pattern, or of an update by a key, without sending them."""
-        return flows.explain(read, *updates)
+        return flows.explain(read, *updates, now=self.port.now())
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def create(self, entity: Entity) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable import records, tables
 from singletable.connection import find_target
+from singletable.errors import SingletableError
 from singletable.expressions import Condition, Update
 from singletable.flow import Capability, Meter, Rate, TableNames, Traits, at_rate
 from singletable.operations import Key
@@ -110,7 +111,11 @@ class AsyncDatabase:
     async def run(self, flow: Coroutine[Any, Any, T]) -> T:
         """Run any flow over this database's port: it costs what the flow sends. FlowSuspended in the blocking shell,
         where a flow awaits anything else."""
-        return await flow
+        try:
+            return await flow
+        except SingletableError as error:
+            self.port.names.tell(error)
+            raise
 
     # --- reads --------------------------------------------------------------------------------------------------------
     @overload
@@ -229,7 +234,7 @@ class AsyncDatabase:
 
     def explain(self, read: Explainable, *updates: Update) -> Explanation:
         """The requests of an access pattern, or of an update by a key, without sending them."""
-        return flows.explain(read, *updates)
+        return flows.explain(read, *updates, now=self.port.now())
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, entity: Entity) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from singletable import InvalidCursor, InvalidRequest, Table, attr, connect, key_of
-from singletable.errors import NotConfigured
+from singletable.errors import AlreadyExists, ConditionFailed, NotConfigured, NotFound, TransactionCancelled
+from singletable.foundation import flows
 from singletable.operations import RAW, Scan, Selection, TableCall
 from tests.support.engines import fresh_url
 from tests.support.models import Membership, User, app, membership
@@ -96,6 +98,29 @@ async def test_errors_of_the_service_have_both_names(prod: Shell) -> None:
             await call
         assert caught.value.table == "app"
         assert "table app, called prod-app" in str(caught.value)
+
+
+async def test_errors_of_items_have_both_names(prod: Shell) -> None:
+    await prod.create(ADA)
+    nobody = replace(ADA, email="nobody@example.org")
+    update = attr(User.name).set("B")
+
+    async def both() -> None:
+        async with prod.transaction() as tx:
+            tx.create(ADA)
+
+    for call, error in (
+        (prod.create(ADA), AlreadyExists),
+        (prod.update(key_of(nobody), update), NotFound),
+        (prod.put(ADA, where=attr(User.name) == "B"), ConditionFailed),
+        (both(), TransactionCancelled),
+        (prod.run(flows.update(prod.port, key_of(nobody), (update,))), NotFound),
+    ):
+        with pytest.raises(error) as caught:
+            await call
+        assert (caught.value.table, caught.value.called) == ("app", "prod-app")
+        assert "table app, called prod-app" in str(caught.value)
+    assert caught.type is NotFound
 
 
 @pytest.mark.embedded("its tables have no ARNs")

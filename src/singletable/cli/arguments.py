@@ -5,6 +5,7 @@ ada@example.org   name=value   created_at=before:2026-01-01T00:00:00Z   number=b
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -15,8 +16,28 @@ from singletable.errors import InvalidValue
 from singletable.foundation import ANY, Slot
 from singletable.pattern_calls import RANGES, Pattern, argument_of
 
+_NEGATIVE = re.compile(r"-\.?[0-9].*")
 _NAMED = re.compile(r"([a-z_][a-z0-9_]*)=(.*)", re.DOTALL | re.IGNORECASE)
 _HOW = re.compile(r"([a-z]+(?:[-_][a-z]+)?):(.*)", re.DOTALL)
+
+
+class PatternCommand(click.Command):
+    """A command with the arguments of an access pattern as `words`: one may be a negative number, which is not an
+    option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.ignore_unknown_options = True
+        before = args[: args.index("--")] if "--" in args else [*args]
+        rest = super().parse_args(ctx, args)
+        for word in ctx.params.get("words") or ():
+            if word.startswith("-") and word in before and not _NEGATIVE.fullmatch(word):
+                options: list[str] = [
+                    name for option in self.get_params(ctx) for name in option.opts if name.startswith("-")
+                ]
+                close: list[str] = difflib.get_close_matches(word.partition("=")[0], options)
+                message = f"No such option: {word}. A value that begins with '-' is written after --, or as NAME=VALUE."
+                raise click.NoSuchOption(word, message, close, ctx)
+        return rest
 
 
 def arguments_of(pattern: Pattern, words: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
-from singletable.cli.arguments import arguments_of
+from singletable.cli.arguments import PatternCommand, arguments_of
 from singletable.cli.lookup import pattern_of
 from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.database import Database
@@ -20,7 +20,7 @@ from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, 
 from singletable.flow import Rate
 
 
-@click.command()
+@click.command(cls=PatternCommand)
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.argument("pattern", metavar="ENTITY.PATTERN")
 @click.argument("words", nargs=-1, metavar="[ARG | NAME=VALUE]...")

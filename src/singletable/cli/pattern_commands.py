@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ import click
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.arguments import arguments_of, usage
+from singletable.cli.arguments import PatternCommand, arguments_of, usage
 from singletable.cli.lookup import pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
@@ -36,7 +37,7 @@ _consistent = click.option("--consistent", is_flag=True, help="Read consistently
 _newest_first = click.option("--newest-first", is_flag=True, help="In descending order of the sort key.")
 
 
-@click.command()
+@click.command(cls=PatternCommand)
 @_pattern_arguments
 @_consistent
 @options_anywhere("personal", "json", "db")
@@ -66,7 +67,7 @@ def get(ctx: click.Context, /, module: str, pattern: str, as_json: bool, **optio
         ctx.exit(1)
 
 
-@click.command()
+@click.command(cls=PatternCommand)
 @_pattern_arguments
 @click.option("--limit", type=click.IntRange(min=1), default=25, show_default=True, help="Most items of the page.")
 @click.option("--after", metavar="CURSOR", help="Continue after the page with this cursor.")
@@ -102,7 +103,7 @@ def query(ctx: click.Context, /, module: str, pattern: str, as_json: bool, **opt
         _print_page(_metered(db, bound, read), as_json, personal=options["personal"])
 
 
-@click.command()
+@click.command(cls=PatternCommand)
 @_pattern_arguments
 @_newest_first
 @_consistent
@@ -114,7 +115,7 @@ def explain(module: str, pattern: str, as_json: bool, **options: Any) -> None:
     singletable explain shop.model Contact.by_domain d1 name=starting-with:A
     """
     asked = _asked(pattern_of(module, pattern), **options)
-    requests: list[Explained] = flows.explain(asked)
+    requests: list[Explained] = flows.explain(asked, now=time.time())
     if not options["personal"]:
         query = asked.query if isinstance(asked, Whole) else asked
         requests = [replace(each, body=covered_body(query, each.body)) for each in requests]

@@ -79,11 +79,14 @@ class TableNames(dict[str, str]):
         return name if there == name else f"{name} ({there})"
 
     def tell(self, error: SingletableError) -> None:
-        """Add the names in the account to an error, where they differ from the declared ones that it has."""
+        """Add the names in the account to an error, and to those of a transaction's operations, where they differ from
+        the declared ones that it has."""
         if error.table and not error.called:
             names = error.table.split(", ")
             there = [self[name] for name in names]
             error.called = ", ".join(there) if there != names else ""
+        for failure in getattr(error, "failures", ()):
+            self.tell(failure.error)
 
     @property
     def arns(self) -> dict[str, str]:

@@ -107,7 +107,11 @@ async def commit(
         if (check := placement_of(write.model).check_in_transaction) is not None:
             check(write)
     known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD}
-    return await Commit(port, writes, known | dict(read or {})).send()
+    try:
+        return await Commit(port, writes, known | dict(read or {})).send()
+    except SingletableError as error:
+        port.names.tell(error)
+        raise
 
 
 @dataclass(eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,20 +72,20 @@ def _table(requests: Sequence[Explained]) -> str:
     return html_table("Explained", columns, [(e.operation, e.place, e.conditions, e.cost) for e in requests])
 
 
-def explain(read: Explainable, *updates: Update) -> Explanation:
+def explain(read: Explainable, *updates: Update, now: float) -> Explanation:
     """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first. With
-    updates, those of an update by this key."""
-    return Explanation(_update(read, updates) if updates else _requests(read))
+    updates, those of an update by this key. `now` is in conditions of items that expire."""
+    return Explanation(_update(read, updates, now) if updates else _requests(read, now))
 
 
-def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
+def _update(key: Any, updates: tuple[Update, ...], now: float) -> list[Explained]:
     check_whole(key)
     check_updates(key.model, updates)
     write = UpdateWrite(key, updates)
     if (check := placement_of(key.model).check_in_transaction) is not None:
         check(write)
     needed = write.needed_names
-    part = write.main(UNREAD, Moment(time.time(), True))
+    part = write.main(UNREAD, Moment(now, True))
     if part is not None:
         action: Any = part.action
         return [_explained(action.request(), None, _WRITE_COST)]
@@ -99,9 +98,9 @@ def _update(key: Any, updates: tuple[Update, ...]) -> list[Explained]:
     ]
 
 
-def _requests(read: Explainable) -> list[Explained]:
+def _requests(read: Explainable, now: float) -> list[Explained]:
     if isinstance(read, Whole):
-        return [_query(read.query)]
+        return [_query(read.query, now)]
     if isinstance(read, Query):
         if isinstance(read, KeyOf) and read.is_one_key and len(read.kinds) == 1 and read.filter is None:
             item = "the whole item, whatever only() names" if read.attributes else "the item"
@@ -111,13 +110,13 @@ def _requests(read: Explainable) -> list[Explained]:
                 return [first]
             request, cost = find(read)
             return [first, _explained(request, None, cost)]
-        requests = [_query(part) for part in read.parts]
+        requests = [_query(part, now) for part in read.parts]
         return [*requests, _hydration(read)] if read.answers == "items by key" else requests
     return _gets(list(read))
 
 
-def _query(query: Query[Any]) -> Explained:
-    request = prepare_query(query, time.time()).operation(None, None).request()
+def _query(query: Query[Any], now: float) -> Explained:
+    request = prepare_query(query, now).operation(None, None).request()
     whole = ", each whole, whatever only() names" if query.attributes else ""
     read = "entries" if query.index is not None and query.answers == "keys" else "items"
     cost = _read_cost(query.strong, f"the {read} of each page of 1 MB, together{whole}")

@@ -152,11 +152,11 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
     return await gaps.fill_gaps(port, checks, items)
 
 
-def explain(read: Explainable, *updates: Update) -> Explanation:
+def explain(read: Explainable, *updates: Update, now: float) -> Explanation:
     """The requests of an access pattern, without sending them."""
     from singletable.records import explain as requests
 
-    return requests.explain(read, *updates)
+    return requests.explain(read, *updates, now=now)
 
 
 async def create_table(port: Port, table: Table) -> Description:

@@ -126,7 +126,11 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
     """
     await ready(port, write.model.table)
     send = placement_of(write.model).send or send_at_its_key
-    return await send(port, write, exactly_once, prove_absence)
+    try:
+        return await send(port, write, exactly_once, prove_absence)
+    except SingletableError as error:
+        port.names.tell(error)
+        raise
 
 
 async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:

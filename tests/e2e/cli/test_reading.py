@@ -144,3 +144,19 @@ def test_a_data_file_that_is_not_there_is_not_made_by_reading(folder: Folder) ->
     assert ran.code == 1
     assert "the data file" in ran.err
     assert not (folder.path / "data").exists()
+
+
+def test_a_negative_number_is_a_value_and_a_wrong_option_is_not(shop: Folder) -> None:
+    owed = ("Order.of_customer", "ada@example.org", "-7")
+    ran = shop.run("get", "shop.model", *owed)
+    assert (ran.code, "nothing is found under Order.of_customer" in ran.err) == (1, True)
+    options = ("--json", "--personal")
+    explained = shop.run("explain", "shop.model", *owed, *options).out
+    assert explained == shop.run("explain", "shop.model", *owed[:2], "number=-7", *options).out
+    assert "nothing" not in shop.run("erase", "shop.model", *owed, "--dry-run").out
+    wrong = shop.run("query", "shop.model", *owed[:2], "--limt", "5")
+    assert wrong.code == 2
+    assert "No such option: --limt" in wrong.err
+    assert "--limit" in wrong.err
+    assert "No such option: -x" in shop.run("query", "shop.model", *owed[:1], "-x").err
+    assert "No such option" not in shop.run("query", "shop.model", *owed[:1], "--", "-x").err

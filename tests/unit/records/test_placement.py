@@ -112,7 +112,7 @@ def test_a_moving_class_sends_by_its_other_placement_once_an_item_lies_under_its
 
 def test_an_update_in_two_forms_is_not_explained_as_one_request() -> None:
     with pytest.raises(InvalidRequest, match="can't keep both forms"):
-        verbs.explain(InTwoForms.by_id("a"), attr(InTwoForms.name).set("b"))
+        verbs.explain(InTwoForms.by_id("a"), attr(InTwoForms.name).set("b"), now=0.0)
 
 
 MOVING, KEY = Moving(id="a"), Moving.by_id("a")

@@ -305,7 +305,7 @@ def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) ->
     limited = {} if limit is None else {"Limit": limit}
     requests = [
         altered(each, body={**each.body, **limited}) if each.operation == "Query" else each
-        for each in flows.explain(asked)
+        for each in flows.explain(asked, now=visit.db.port.now())
     ]
     return [altered(each, body=covered_body(query, each.body)) for each in requests] if visit.covered else requests
 
