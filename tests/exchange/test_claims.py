@@ -132,6 +132,29 @@ def test_a_write_whose_answer_was_lost_is_its_owners(db: Database) -> None:
     assert store.read(CLAIM) is None
 
 
+def test_an_export_whose_claim_was_written_and_not_answered_leaves_the_folder_to_others(db: Database) -> None:
+    class Losing(ObjectStore):
+        is_lost = True
+
+        def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+            is_written = super().write_if(path, data, before)
+            if self.is_lost:
+                self.is_lost = False
+                raise Unavailable("the answer was lost")
+            return is_written
+
+    store = Losing(MemoryStore(), "s3://memory")
+    with pytest.raises(Unavailable, match="lost"):
+        Exports(db, shop).export(store)
+    assert store.read(CLAIM) is None
+    held = BeatClaim(store)
+    db.run(held.take(db.port))
+    with pytest.raises(Unavailable, match=TAKEN):
+        BeatClaim(store).beat(db.port)
+    BeatClaim(store).release()
+    assert store.read(CLAIM) is not None
+
+
 def test_a_beat_after_one_whose_answer_was_lost_keeps_the_claim(db: Database) -> None:
     """The store has what the lost one wrote, which is not what this process knows of its claim."""
 

@@ -110,7 +110,8 @@ class BeatClaim:
             raise _taken(self._files.url)
 
     def release(self) -> None:
-        if self._text is not None and self._is_own(self._files.read(CLAIM)):
+        """Delete the file, where this process wrote it: also by a write that raised, and was applied."""
+        if self._tenure.beats and self._is_own(self._files.read(CLAIM)):
             self._files.delete(CLAIM)
         self._text = None
 

@@ -148,8 +148,8 @@ async def export_from(
 
 async def run_export(run: ExportRun, progress: Progress | None) -> Exported:
     """Run with the folder for itself. Whatever ends it, nothing is left half-written."""
-    await run.claim.take(run.port)
     try:
+        await run.claim.take(run.port)
         with exhausted("export"):
             return await run.run(progress)
     finally:
