@@ -26,7 +26,6 @@ from singletable.foundation import (
     key_from,
     model_of,
     moment_at,
-    placement_of,
     read_pages,
 )
 from singletable.streams.events import Inserted, Modified
@@ -110,13 +109,10 @@ class CopyUpdater(CopyWriter):
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model = model_of(self.holder)
-        check = placement_of(model).check_in_transaction
         writes: list[TryWrite] = []
         for holder in holders:
             updates, where = self.updates(source), self.condition(source, is_another)
             write = Write(model.key_of(holder), updates, where)
-            if check is not None:
-                check(write)
             part: Any = write.main(holder, moment_at(port, port.token()))
             writes.append(TryWrite(part.action))
         held = await port.send_all(writes)
@@ -140,6 +136,7 @@ def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> Cop
         leads_back = model_of(source).identity <= model_of(holder).by_name.keys()
         if {*names} <= model_of(source).by_name.keys() and leads_there and leads_back:
             _check_pattern(table, pattern, owner)
+            _check_holder(table, holder)
             return CopyUpdater(holder, source, copies_in(holder, source), pattern)
     raise DeclarationError(_why_not(pattern, holder, sources), table=table.name, hint=_HINT)
 
@@ -169,6 +166,17 @@ def _check_pattern(table: Table, pattern: Bound[..., Any], found: type[Any]) -> 
         raise DeclarationError(f"{captured.shown} misses the holders whose {sparse[0]} is None", table=table.name)
     if captured.index is not None and table.definition.indexes[captured.index].projection != "all":
         raise DeclarationError(f"{captured.shown} reads an index that holds only a part of each item", table=table.name)
+
+
+def _check_holder(table: Table, holder: type[Any]) -> None:
+    model = model_of(holder)
+    if model.is_in_two_forms:
+        raise DeclarationError(
+            f"{holder.__name__} has stored_as={model.stored_as}, and copies are written to many items at once, which "
+            "can't keep both forms of an item in step",
+            table=table.name,
+            hint="Keep its copies by a handler of your own, with db.update; or drop stored_as= first.",
+        )
 
 
 def _why_not(pattern: Bound[..., Any], holder: type[Any], sources: Sequence[type[Any]]) -> str:
