@@ -163,6 +163,7 @@ from singletable.schema.catalogue import (
     catalogue as catalogue,
     collections_of as collections_of,
     entity_name as entity_name,
+    slots_of as slots_of,
 )
 from singletable.schema.copies import copies_in as copies_in
 from singletable.schema.declaration import (

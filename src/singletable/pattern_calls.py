@@ -20,6 +20,7 @@ from singletable.foundation import (
     collections_of,
     entity_name,
     models_of,
+    slots_of,
 )
 from singletable.schema import Whole, at_least, at_most, before, between, starting_with
 
@@ -51,9 +52,7 @@ class Pattern:
     @property
     def slots(self) -> Mapping[str, Slot]:
         """By parameter, its place in a key."""
-        partition, sort = self.captured.templates
-        found = {p.slot.name: p.slot for template in (sort, partition) for p in template.parts if p.slot}
-        return {name: found[name] for name in self.captured.parameters}
+        return slots_of(self.captured)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -64,7 +63,7 @@ class Pattern:
         """The ranges that a parameter takes, of those in RANGES and `between`: those of the sort key alone, whose
         values have an order there. None of another parameter."""
         slot = self.slots[name]
-        if name in self.captured.templates[0].names or not slot.key_type.takes_ranges:
+        if name in self.captured.fixed or not slot.key_type.takes_ranges:
             return ()
         sort = self.captured.templates[1]
         begins = slot.key_type.takes_beginnings(sort.place_of(slot))

@@ -43,8 +43,8 @@ class PatternCommand(click.Command):
 def arguments_of(pattern: Pattern, words: Sequence[str]) -> dict[str, Any]:
     """The arguments by name. A UsageError says which word is wrong, and how to write it."""
     texts = _by_name(pattern, words)
-    slots, partition = pattern.slots, pattern.captured.templates[0]
-    arguments = {name: _argument(slots[name], text, name not in partition.names) for name, text in texts.items()}
+    slots, fixed = pattern.slots, pattern.captured.fixed
+    arguments = {name: _argument(slots[name], text, name not in fixed) for name, text in texts.items()}
     for name, parameter in pattern.captured.parameters.items():
         if name not in arguments and parameter.default is not ANY:
             raise click.UsageError(f"{usage(pattern)}: {name} is missing.")

@@ -99,8 +99,7 @@ def _update(key: Any, updates: tuple[Update, ...], now: float) -> list[Explained
 
 
 def _requests(read: Explainable, now: float) -> list[Explained]:
-    if isinstance(read, Whole):
-        return [_query(read.query, now)]
+    read = read.query if isinstance(read, Whole) else read
     if isinstance(read, Query):
         if isinstance(read, KeyOf) and read.is_one_key and len(read.kinds) == 1 and read.filter is None:
             item = "the whole item, whatever only() names" if read.attributes else "the item"
@@ -110,17 +109,18 @@ def _requests(read: Explainable, now: float) -> list[Explained]:
                 return [first]
             request, cost = find(read)
             return [first, _explained(request, None, cost)]
-        requests = [_query(part, now) for part in read.parts]
+        side_by_side = f"; 1 of {len(read.shards)} shards, side by side" if read.shards else ""
+        requests = [_query(part, now, side_by_side) for part in read.parts]
         return [*requests, _hydration(read)] if read.answers == "items by key" else requests
     return _gets(list(read))
 
 
-def _query(query: Query[Any], now: float) -> Explained:
+def _query(query: Query[Any], now: float, more: str = "") -> Explained:
     request = prepare_query(query, now).operation(None, None).request()
     whole = ", each whole, whatever only() names" if query.attributes else ""
     read = "entries" if query.index is not None and query.answers == "keys" else "items"
     cost = _read_cost(query.strong, f"the {read} of each page of 1 MB, together{whole}")
-    return _explained(request, query.index, cost)
+    return _explained(request, query.index, cost + more)
 
 
 def _hydration(query: Query[Any]) -> Explained:

@@ -13,18 +13,29 @@ from singletable.errors import InvalidValue
 from singletable.flow import Port
 from singletable.operations import AnswerPage, Key
 from singletable.records.batches import get_many
+from singletable.records.placement import ReadParts
 from singletable.records.query_request import MOST_HYDRATED, key_of_item, look, prepare_query, side_of_range
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import Captured, Query, model_for
 
 
 async def read_hydrated(
-    port: Port, query: Query[Any], after: Key | None, wanted: int | None, unreadable: OnUnreadable
+    port: Port,
+    query: Query[Any],
+    after: Key | None,
+    wanted: int | None,
+    unreadable: OnUnreadable,
+    read_keys: ReadParts | None = None,
 ) -> AnswerPage[Any]:
-    """The next items, at most `wanted` and 1,600. Two round trips; one where the index has no more."""
+    """The next items, at most `wanted` and 1,600. Two round trips; one where the index has no more. `read_keys` reads
+    the keys of all shards."""
     prepared = prepare_query(query, port.now())
     most = MOST_HYDRATED if wanted is None else min(wanted, MOST_HYDRATED)
-    answer: AnswerPage[Any] = await port.send(prepared.operation(after, look(prepared, most)))
+    answer: AnswerPage[Any] = (
+        await port.send(prepared.operation(after, look(prepared, most)))
+        if read_keys is None
+        else await read_keys(port, query, after, most, None)
+    )
     keys, after = answer.items[:most], answer.after
     if len(keys) < len(answer.items):
         after = key_of_item(prepared, answer, most - 1)
@@ -44,6 +55,9 @@ def _is_in_range(query: Query[Any], captured: Captured, entity: Any) -> bool:
     if any(getattr(entity, name) is None for name in (*partition.names, *sort.names)):
         return False
     try:
-        return partition.write_of(entity) == query.partition and side_of_range(query, sort.write_of(entity)) == 0
+        return (
+            partition.write_of(entity) in (query.shards or (query.partition,))
+            and side_of_range(query, sort.write_of(entity)) == 0
+        )
     except InvalidValue:
         return False

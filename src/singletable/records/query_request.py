@@ -12,7 +12,7 @@ from singletable.expressions import Condition, Expressions, first_name, handles_
 from singletable.flow import FAN_OUT
 from singletable.operations import MAX_BATCH_GET, RAW, AnswerPage, Item, ItemReader, Key, Query, Selection, keys_in
 from singletable.records.conditions import both, is_alive, is_among
-from singletable.records.placement import placement_of
+from singletable.records.placement import ReadParts, placement_of
 from singletable.records.readers import InPartReader, KeysReader, reader_of
 from singletable.records.unreadable import OnUnreadable
 from singletable.schema import (
@@ -51,6 +51,8 @@ class PreparedQuery(Struct, frozen=True):
     reader: ItemReader[Any]
     query: PatternQuery[Any]
     unreadable: OnUnreadable = None
+    read_parts: ReadParts | None = None
+    """The flow that reads the next items, where more than one request does."""
 
     @property
     def shown(self) -> str:

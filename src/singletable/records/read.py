@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -97,7 +98,7 @@ async def page(
         position = _resume(prepared, seal.open(after, binding, port.now()))
         if position is _BEYOND:
             return Page(())
-    read_parts = _reader_of_parts(query) if query.has_parts else None
+    read_parts = prepared.read_parts
     items: list[Any] = []
     for _ in range(max_pages):
         wanted = limit - len(items)
@@ -121,9 +122,9 @@ async def page(
 
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> AnswerPage[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
-    query, unreadable = prepared.query, prepared.unreadable
-    if query.has_parts:
-        return await _reader_of_parts(query)(port, query, after, None, unreadable)
+    unreadable = prepared.unreadable
+    if prepared.read_parts is not None:
+        return await prepared.read_parts(port, prepared.query, after, None, unreadable)
     answer: AnswerPage[Any] = await port.send(prepared.operation(after, None))
     if unreadable is None:
         return answer
@@ -131,12 +132,17 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> A
 
 
 def _reader_of_parts(query: Query[Any]) -> ReadParts:
-    """The flow that reads the next items of a query that takes more than a request."""
+    """The flow that reads the next items of a query that takes more than a request: one for each read."""
+    merge: ReadParts | None = None
+    if query.shards:
+        from singletable.records.shards import ShardMerge  # noqa: PLC0415 few keys have shards
+
+        merge = ShardMerge()
     if query.answers == "items by key":
         from singletable.records.hydration import read_hydrated  # noqa: PLC0415 few queries read by keys
 
-        return read_hydrated
-    read_parts = placement_of(query.model).read_parts
+        return partial(read_hydrated, read_keys=merge)
+    read_parts = merge or placement_of(query.model).read_parts
     assert read_parts is not None, "the class is moving"
     return read_parts
 
@@ -145,6 +151,8 @@ async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = N
     """Prepare a query and its table for `read_page`."""
     prepared = prepare_query(query, port.now(), unreadable)
     await ready(port, prepared.table)
+    if query.has_parts or query.shards:
+        return replace(prepared, read_parts=_reader_of_parts(query))
     return prepared
 
 

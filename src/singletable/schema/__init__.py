@@ -26,7 +26,7 @@ from singletable.schema.copies import (
 )
 from singletable.schema.corrupt_items import naming as naming
 from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
-from singletable.schema.key_bounds import within as within
+from singletable.schema.key_bounds import below as below, within as within
 from singletable.schema.mistakes import (
     check_class as check_class,
     check_joins as check_joins,

@@ -59,6 +59,7 @@ def capture(
         for at, (text, limit) in enumerate(limits)
     )
     _check_use(parameters, partition, sort, where)
+    _check_shards(partition, sort, where, primary=primary)
     return partition, sort
 
 
@@ -71,6 +72,7 @@ def capture_sort(function: Callable[..., Any], types: Mapping[str, Any], separat
         raise DeclarationError(f"{where}: it returns one text, the sort key", hint='As in: return f"{role}"')
     sort = _template(text, types, separator, where, False, MAX_SORT_BYTES)
     _check_use(parameters, Template(()), sort, where)
+    _check_shards(Template(()), sort, where, primary=False)
     return sort
 
 
@@ -276,8 +278,38 @@ def _check_use(parameters: Mapping[str, inspect.Parameter], partition: Template,
             raise DeclarationError(
                 f"{where}: {name} is in no key", hint=f"Put {{{name}}} in one, or remove the parameter."
             )
-        if parameter.default is ANY and name in partition.names:
+        is_spread = partition.spread is not None and partition.spread.name == name
+        if parameter.default is ANY and name in partition.names and not is_spread:
             raise DeclarationError(
                 f"{where}: {name} is part of the partition key, and a query needs all of its values",
                 hint="Remove its default.",
             )
+
+
+def _check_shards(partition: Template, sort: Template, where: str, *, primary: bool) -> None:
+    """Raise DeclarationError for a shard that spreads nothing, or that queries would look for in the wrong place."""
+    slots = [(template, slot) for template in (partition, sort) for _, slot in template.segments if slot]
+    shards = [(template, slot) for template, slot in slots if slot.key_type.shards]
+    for template, shard in shards:
+        name, others = shard.name, [(its, slot) for its, slot in slots if slot.name == shard.name and slot is not shard]
+        for is_so, what, hint in (
+            (template is sort, "a shard in the sort key spreads nothing", "Put it into the partition key."),
+            (len(shards) > 1, "a key has one shard", "Take one, with as many shards as both have together."),
+            (
+                any(its is partition for its, _ in others),
+                f"the partition key has {name} beside its shard, which spreads nothing then",
+                f"Put {{{name}}} into the sort key alone.",
+            ),
+            (
+                primary and not others,
+                f"all values of {name} in one shard would have one key",
+                f"Put {{{name}}} into the sort key whole.",
+            ),
+            (
+                any(slot.key_type.alike for _, slot in others),
+                f"values of {name} that have one text in the key have several shards",
+                f"Put {{{name}}} into the sort key whole.",
+            ),
+        ):
+            if is_so:
+                raise DeclarationError(f"{where}: {what}", hint=hint)

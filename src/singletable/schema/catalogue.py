@@ -6,7 +6,7 @@ for pattern in catalogue(app):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import cleandoc
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.docstrings import class_doc
 from singletable.schema.guard_items import models_of
 from singletable.schema.key_reads import missing_in
+from singletable.schema.key_text import Slot
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
@@ -119,7 +120,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         partition.shown,
         sort.shown,
         _parameters(captured),
-        _page_requests(model, captured) if pages else _requests(open_ is not None, captured.was),
+        _requests(model, captured, is_query=pages, may_be_open=open_ is not None),
         _capacity(captured.index is None, is_query),
         captured.index is None,
         is_query and needs_type_filter(widest),
@@ -160,24 +161,32 @@ def _first_open(captured: Captured) -> int | None:
 
 
 def _parameters(captured: Captured) -> tuple[Parameter, ...]:
-    partition, sort = captured.templates
-    slots = {p.slot.name: p.slot for t in (sort, partition) for p in t.parts if p.slot}
+    ranged, slots = {*captured.templates[1].names} - captured.fixed, slots_of(captured)
     return tuple(
-        Parameter(name, slots[name].type.__name__, name not in partition.names, parameter.default is ANY)
+        Parameter(name, slots[name].type.__name__, name in ranged, parameter.default is ANY)
         for name, parameter in captured.parameters.items()
     )
 
 
-def _page_requests(model: Model[Any], captured: Captured) -> str:
-    lacks = captured.index is not None and missing_in(model, captured.index)
-    return "1 request a page; hydrated, 2" if lacks else "1 request a page"
+def slots_of(captured: Captured) -> Mapping[str, Slot]:
+    """The place of each parameter in a key; in both texts, that in the partition key, unless it is a shard."""
+    partition, sort = ([part.slot for part in template.parts if part.slot] for template in captured.templates)
+    ordered = (*(s for s in partition if s.key_type.shards), *sort, *(s for s in partition if not s.key_type.shards))
+    found = {slot.name: slot for slot in ordered}
+    return {name: found[name] for name in captured.parameters}
 
 
-def _requests(may_be_open: bool, was: Captured | None) -> str:
-    if was is not None:
-        one = f"1 request, 2 of what lies under {was.declared}"
+def _requests(model: Model[Any], captured: Captured, *, is_query: bool, may_be_open: bool) -> str:
+    one = "1 request a page" if is_query else "1 request"
+    shard = captured.templates[0].spread
+    if shard is not None and captured.parameters[shard.name].default is ANY:
+        return f"{one}; without {shard.name}, {len(shard.key_type.shards)} a page, side by side"
+    if is_query:
+        return f"{one}; hydrated, 2" if captured.index and missing_in(model, captured.index) else one
+    if captured.was is not None:
+        one += f", 2 of what lies under {captured.was.declared}"
         return f"{one}; left open, 2 a page" if may_be_open else one
-    return "1 request; left open, 1 a page" if may_be_open else "1 request"
+    return f"{one}; left open, 1 a page" if may_be_open else one
 
 
 def _capacity(on_table: bool, is_query: bool) -> str:

@@ -78,6 +78,7 @@ def make_model(
     key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
     check_copies(cls, table, declared)
     roles = _roles(cls)
+    _check_counts(indexes, roles)
     model = Model(
         cls,
         table,
@@ -130,6 +131,17 @@ def _index_keys(cls: type[Any], captured: Mapping[str, Captured]) -> Mapping[str
         if pattern.index is not None:
             indexes[pattern.index] = pattern
     return indexes
+
+
+def _check_counts(indexes: Mapping[str, Captured], roles: Mapping[str, Role]) -> None:
+    """Raise DeclarationError for an index keyed by a count of writes, which each write changes in the service."""
+    for pattern in indexes.values():
+        counted = next((n for template in pattern.templates for n in template.names if roles.get(n) == "version"), None)
+        if counted is not None:
+            raise DeclarationError(
+                f"{pattern.shown}: {counted} is version=True, and its count in a key would be that of the last write",
+                hint="Key the index by another attribute, and filter by the count with where().",
+            )
 
 
 def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Special, key: Captured) -> list[Field]:

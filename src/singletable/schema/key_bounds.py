@@ -48,10 +48,13 @@ class OpenSort(Struct, frozen=True):
     filter: Condition | None = None
 
 
-def open_sort(pattern: SortedPattern, given: Mapping[str, Any], open_: str) -> OpenSort:
-    """The sort keys where `open_` is ANY or a range, and the names after it are ANY. InvalidRequest for other names,
-    and for a range over what has no order."""
+def open_sort(pattern: SortedPattern, given: Mapping[str, Any], open_: str | None) -> OpenSort:
+    """The sort keys where `open_` is ANY or a range, and the names after it are ANY; or the one sort key, without it.
+    InvalidRequest for other names, and for a range over what has no order."""
     sort = pattern.templates[1]
+    if open_ is None:
+        whole = sort.write(given)
+        return OpenSort(whole, whole, len(sort.parts))
     at = sort.names.index(open_)
     for later in sort.names[at + 1 :]:
         if given[later] is not ANY:
@@ -84,6 +87,19 @@ def one_period(partition: Template, name: str, wanted: Any) -> Any:
         for slot in slots
     )
     return wanted.low if is_one else None
+
+
+def shard_texts(pattern: SortedPattern, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The partition keys of all shards. InvalidRequest for a range over what the key has the shard of alone."""
+    partition, sort = pattern.templates
+    slot = partition.spread
+    assert slot is not None
+    if given[slot.name] is not ANY and slot.name not in sort.names:
+        raise InvalidRequest(
+            f"{pattern.shown}: {slot.name} is in the key as its shard alone, which takes one value, or all",
+            hint=f"Leave {slot.name} out, and filter by it with where().",
+        )
+    return tuple(partition.write({**given, slot.name: number}) for number in slot.key_type.shards)
 
 
 def _check_ordered(pattern: SortedPattern, slot: Slot, wanted: Range) -> None:

@@ -18,7 +18,7 @@ def named_in_keys(model: Model[Any], other: Model[Any]) -> Iterator[tuple[tuple[
     that has them."""
     partition = other.key.templates[0]
     names = partition.names
-    if not names or frozenset(names) != other.identity or model.table is not other.table:
+    if partition.alike or not names or frozenset(names) != other.identity or model.table is not other.table:
         return
     for captured in (model.key, *model.indexes.values()):
         own = captured.templates[0]

@@ -214,6 +214,11 @@ class Template:
             for i, part in enumerate(self.parts)
         )
 
+    @cached_property
+    def spread(self) -> Slot | None:
+        """The value of which it has the shard alone: of the others, a query reads each shard."""
+        return next((slot for _, slot in self.segments if slot and slot.key_type.shards), None)
+
     def orders(self, slot: Slot) -> bool:
         """Whether keys sort by the values of a part."""
         return slot.key_type.is_ordered(self.place_of(slot))

@@ -124,7 +124,10 @@ def deciding_attribute(where: str, doubles: Any, types: Mapping[str, Any], roles
 
 
 def is_listed_alike(new: Templates, old: Templates) -> bool:
-    """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order."""
+    """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order; not
+    where a key has shards."""
+    if new[0].spread or old[0].spread:
+        return False
     ordered = all(
         slot is None or template.orders(slot)
         for template in (new[1], old[1])

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY
-from singletable.schema.key_bounds import Range, one_period, open_sort
+from singletable.schema.key_bounds import Range, one_period, open_sort, shard_texts
 from singletable.schema.key_text import Template
 from singletable.schema.reads import Every, HasId, I_co, query_html
 from singletable.values import TOP, Source, name_owner
@@ -58,6 +58,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     descending: bool = False
     strong: bool = False
     attributes: tuple[str, ...] = ()
+    shards: tuple[str, ...] = ()
+    """The partition keys of all shards, where it reads them: `partition` names them together then, and is none."""
     has_parts: ClassVar[bool] = False
     """Its items come by a flow of their own, of more than one request: of a `MovingKey`, and of a hydrated query."""
     answers: ClassVar[Answers] = "items"
@@ -103,8 +105,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def parts(self) -> tuple[Query[Any], ...]:
-        """The queries of one partition each that it reads: itself, for most."""
-        return (self,)
+        """The queries of one partition each that it reads: itself, for most; a query of each shard."""
+        return (self,) if not self.shards else tuple(replace(self, partition=p, shards=()) for p in self.shards)
 
     @property
     def is_one_key(self) -> bool:
@@ -207,7 +209,8 @@ class HydratedQuery(Query[E_co], frozen=True, gc=False):
     @property
     def parts(self) -> tuple[Query[Any], ...]:
         """The query of the keys."""
-        return (_made_by_key(self, KeysQuery),)
+        parts: tuple[Query[Any], ...] = _made_by_key(self, KeysQuery).parts
+        return parts
 
     def only(self, *attributes: Any) -> NoReturn:
         raise _unlike(self, "only(...)", "hydrated()")
@@ -223,7 +226,7 @@ def _made_by_key(query: Query[Any], kind: type[Query[Any]]) -> Any:
             hint="Read the items: the keys are theirs, key_of(item).",
         )
     common = query.kinds, query.captured, query.partition, query.low, query.high, query.bound
-    return kind(*common, query.filter, query.descending, query.strong)
+    return kind(*common, query.filter, query.descending, query.strong, shards=query.shards)
 
 
 def _unlike(query: Query[Any], one: str, other: str) -> InvalidRequest:
@@ -294,6 +297,17 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     def names(self) -> tuple[str, ...]:
         return tuple(self.parameters)
 
+    @cached_property
+    def spread(self) -> str:
+        """The attribute whose shard is in the partition key; empty if there is none."""
+        slot = self.templates[0].spread
+        return "" if slot is None else slot.name
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The attributes of the partition key, of which a query takes one value each."""
+        return frozenset(self.templates[0].names) - {self.spread}
+
     def query(self, result: type[Query[Any]], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given = self._bind(args, kwargs)
         try:
@@ -330,16 +344,17 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return source.names["make"]  # type: ignore[no-any-return]
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
-        """With a range, or every value, for some part of the sort key."""
+        """With a range, or every value, for some part of the sort key, or for the shard."""
         partition, sort = self.templates
         open_ = [name for name, value in given.items() if value is ANY or value.__class__ is Range]
         values = given
         for name in partition.names:
-            if name in open_:
+            if name in open_ and name != self.spread:
                 values = {**values, name: self._in_one_period(name, given[name])}
-        text = partition.write(values)
-        asked = open_sort(self, given, next(name for name in sort.names if name in open_))
-        return result((self.owner,), self, text, asked.low, asked.high, asked.part, asked.filter)
+        asked = open_sort(self, given, next((name for name in sort.names if name in open_), None))
+        texts = shard_texts(self, values) if self.spread in open_ else (partition.write(values),)
+        text, shards = (texts[0], ()) if self.spread not in open_ else (f"{texts[0]} of {len(texts)}", texts)
+        return result((self.owner,), self, text, asked.low, asked.high, asked.part, asked.filter, shards=shards)
 
     def _in_one_period(self, name: str, wanted: Any) -> Any:
         partition, sort = self.templates

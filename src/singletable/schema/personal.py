@@ -60,7 +60,7 @@ def covered_body(query: Query[Any], body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _before(query: Query[Any]) -> Iterator[Query[Any]]:
     """The same under the key that the class had before."""
-    if query.has_parts:
+    if query.has_parts or query.shards:
         yield from query.parts
     model = query.model
     if isinstance(query, KeyOf) and query.is_one_key and query.captured is model.key and model.key.was is not None:

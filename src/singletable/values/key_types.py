@@ -118,6 +118,11 @@ class KeyType(Struct, frozen=True):
         return None if form else self
 
     @property
+    def shards(self) -> tuple[Any, ...]:
+        """A value of each text, where it has few and a query reads them all: the numbers of its shards."""
+        return ()
+
+    @property
     def form(self) -> str:
         """All that decides its texts: its word, and each of its facts."""
         if not self.word:

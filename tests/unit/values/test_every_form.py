@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import types
-from datetime import date, datetime, timezone
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -42,11 +45,23 @@ SAMPLES: dict[tuple[type[Any], str], tuple[Any, str]] = {
     (str, "ulid"): ("01KG9ZQ4M0ABCDEFGHJKMNPQRS", "01KG9ZQ4M0ABCDEFGHJKMNPQRS"),
     (str, "ksuid"): ("2ZxYk8mPqRsTuVwXyZaBcDeFgHi", "2ZxYk8mPqRsTuVwXyZaBcDeFgHi"),
 }
+SHARDED: dict[type[Any], tuple[Any, str]] = {
+    str: ("Ada #1, 5%", "Ada #1, 5%"),
+    int: (-42, "-42"),
+    Decimal: (Decimal("12.5"), "b12.5"),
+    datetime: (NOON, "2026-01-31T12:30:00.000000Z"),
+    date: (date(999, 1, 31), "0999-01-31"),
+    time: (time(12, 30), "12:30:00.000000"),
+    timedelta: (timedelta(minutes=1), "b60.0"),
+    UUID: (UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+}
+"""A value of each type with the text that is hashed."""
+SAMPLES |= {(kind, "shard(8)"): (value, str(crc32(text.encode()) % 8)) for kind, (value, text) in SHARDED.items()}
 every_form = pytest.mark.parametrize(("kind", "form"), SAMPLES, ids=lambda part: getattr(part, "__name__", part))
 
 
 def declared(kind: type[Any], form: str, *, personal: bool = False) -> tuple[Table, Any]:
-    """A class with an attribute in an index's sort key in a form."""
+    """A class with an attribute in an index in a form: in the sort key, or a shard in the partition key."""
     table = Table("shifts", indexes=["gsi1"])
 
     def of(who: str) -> Any:
@@ -55,7 +70,8 @@ def declared(kind: type[Any], form: str, *, personal: bool = False) -> tuple[Tab
 
     def by(who: str, value: Any = ANY) -> Any:
         """A person's values."""
-        return f"who#{who}", eval(f"f'at#{{value:{form}}}'", {"value": value})
+        text = eval(f"f'at#{{value:{form}}}'", {"value": value})
+        return (text, f"who#{who}") if place_of(form) == 0 else (f"who#{who}", text)
 
     of.__annotations__ = by.__annotations__ = {"who": str}
     names = {
@@ -65,6 +81,15 @@ def declared(kind: type[Any], form: str, *, personal: bool = False) -> tuple[Tab
         "by": table.index("gsi1")(staticmethod(by)),
     }
     return table, types.new_class("Held", (Entity,), {"table": table, "type": "held"}, lambda body: body.update(names))
+
+
+def place_of(form: str) -> int:
+    """The key text that a form is in: 0 for the partition key."""
+    return 0 if form.startswith("shard") else 1
+
+
+def text_of(query: Any, form: str) -> str:
+    return str((query.partition, query.low)[place_of(form)])
 
 
 def pattern_of(table: Table) -> Pattern:
@@ -84,7 +109,7 @@ def test_an_item_has_it_and_keeps_its_bytes(kind: type[Any], form: str) -> None:
     _, held = declared(kind, form)
     value, text = SAMPLES[kind, form]
     item = stored(model_of(held).item(held(who="ada", value=value)))
-    assert item["gsi1sk"] == {"S": f"at#{text}"}
+    assert item[("gsi1pk", "gsi1sk")[place_of(form)]] == {"S": f"at#{text}"}
     again: Any = model_of(held).load(item)
     assert again.value == value
     assert stored(model_of(held).item(again)) == item
@@ -98,11 +123,11 @@ def test_a_call_gives_its_text_and_reads_what_it_tells(kind: type[Any], form: st
     _, held = declared(kind, form)
     value, text = SAMPLES[kind, form]
     query = held.by("ada", value)
-    template = query.captured.templates[1]
-    assert query.low == query.high == f"at#{text}"
+    template, key = query.captured.templates[place_of(form)], text_of(query, form)
+    assert (key, query.low) == (f"at#{text}", query.high)
     told = {} if template.untold else {"value": value}
-    assert template.read(query.low) == told
-    assert template.write(template.read(query.low, whole=True)) == query.low
+    assert template.read(key) == told
+    assert template.write(template.read(key, whole=True)) == key
 
 
 @every_form
@@ -111,7 +136,8 @@ def test_an_update_rewrites_its_key(kind: type[Any], form: str) -> None:
     value, text = SAMPLES[kind, form]
     planned = plan_keys(model_of(held), held.of("ada"), (attr(held.value).set(value),), None)
     assert isinstance(planned, Planned)
-    assert [(change.name, change.value) for change in planned.changes] == [("gsi1sk", {"S": f"at#{text}"})]
+    name = ("gsi1pk", "gsi1sk")[place_of(form)]
+    assert [(change.name, change.value) for change in planned.changes] == [(name, {"S": f"at#{text}"})]
 
 
 @every_form
@@ -135,20 +161,22 @@ def test_an_export_reads_it_the_fast_way(kind: type[Any], form: str) -> None:
 def test_a_masked_item_has_a_key_in_the_form(kind: type[Any], form: str) -> None:
     table, held = declared(kind, form, personal=True)
     value, text = SAMPLES[kind, form]
+    name = ("gsi1pk", "gsi1sk")[place_of(form)]
     item = stored(model_of(held).item(held(who="ada", value=value)))
     masked = ItemMask(table, Mask(b"a key of 16 bytes")).item(item)
     assert masked is not None
     hidden: Any = model_of(held).load(masked)
     assert hidden.value != value
-    assert masked["gsi1sk"] == {"S": held.by("ada", hidden.value).low}
-    assert len(masked["gsi1sk"]["S"]) >= len(f"at#{text}")
+    assert masked[name] == {"S": text_of(held.by("ada", hidden.value), form)}
+    assert len(masked[name]["S"]) >= len(f"at#{text}")
 
 
 @every_form
 def test_what_is_personal_is_covered_in_it(kind: type[Any], form: str) -> None:
     _, held = declared(kind, form, personal=True)
     query = held.by("ada", SAMPLES[kind, form][0])
-    assert covered_body(query, {"low": query.low, "high": query.high}) == {"low": COVERED, "high": COVERED}
+    covered = (f"at#{COVERED}", COVERED)[place_of(form)]
+    assert covered_body(query, {"asked": text_of(query, form)}) == {"asked": covered}
     if form.startswith("%"):  # the filter of a range within a period has the value itself
         ranged = held.by("ada", at_least(SAMPLES[kind, form][0]))
         body = msgspec.json.decode(prepare_query(ranged, 0.0).operation(None).request().body)
@@ -159,9 +187,10 @@ def test_what_is_personal_is_covered_in_it(kind: type[Any], form: str) -> None:
 @every_form
 def test_a_policy_and_a_catalogue_have_it(kind: type[Any], form: str) -> None:
     table, _ = declared(kind, form)
-    template, text = pattern_of(table).captured.templates[1], f"at#{SAMPLES[kind, form][1]}"
+    template, text = pattern_of(table).captured.templates[place_of(form)], f"at#{SAMPLES[kind, form][1]}"
     assert any(covers(pattern.replace("?", "*"), text) for pattern in key_patterns(template, {}, "Held.by"))
-    assert [one.sort for one in catalogue(table)] == ["alone", "at#{value}"]
+    shown = [(one.partition, one.sort)[place_of(form)] for one in catalogue(table)]
+    assert shown[1] == "at#{value}"
 
 
 @every_form
@@ -184,7 +213,7 @@ def test_a_range_is_in_order_or_refused(kind: type[Any], form: str) -> None:
     table, held = declared(kind, form)
     value, text = SAMPLES[kind, form]
     if not pattern_of(table).ranges("value"):
-        with pytest.raises(InvalidRequest, match="value takes no range"):
+        with pytest.raises(InvalidRequest, match=r"value takes no range|as its shard alone"):
             held.by("ada", at_least(value))
         return
     query = held.by("ada", at_least(value))
@@ -206,6 +235,11 @@ def test_a_range_is_in_order_or_refused(kind: type[Any], form: str) -> None:
         (date, "%Y-%m-%d %H", "Write %Y %m %d in this order"),
         (date, "s", r"A date takes \{value:%Y-%m\}"),
         (datetime, "%", "largest first"),
+        (str, "shard", "Write how many shards, 2 to 64"),
+        (str, "shard(1)", "Write how many shards, 2 to 64"),
+        (str, "shard(65)", "Write how many shards, 2 to 64"),
+        (int, "shard(08)", "Write how many shards, 2 to 64"),
+        (bool, "shard(8)", "no sortable text"),
     ],
 )
 def test_a_format_that_is_nearly_one_says_what_to_write(kind: type[Any], form: str, said: str) -> None:

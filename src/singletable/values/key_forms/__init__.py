@@ -8,6 +8,7 @@ is a `KeyForm` in `FORMS`, with the key types that it makes: a file here, and a 
     s, ms       a time as its seconds or milliseconds since 1970
     %Y-%m-%d    the parts of a time or a date, largest first
     ulid, ksuid an identifier that sorts by time
+    shard(8)    the number of the shard that a value is in
 
 `{n:06}` and `{id:rest}` are forms of an int and of a str in `values.key_types`.
 """
@@ -20,9 +21,10 @@ from singletable.values.key_forms.epoch import MILLISECONDS, SECONDS
 from singletable.values.key_forms.form import KeyForm
 from singletable.values.key_forms.ids import KSUID, ULID
 from singletable.values.key_forms.raw import RAW_NUMBER, RAW_TEXT
+from singletable.values.key_forms.shard import SHARD
 from singletable.values.key_types import KeyType
 
-FORMS: tuple[KeyForm, ...] = (RAW_TEXT, RAW_NUMBER, LOWER, UPPER, SECONDS, MILLISECONDS, CALENDAR, ULID, KSUID)
+FORMS: tuple[KeyForm, ...] = (RAW_TEXT, RAW_NUMBER, LOWER, UPPER, SECONDS, MILLISECONDS, CALENDAR, ULID, KSUID, SHARD)
 
 
 def in_form(key_type: KeyType, format: str) -> KeyType | None:
