@@ -37,6 +37,7 @@ from singletable.operations.write import (
     DeleteItem as DeleteItem,
     PutItem as PutItem,
     RawCondition as RawCondition,
+    TransactAction as TransactAction,
     UpdateItem as UpdateItem,
 )
 
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
         MAX_ACTIONS as MAX_ACTIONS,
         Reason as Reason,
         ReasonedCancellation as ReasonedCancellation,
-        TransactAction as TransactAction,
         TransactGetItems as TransactGetItems,
         TransactWriteItems as TransactWriteItems,
     )
@@ -103,5 +103,5 @@ __getattr__ = late_names(
         " StatementPage"
     ),
     stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord read_records",
-    transact="MAX_ACTIONS Reason ReasonedCancellation TransactAction TransactGetItems TransactWriteItems",
+    transact="MAX_ACTIONS Reason ReasonedCancellation TransactGetItems TransactWriteItems",
 )

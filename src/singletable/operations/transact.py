@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,21 +20,12 @@ from singletable.operations.answers import (
 )
 from singletable.operations.limits import check_items, check_transaction, check_update
 from singletable.operations.read import GetItem
-from singletable.operations.write import PutItem, UpdateItem
+from singletable.operations.write import PutItem, TransactAction, UpdateItem
 from singletable.wire import Fault, read_fault
 
 T = TypeVar("T")
 
 MAX_ACTIONS = 100
-
-
-class TransactAction(Protocol):
-    """A write that can be part of a transaction."""
-
-    @property
-    def table(self) -> str: ...
-
-    def action(self, names: TableNames = DECLARED) -> dict[str, Any]: ...
 
 
 class Reason(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ A unit for each KB of the larger of the item before and after, the same again fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -26,6 +26,15 @@ from singletable.operations.limits import check_items, check_update
 from singletable.values import AttributeValue
 
 T = TypeVar("T")
+
+
+class TransactAction(Protocol):
+    """A write that can be part of a transaction."""
+
+    @property
+    def table(self) -> str: ...
+
+    def action(self, names: TableNames = DECLARED) -> dict[str, Any]: ...
 
 
 class RawCondition(Struct, frozen=True, gc=False):
