@@ -4,7 +4,7 @@
     (attr(User.age) >= 18) & ~attr(User.phone).exists()    # a Condition
     Expressions((User,)).condition(...)                    # "(#0 >= :0 AND NOT (attribute_exists(#1)))"
 
-Begin with `conditions` (what a caller writes), then `texts` (what is sent).
+Begin with `conditions` (what a caller writes), then `texts` (what is sent) and `shapes` (texts that are made once).
 """
 
 from singletable.expressions.comparisons import OPERATORS as OPERATORS
@@ -29,6 +29,15 @@ from singletable.expressions.handles import (
     resolve as resolve,
 )
 from singletable.expressions.parent_paths import Parent as Parent, parents_of as parents_of
+from singletable.expressions.shapes import (
+    Blanks as Blanks,
+    BlankValues as BlankValues,
+    Parted as Parted,
+    Shape as Shape,
+    Unshaped as Unshaped,
+    parted_condition as parted_condition,
+    parted_updates as parted_updates,
+)
 from singletable.expressions.texts import (
     AttributeChange as AttributeChange,
     Expressions as Expressions,

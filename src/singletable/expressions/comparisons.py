@@ -42,10 +42,15 @@ _KINDS = {
 }
 
 
+def has_order(tag: str) -> bool:
+    """Whether values of a type have an order."""
+    return tag in _ORDER
+
+
 def check_ordered(how: str, value: AttributeValue, attribute: str) -> None:
     """InvalidRequest for an order of what has none."""
     (tag,) = value
-    if tag not in _ORDER:
+    if not has_order(tag):
         raise InvalidRequest(
             f"{how} compares texts, numbers and bytes, not {_KINDS[tag]}",
             attribute=attribute,

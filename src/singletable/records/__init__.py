@@ -2,7 +2,8 @@
 
 Flows are `async def` over a port; `flows` lists those of the shells. A read goes from a pattern's value through
 `query_request` to `read`; a write from `entity_writes` and `item_writes` (what each verb is) through `send` (one alone)
-or `transactions`. `placement` says what verbs do about items that lie elsewhere, `conditions` holds the write rules.
+or `transactions`. `placement` says what verbs do about items that lie elsewhere, `conditions` holds the write rules,
+`compiled_writes` keeps their texts.
 Layers above import `singletable.foundation`, and nothing deeper.
 """
 

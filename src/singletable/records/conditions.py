@@ -27,6 +27,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from msgspec import Struct
+
 from singletable.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -109,14 +111,14 @@ def is_schema_or_older(model: Model[Any]) -> Condition:
     return _missing(attribute) | Condition("<=", (attribute, Given({"N": str(model.version)})))
 
 
-def is_alive(model: Model[Any], now: float) -> Condition | None:
+def is_alive(model: Model[Any], now: float | Given) -> Condition | None:
     """The item has not expired, and is not being deleted."""
     if model.tombstone:
         return _missing(Stored(model.tombstone))
     if model.expires is None:
         return None
     attribute = Stored(model.expires.stored)
-    return _missing(attribute) | Condition(">", (attribute, Given({"N": str(int(now))})))
+    return _missing(attribute) | Condition(">", (attribute, _second(now)))
 
 
 @cache
@@ -143,21 +145,22 @@ def is_absent_or(model: Model[Any], condition: Condition | None) -> Condition | 
     return None if condition is None else is_absent(model) | condition
 
 
-def is_gone(model: Model[Any], now: float) -> Condition:
+def is_gone(model: Model[Any], now: float | Given) -> Condition:
     """The item is missing, or is of this type and has expired."""
     absent = is_absent(model)
     if model.expires is None:
         return absent
-    expired = Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))
+    expired = Condition("<=", (Stored(model.expires.stored), _second(now)))
     return absent | (is_type(model) & expired)
 
 
-def is_count(model: Model[Any], expected: int | None) -> Condition | None:
+def is_count(model: Model[Any], expected: int | Given | None) -> Condition | None:
     """The item's count of writes is the expected one. An item without a count has 0."""
     if model.counter is None or expected is None:
         return None
     attribute = Stored(model.counter.stored)
-    same = Condition("=", (attribute, Given({"N": str(expected)})))
+    count = expected if isinstance(expected, Given) else Given({"N": str(expected)})
+    same = Condition("=", (attribute, count))
     return same | _missing(attribute) if expected == 0 else same
 
 
@@ -188,10 +191,69 @@ def held_values(key: KeyOf[Any]) -> Condition | None:
     return key.held if isinstance(key, AskedKey) and key.given else None
 
 
-def is_not_write(model: Model[Any], write_id: str) -> Condition:
+def is_not_write(model: Model[Any], write_id: str | Given) -> Condition:
     """The item was not last written by this same write."""
     attribute = Stored(model.table.definition.write_id_attribute)
-    return _missing(attribute) | Condition("<>", (attribute, Given({"S": write_id})))
+    own = write_id if isinstance(write_id, Given) else Given({"S": write_id})
+    return _missing(attribute) | Condition("<>", (attribute, own))
+
+
+class Facts(Struct, frozen=True):
+    """What the condition of a write is made of, beside its class: values, or the blanks of a text that is made once."""
+
+    now: float | Given
+    gone_until: float | Given
+    count: int | Given | None = None
+    """The expected count of writes."""
+    write_id: str | Given = ""
+    where: Condition | None = None
+    """The caller's own condition."""
+    held: Condition | None = None
+    """What was read, or asked for, and must be so still."""
+    parents: tuple[Condition, ...] = ()
+    """What changed paths lie in."""
+
+
+Recipe = Callable[[Model[Any], Facts], Condition | None]
+
+
+def create_condition(model: Model[Any], facts: Facts) -> Condition:
+    return is_gone(model, facts.gone_until)
+
+
+def put_condition(model: Model[Any], facts: Facts) -> Condition | None:
+    condition = is_own_or_absent(model)
+    if facts.where is not None:
+        condition = both(is_known(model) & facts.where, is_alive(model, facts.now))
+    same = is_count(model, facts.count)
+    if same is not None:
+        condition = both(condition, is_gone(model, facts.gone_until) | same if facts.count == 0 else same)
+    return both(condition, facts.held)
+
+
+def update_condition(model: Model[Any], facts: Facts) -> Condition:
+    condition: Condition | None = is_current(model)
+    count = is_count(model, facts.count)
+    for more in (is_alive(model, facts.now), count, facts.held, facts.where, *facts.parents):
+        condition = both(condition, more)
+    if facts.write_id:
+        condition = both(condition, is_not_write(model, facts.write_id))
+    assert condition is not None
+    return condition
+
+
+def delete_condition(model: Model[Any], facts: Facts) -> Condition | None:
+    condition: Condition | None = None
+    if facts.where is not None or facts.count is not None:
+        condition = is_known(model)
+        for more in (is_count(model, facts.count), is_alive(model, facts.now), facts.where):
+            condition = both(condition, more)
+    return both(is_own_or_absent(model), both(condition, facts.held))
+
+
+def check_condition(model: Model[Any], facts: Facts) -> Condition | None:
+    condition = both(both(is_type(model), is_alive(model, facts.now)), facts.where)
+    return both(condition, facts.held)
 
 
 def carries(model: Model[Any], stored: Item | None, write_id: str) -> bool:
@@ -312,6 +374,10 @@ def _is_foreign_type(model: Model[Any]) -> Condition:
         attribute = Stored(stamp.stored)
         condition &= _missing(attribute) | Condition("=", (attribute, Given(stamp.value)))
     return condition
+
+
+def _second(now: float | Given) -> Given:
+    return now if isinstance(now, Given) else Given({"N": str(int(now))})
 
 
 def _exists(model: Model[Any]) -> Condition:

@@ -8,25 +8,27 @@ from typing import Any, ClassVar
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition
-from singletable.operations import Item, PutItem, check_item
+from singletable.operations import Item, PutItem, RawCondition, check_item
+from singletable.records.compiled_writes import guard_of
 from singletable.records.conditions import (
     already_exists,
     both,
     carries,
     check_verb,
+    create_condition,
     guard,
     held_values,
     is_absent,
     is_absent_or,
     is_alive,
     is_as_asked,
-    is_count,
     is_gone,
     is_known,
     is_not_write,
     is_own_or_absent,
     is_there,
     plain_guard,
+    put_condition,
     refused,
 )
 from singletable.records.guarded_write import update_if
@@ -112,7 +114,7 @@ class CreateWrite(EntityWrite):
         count = None if model.counter is None else 1
         item = writes_entity(model, self.entity, count, moment.write_id)
         expiring = model.expires is not None
-        held = guard(model, is_gone(model, moment.gone_until)) if expiring else plain_guard(model, is_absent)
+        held = guard_of(create_condition, model, moment.facts()) if expiring else plain_guard(model, is_absent)
         action = PutItem(model.table.name, item, held)
         return WritePart(
             action,
@@ -142,7 +144,7 @@ class PutWrite(EntityWrite):
         next_count = None if count is None else count + 1
         item = writes_entity(model, self.entity, next_count, moment.write_id if next_count else "")
         plain = self.where is None and count is None and not model.uniques and not model.is_ambiguous
-        held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment))
+        held = plain_guard(model, is_own_or_absent) if plain else self._guard(current, moment)
         action = PutItem(model.table.name, item, held)
         certain = self.where is None and next_count is None
         return WritePart(
@@ -152,17 +154,11 @@ class PutWrite(EntityWrite):
             certain,
         )
 
-    def _condition(self, current: Any, moment: Moment) -> Condition | None:
-        model, same = self.model, is_count(self.model, self.count)
-        condition: Condition | None = is_own_or_absent(model)
-        if self.where is not None:
-            own = is_known(model) & self.where
-            condition = both(own, is_alive(model, moment.now))
-        if same is not None:
-            condition = both(condition, is_gone(model, moment.gone_until) | same if self.count == 0 else same)
-        if model.is_ambiguous:
-            condition = both(condition, is_absent_or(model, held_values(self.key)))
-        return both(condition, uniques_as_read(model, current, moment.gone_until))
+    def _guard(self, current: Any, moment: Moment) -> RawCondition:
+        model = self.model
+        held = is_absent_or(model, held_values(self.key)) if model.is_ambiguous else None
+        held = both(held, uniques_as_read(model, current, moment.gone_until))
+        return guard_of(put_condition, model, moment.facts(self.count, where=self.where, held=held))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         model = self.model
@@ -236,7 +232,7 @@ class UpsertWrite(EntityWrite):
             if model.counter is None or name != model.counter.stored:
                 yield AttributeChange(name, item.get(name))
         if model.counter is not None:
-            yield from counted(model, moment)
+            yield from counted(model, moment.write_id)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         model = self.model

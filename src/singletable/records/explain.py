@@ -12,7 +12,6 @@ import msgspec
 from singletable.expressions import Update
 from singletable.flow import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
-from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import UpdateWrite
 from singletable.records.placement import placement_of
 from singletable.records.query_request import MOST_HYDRATED, check_whole, prepare_query
@@ -80,7 +79,6 @@ def explain(read: Explainable, *updates: Update, now: float) -> Explanation:
 
 def _update(key: Any, updates: tuple[Update, ...], now: float) -> list[Explained]:
     check_whole(key)
-    check_updates(key.model, updates)
     write = UpdateWrite(key, updates)
     if (check := placement_of(key.model).check_in_transaction) is not None:
         check(write)

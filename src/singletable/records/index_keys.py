@@ -18,8 +18,6 @@ from singletable.records.conditions import both, is_as_read
 from singletable.schema import Captured, KeyOf, Model, check_update
 from singletable.values import changed as entity_with, name_owner
 
-_NOT_REPEATABLE = frozenset({"APPEND"})
-
 
 class KeysNeeded(Struct, frozen=True):
     """The attributes whose stored values an update needs, to write an index key whole."""
@@ -74,17 +72,18 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
             raise InvalidRequest(f"{update.path} is counted by the library", attribute=str(update.path))
 
 
-def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
+def is_repeatable(updates: tuple[Update, ...]) -> bool:
     """Whether applying the updates twice has the same result: constants and members of sets, no sums, no appends.
 
     Removing an element of a list is not repeatable: the second time it would remove the next element.
     """
-    return not any(
-        u.verb in _NOT_REPEATABLE
-        or (u.verb == "ADD" and not u.is_of_members)
-        or (u.verb == "REMOVE" and is_element(u.path))
-        for u in updates
-    )
+    for update in updates:
+        verb = update.verb
+        if verb == "APPEND" or (verb == "ADD" and not update.is_of_members):
+            return False
+        if verb == "REMOVE" and is_element(update.path):
+            return False
+    return True
 
 
 def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:

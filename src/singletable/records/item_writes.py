@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from singletable.errors import ConditionFailed, InvalidRequest, SingletableError
-from singletable.expressions import Condition, Update, first_name, is_whole, parents_of
-from singletable.operations import DeleteItem, Item
+from singletable.expressions import Condition, Parted, Update, first_name, is_whole, parents_of
+from singletable.operations import CheckItem, DeleteItem, Item
+from singletable.records.compiled_writes import checked_parts, guard_of, update_of
 from singletable.records.conditions import (
+    Facts,
     both,
     carries,
+    check_condition,
     check_verb,
-    guard,
+    delete_condition,
     held_values,
     is_absent_or,
-    is_alive,
     is_as_asked,
     is_as_read,
-    is_count,
-    is_current,
     is_gone,
-    is_known,
-    is_not_write,
     is_own_or_absent,
     is_there,
     is_type,
@@ -32,10 +30,9 @@ from singletable.records.conditions import (
     plain_guard,
     refused,
 )
-from singletable.records.guarded_write import check_if, update_if
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.unique_guards import GuardChange
-from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult, counted
+from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult
 from singletable.schema import KeyOf, Model
 
 
@@ -48,6 +45,8 @@ class UpdateWrite(Write):
     where: Condition | None = None
     expected: int | None = None
     caller_copy: Any = UNREAD
+    parted: Parted | None = field(init=False, repr=False)
+    """The shape of the updates, if they have one, and their values."""
     verb: ClassVar[str] = "update"
     presence: ClassVar[Presence] = Presence.PRESENT
     answer: ClassVar[WriteResult] = WriteResult.AFTER
@@ -56,6 +55,7 @@ class UpdateWrite(Write):
 
     def __post_init__(self) -> None:
         check_verb(self.model, self.verb)
+        self.parted = checked_parts(self.model, self.updates)
 
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
@@ -64,10 +64,8 @@ class UpdateWrite(Write):
         planned = self._plan(current)
         if isinstance(planned, KeysNeeded):
             return None
-        changes = (*planned.changes, *(() if model.counter is None else counted(model, moment)))
-        condition = self._condition(planned, current, moment)
-        repeatable = is_repeatable(model, self.updates)
-        action = update_if(self.key, changes, condition, updates=self.updates, repeatable=repeatable, reader=model)
+        facts, repeatable = self._facts(planned, current, moment), is_repeatable(self.updates)
+        action = update_of(self.key, self.updates, self.parted, planned.changes, facts, repeatable)
         return WritePart(
             action,
             lambda stored: self._refusal(stored, moment.now),
@@ -108,9 +106,9 @@ class UpdateWrite(Write):
 
     @property
     def touches_uniques(self) -> bool:
-        moving = {f.name for f in self.model.uniques}
-        if not moving:
+        if not self.model.uniques:
             return False
+        moving = {f.name for f in self.model.uniques}
         return self._touches_expiry or any(first_name(u.path) in moving for u in self.updates)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
@@ -129,20 +127,15 @@ class UpdateWrite(Write):
             return KeysNeeded(frozenset(f.name for f in self.model.uniques))
         return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
 
-    def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
-        model = self.model
-        condition: Condition | None = is_current(model)
-        held = uniques_as_read(model, current, moment.gone_until) if self.touches_uniques else None
+    def _facts(self, planned: Planned, current: Any, moment: Moment) -> Facts:
+        model, held = self.model, planned.held
+        if self.touches_uniques:
+            held = both(held, uniques_as_read(model, current, moment.gone_until))
         if model.is_ambiguous:
             held = both(held, held_values(self.key))
-        for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
-            condition = both(condition, more)
-        for parent in parents_of(self.updates):
-            condition = both(condition, parent.condition)
-        if model.counter is not None and moment.write_id:
-            condition = both(condition, is_not_write(model, moment.write_id))
-        assert condition is not None
-        return condition
+        parents = () if self.parted is not None else tuple(p.condition for p in parents_of(self.updates))
+        write_id = "" if model.counter is None else moment.write_id
+        return Facts(moment.now, 0.0, self.expected, write_id, self.where, held, parents)
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         refusal = refusal_of(self, stored, now)
@@ -185,17 +178,14 @@ class DeleteWrite(Write):
         model = self.model
         if model.uniques and current is UNREAD:
             return None
-        condition: Condition | None = None
-        if self.needs_item:
-            there = is_known(model)
-            for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
-                condition = both(there if condition is None else condition, more)
-        condition = both(condition, uniques_as_read(model, current, moment.gone_until))
+        held = uniques_as_read(model, current, moment.gone_until)
         if model.is_ambiguous:
-            condition = both(condition, is_absent_or(model, held_values(self.key)))
-        plain = condition is None
-        held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
-        action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
+            held = both(held, is_absent_or(model, held_values(self.key)))
+        if held is None and not self.needs_item:
+            guard = plain_guard(model, is_own_or_absent)
+        else:
+            guard = guard_of(delete_condition, model, moment.facts(self.expected, where=self.where, held=held))
+        action = DeleteItem(model.table.name, model.key_item(self.key), guard, model)
         return WritePart(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
 
     def claims(self, current: Any) -> Iterator[GuardChange]:
@@ -228,10 +218,10 @@ class CheckWrite(Write):
 
     def main(self, current: Any, moment: Moment) -> WritePart:
         model = self.model
-        condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
-        if model.is_ambiguous:
-            condition = both(condition, held_values(self.key))
-        return WritePart(check_if(self.key, condition), lambda stored: refusal_of(self, stored, moment.now))
+        held = held_values(self.key) if model.is_ambiguous else None
+        guard = guard_of(check_condition, model, moment.facts(where=self.where, held=held))
+        action = CheckItem(model.table.name, model.key_item(self.key), guard)
+        return WritePart(action, lambda stored: refusal_of(self, stored, moment.now))
 
     def joined_with(self, other: Write) -> Write | None:
         return other.with_check(self)

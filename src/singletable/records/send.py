@@ -25,7 +25,7 @@ from singletable.records.commit import commit
 from singletable.records.conditions import CHANGED, outcome_unknown
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
 from singletable.records.first_use import ready
-from singletable.records.index_keys import applied as entity_after, check_updates
+from singletable.records.index_keys import applied as entity_after
 from singletable.records.item_writes import DeleteWrite, UpdateWrite
 from singletable.records.placement import placement_of
 from singletable.records.proof import found, is_outdated, stored_read
@@ -65,7 +65,6 @@ async def update(
     `exactly_once` makes it a transaction and a read.
     """
     key, expected = target_of(target, expected)
-    check_updates(key.model, updates)
     return await send_alone(
         port, UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)), exactly_once
     )

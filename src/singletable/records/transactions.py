@@ -11,7 +11,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Update
 from singletable.records.entity_writes import CreateWrite, PutWrite, UpsertWrite
-from singletable.records.index_keys import check_updates
 from singletable.records.item_writes import CheckWrite, DeleteWrite, UpdateWrite
 from singletable.records.query_request import check_whole
 from singletable.records.target import caller_copy_of, target_of
@@ -77,7 +76,6 @@ class Transaction(WriteBlock[Write]):
     ) -> None:
         """Change an existing item, named by its key or its entity, whose count of writes must be the item's."""
         key, expected = target_of(target, expected)
-        check_updates(key.model, updates)
         self._collect(UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)))
 
     def upsert(self, entity: Any) -> None:

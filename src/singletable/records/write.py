@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.expressions import AttributeChange, Condition, Update
+from singletable.expressions import AttributeChange, Condition, Given, Update
 from singletable.flow import Port
 from singletable.operations import Item, TransactAction
-from singletable.records.unique_guards import GuardChange
+from singletable.records.conditions import Facts
 from singletable.schema import KeyOf, Model
+
+if TYPE_CHECKING:
+    from singletable.records.unique_guards import GuardChange
 
 
 class _Unread:
@@ -40,6 +43,12 @@ class Moment(Struct, frozen=True):
         """The time by which an item must have expired to be overwritten; 0, so that none has, before it is known."""
         return self.now if self.is_known else 0.0
 
+    def facts(
+        self, count: int | None = None, *, where: Condition | None = None, held: Condition | None = None
+    ) -> Facts:
+        """What the condition of a write that is planned now is made of."""
+        return Facts(self.now, self.gone_until, count, "", where, held)
+
 
 def moment_at(port: Port, write_id: str = "") -> Moment:
     """The moment of a write that is planned now. `send` and `commit` have it in line: one call less for each write."""
@@ -47,12 +56,13 @@ def moment_at(port: Port, write_id: str = "") -> Moment:
     return Moment(port.now(), is_known, write_id)
 
 
-def counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
+def counted(model: Model[Any], write_id: str | Given) -> Iterator[AttributeChange]:
     """The count of writes, one more, and this write's id: a repeat of the same write finds the id and is refused."""
     assert model.counter is not None
     yield AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"})
-    if moment.write_id:
-        yield AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id})
+    if write_id:
+        own = write_id.value if isinstance(write_id, Given) else {"S": write_id}
+        yield AttributeChange(model.table.definition.write_id_attribute, own)
 
 
 def settles_nothing(_: Item | None) -> bool:

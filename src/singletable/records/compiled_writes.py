@@ -1,0 +1,156 @@
+"""Writes whose texts are made once for each class and shape: a request has a new key and new values only.
+
+A text hangs on the class, on the verb's *recipe* (a function of `conditions`), and on the shapes of what the caller
+changes and compares: see `expressions.shapes`. The texts of the last 512 are kept, so that a program whose shapes come
+from its users' data does not grow. What has no shape, and a value that does not fit its type, is rendered anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.expressions import (
+    AttributeChange,
+    Blanks,
+    BlankValues,
+    Expressions,
+    Handle,
+    Parted,
+    Shape,
+    Unshaped,
+    Update,
+    parted_condition,
+    parted_updates,
+)
+from singletable.operations import RawCondition, UpdateItem
+from singletable.records.conditions import Facts, Recipe, guard, guard_in, update_condition
+from singletable.records.guarded_write import update_if
+from singletable.records.index_keys import check_updates
+from singletable.records.write import counted
+from singletable.schema import KeyOf, Model
+from singletable.values import AttributeValue
+
+KEPT: Final = 512
+_NOW, _GONE, _COUNT, _WRITE_ID, _CALLER = range(5)
+"""The numbers of the values in a text, those of the caller last."""
+
+
+class _Texts(Struct, frozen=True):
+    """The texts of one shape, with the places of its values."""
+
+    update: str
+    condition: str | None
+    names: Mapping[str, str]
+    values: BlankValues
+
+    def guard(self, facts: Facts, given: Sequence[Any]) -> RawCondition | None:
+        """What goes with the texts of one write; None for a value that does not fit."""
+        try:
+            values = self.values.filled((facts.now, facts.gone_until, facts.count, facts.write_id, *given))
+        except Exception:  # also from the class's own code: rendered anew, it says which attribute it is
+            return None
+        return RawCondition(self.condition, self.names, values)
+
+
+def guard_of(recipe: Recipe, model: Model[Any], facts: Facts) -> RawCondition:
+    """The condition of a write, as a request takes it."""
+    parted = parted_condition(facts.where) if facts.held is None else None
+    if parted is not None:
+        where, values = parted
+        texts = _texts(model, recipe, (), (), where, facts.count and 1, bool(facts.write_id))
+        held = None if texts is None else texts.guard(facts, values)
+        if held is not None:
+            return held
+    return guard(model, recipe(model, facts))
+
+
+def update_of(
+    key: KeyOf[Any],
+    updates: tuple[Update, ...],
+    parted: Parted | None,
+    changes: tuple[AttributeChange, ...],
+    facts: Facts,
+    repeatable: bool,
+) -> UpdateItem[Any]:
+    """An update of an item: the caller's `updates`, with their shape if they have one, and `changes` of index keys."""
+    model = key.model
+    where = parted_condition(facts.where) if parted is not None and facts.held is None else None
+    if parted is not None and where is not None and all(change.value is not None for change in changes):
+        moved = tuple([change.name for change in changes])
+        texts = _texts(model, update_condition, parted[0], moved, where[0], facts.count and 1, bool(facts.write_id))
+        given = (*parted[1], *where[1], *[change.value for change in changes])
+        held = None if texts is None else texts.guard(facts, given)
+        if texts is not None and held is not None:
+            return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable)
+    if model.counter is not None:
+        changes = (*changes, *counted(model, facts.write_id))
+    condition = update_condition(model, facts)
+    return update_if(key, changes, condition, updates=updates, repeatable=repeatable, reader=model)
+
+
+@lru_cache(KEPT)
+def _texts(
+    model: Model[Any],
+    recipe: Recipe,
+    changed: Shape,
+    moved: tuple[str, ...],
+    where: Shape,
+    count: int | None,
+    has_write_id: bool,
+) -> _Texts | None:
+    """The texts of a shape, rendered with blanks; None where a type leaves it to a value which text is made."""
+    blanks, expressions = Blanks((model.kind,)), Expressions((model.kind,))
+    compared = _CALLER + len(changed)
+    try:
+        updates, condition = blanks.updates(changed, _CALLER), blanks.condition(where, compared)
+    except Unshaped:
+        return None
+    facts = Facts(
+        blanks.blank(_NOW, _second),
+        blanks.blank(_GONE, _second),
+        blanks.blank(_COUNT, _whole) if count else count,
+        blanks.blank(_WRITE_ID, _text) if has_write_id else "",
+        condition,
+    )
+    update = ""
+    if changed:
+        last = compared + max(0, len(where) - 1)  # its first part joins the others
+        keys = [AttributeChange(name, blanks.blank(n, _as_it_is).value) for n, name in enumerate(moved, last)]
+        update = expressions.update(updates, [*keys, *(counted(model, facts.write_id) if model.counter else ())])
+    held = guard_in(expressions, recipe(model, facts))
+    return _Texts(update, held.condition, held.names, blanks.values_in(expressions))
+
+
+def checked_parts(model: Model[Any], updates: tuple[Update, ...]) -> Parted | None:
+    """The shape and values of updates that a class allows; None where they have none. Raises as `check_updates`."""
+    parted = parted_updates(updates)
+    if parted is None or not parted[0]:
+        check_updates(model, updates)
+        return None
+    _check_shape(model, parted[0])
+    return parted
+
+
+@lru_cache(KEPT)
+def _check_shape(model: Model[Any], shape: Shape) -> None:
+    check_updates(model, tuple(Update(verb, Handle(owner, name)) for verb, owner, name in shape))
+
+
+def _second(now: float) -> AttributeValue:
+    return {"N": str(int(now))}
+
+
+def _whole(count: int) -> AttributeValue:
+    return {"N": str(count)}
+
+
+def _text(text: str) -> AttributeValue:
+    return {"S": text}
+
+
+def _as_it_is(value: AttributeValue) -> AttributeValue:
+    return value
