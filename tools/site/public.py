@@ -46,7 +46,8 @@ GROUND = {
     "singletable_local": ("Engine",),
     "singletable.schema": ("Every", "ReadOf", "Whole"),
     "singletable.values": (
-        *("AttributeValue", "EpochMilliseconds", "EpochSeconds", "IsoMilliseconds", "ReadsAlso", "StoredAs"),
+        *("AttributeValue", "EpochMilliseconds", "EpochSeconds", "IsoMilliseconds", "PynamoIso", "PythonIso"),
+        *("ReadsAlso", "StoredAs"),
         *("Tagged", "TrueText", "ZeroOne", "item_size", "json_text"),
     ),
     "singletable.cli": ("Session", "module_of", "options_anywhere", "pattern_of", "session_of", "tables_of"),

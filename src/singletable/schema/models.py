@@ -18,16 +18,7 @@ from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
 from singletable.schema.told_keys import asked_key
 from singletable.schema.version_steps import Upcaster, VersionSteps, attribute_steps
-from singletable.values import (
-    Codec,
-    Constant,
-    Field,
-    KeyPlace,
-    KeyType,
-    Role,
-    name_owner,
-    wire_struct,
-)
+from singletable.values import Codec, Constant, Field, KeyPlace, KeyType, Role, name_owner, wire_struct
 
 T = TypeVar("T")
 
@@ -159,9 +150,13 @@ class Model(Generic[T]):
         self.steps.check_down(self.version, self.stored_as)
         keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
         texts = self.stored_key.key_texts(self.by_name)
-        return Codec(
-            self.kind, self.fields, self.constants, [*keys], texts, beside=None if self.prefix else self.beside
-        )
+        beside = None if self.prefix else self.beside
+        codec = partial(Codec, self.kind, self.fields, self.constants, [*keys], texts, beside=beside)
+        if not self.table.definition.foreign:
+            return codec()
+        from singletable.values import STORED_FORMS  # noqa: PLC0415 for foreign tables alone
+
+        return codec(forms=STORED_FORMS)
 
     @cached_property
     def beside(self) -> frozenset[str]:

@@ -39,6 +39,8 @@ from singletable.values.lone_values import LoneValue as LoneValue, lone_text as 
 from singletable.values.numbers import MAX_DIGITS as MAX_DIGITS, normalized as normalized, read_float as read_float
 from singletable.values.other_forms import (
     IsoMilliseconds as IsoMilliseconds,
+    PynamoIso as PynamoIso,
+    PythonIso as PythonIso,
     ReadsAlso as ReadsAlso,
     TrueText as TrueText,
     ZeroOne as ZeroOne,
@@ -94,6 +96,7 @@ from singletable.values.undeclared import (
     IN_PART as IN_PART,
     UNDECLARED as UNDECLARED,
     Undeclared as Undeclared,
+    as_read_of as as_read_of,
     changed as changed,
     only_declared as only_declared,
     undeclared_in as undeclared_in,
@@ -126,9 +129,11 @@ if TYPE_CHECKING:
         value_of_json as value_of_json,
         value_of_plain as value_of_plain,
     )
+    from singletable.values.stored_forms import STORED_FORMS as STORED_FORMS
 
-# For what people and agents read and write.
+# For what people and agents read and write, and for foreign tables.
 __getattr__ = late_names(
     __name__,
     plain_json="exact_json json_of keeps_digits plain_of value_of_json value_of_plain",
+    stored_forms="STORED_FORMS",
 )

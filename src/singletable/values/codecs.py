@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -52,6 +52,8 @@ from singletable.values.plans import wire_struct
 from singletable.values.source import Source
 from singletable.values.undeclared import (
     UNDECLARED,
+    AsRead,
+    as_read_of,
     carry,
     completed,
     completed_slotted,
@@ -85,6 +87,14 @@ class Derived(Struct, frozen=True):
     tag: str = "S"
 
 
+class Forms(Protocol):
+    """The part of a codec that `values.stored_forms` has for foreign classes."""
+
+    def reading(self, fields: Sequence[Field]) -> Sequence[Field]: ...
+    def lines(self, fields: Sequence[Field], source: Source) -> Sequence[str]: ...
+    def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead: ...
+
+
 class Codec(Generic[T]):
     """A class's item, in both directions. Made once for each class; safe in threads."""
 
@@ -97,23 +107,29 @@ class Codec(Generic[T]):
         keys: Sequence[KeyText] = (),
         whole: bool = True,
         beside: Collection[str] | None = (),
+        forms: Forms | None = None,
     ) -> None:
         """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
-        `beside` are names that an item may have, and that no object carries; None for any name.
+        `beside` are names that an item may have, and that no object carries; None for any name. `forms`, of a foreign
+        class, let objects carry attributes in another form than is written.
 
         `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
         self.kind, self._whole = kind, whole
         self._carries = beside is not None and whole and not _may_be_shared(kind)
+        self._forms = forms if self._carries else None
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
-        self.wire: Any = _wire_struct(kind, fields, constants, keys, beside if self._carries else None)
+        read = fields if self._forms is None else self._forms.reading(fields)
+        self.wire: Any = _wire_struct(kind, read, constants, keys, beside if self._carries else None)
         parts = msgspec.structs.fields(self.wire)
         self.known = frozenset(part.encode_name for part in parts)
         """The names that an item may have, and that its object does not carry."""
         self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
-        build = _build_lines(kind, fields, whole, source, keys)
+        build = _build_lines(kind, read, whole, source, keys)
+        if self._forms is not None:
+            build[-1:-1] = self._forms.lines(fields, source)
         dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
         self._source, self._build_lines = source, build
         source.define((*build, *dump), f"codec of {kind.__qualname__}")
@@ -159,8 +175,9 @@ class Codec(Generic[T]):
             }
         made = self.make(values)
         undeclared = self._undeclared(item)
-        if undeclared or (slotted and self._whole and not _may_be_shared(self.kind)):
-            carry(made, undeclared, slotted)
+        as_read: AsRead = {} if self._forms is None else self._forms.kept(made, item, self.fields)
+        if undeclared or as_read or (slotted and self._whole and not _may_be_shared(self.kind)):
+            carry(made, undeclared, slotted, as_read)
         return made
 
     def load_carrying(self, item: Mapping[str, AttributeValue]) -> T | None:
@@ -174,7 +191,7 @@ class Codec(Generic[T]):
             made = self.build(msgspec.convert(declared, self.wire, strict=False))
         except Exception:  # also from the class's own code
             return None
-        carry(made, undeclared, ())
+        carry(made, undeclared, (), as_read_of(made))
         return made
 
     def _undeclared(self, item: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
@@ -193,7 +210,7 @@ class Codec(Generic[T]):
     def _load_field(self, field: Field, item: Mapping[str, AttributeValue]) -> Any:
         stored = item.get(field.stored)
         try:
-            if stored is None or ("NULL" in stored and field.may_be_absent):
+            if stored is None or ("NULL" in stored and field.may_be_absent and not field.plan.holds_none):
                 return field.absent()
             return field.plan.load(stored)
         except SingletableError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -42,8 +43,28 @@ def _milliseconds(value: datetime) -> str:
     return f"{at.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
-def _read_milliseconds(stored: str) -> datetime:
-    return datetime.strptime(stored, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+def _python_iso(value: datetime) -> str:
+    return in_utc(value).isoformat()
+
+
+def _pynamo_iso(value: datetime) -> str:
+    return f"{in_utc(value).replace(tzinfo=None).isoformat(timespec='microseconds')}+0000"
+
+
+def _time_by(written: Callable[[datetime], str]) -> Callable[[str], datetime]:
+    """The function that reads a time, and only in the form in which it is written."""
+
+    def read(stored: str) -> datetime:
+        value = datetime.fromisoformat(stored)
+        try:
+            is_same = written(value) == stored
+        except InvalidValue:  # a part of a second that the form doesn't hold
+            is_same = False
+        if not is_same:
+            raise ValueError("the stored time is in another form than is written: declare that one, or a str")
+        return value.astimezone(timezone.utc)
+
+    return read
 
 
 def _compact(value: Any) -> str:
@@ -52,21 +73,37 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def _json_float(text: str) -> float:
+    value = float(text)
+    if Decimal(repr(value)) != Decimal(text):
+        raise ValueError("the stored JSON has a number that no float holds: declare a str, or a type of your own")
+    return value
+
+
+def _json_constant(text: str) -> float:
+    raise ValueError("the stored text is not JSON, which has neither NaN nor Infinity")
+
+
 def _read_json(stored: str) -> Any:
     import json  # noqa: PLC0415 as above
 
-    return json.loads(stored)
+    return json.loads(stored, parse_float=_json_float, parse_constant=_json_constant)
 
 
 ZeroOne = Annotated[bool, StoredAs(int, int, _choice(0, 1), "0 or 1")]
 """A bool as the number 0 or 1."""
 TrueText = Annotated[bool, StoredAs(str, _flag_text, _choice("false", "true"), "true or false")]
 """A bool as the text "true" or "false"."""
-IsoMilliseconds = Annotated[datetime, StoredAs(str, _milliseconds, _read_milliseconds, "ISO milliseconds")]
+IsoMilliseconds = Annotated[datetime, StoredAs(str, _milliseconds, _time_by(_milliseconds), "ISO milliseconds")]
 """A datetime as a text with three decimals and Z, as JavaScript gives it. Smaller parts are refused."""
+PythonIso = Annotated[datetime, StoredAs(str, _python_iso, _time_by(_python_iso), "Python ISO")]
+"""A datetime as `datetime.isoformat()` gives it in UTC: with +00:00, and with six decimals or none."""
+PynamoIso = Annotated[datetime, StoredAs(str, _pynamo_iso, _time_by(_pynamo_iso), "PynamoDB ISO")]
+"""A datetime as PynamoDB's UTCDateTimeAttribute gives it: with six decimals and +0000."""
 json_text = StoredAs(str, _compact, _read_json, "JSON text")
 """A value of JSON as a text without spaces, as `JSON.stringify` gives it: in `Annotated[dict[str, Any], json_text]`. A
-text that is read and written again has this form, whatever spaces it had."""
+text that is changed and written again has this form, whatever spaces it had. A number that no float holds is refused
+when it is read, as it would lose digits."""
 
 
 class ReadsAlso(Struct, frozen=True, eq=False):

@@ -20,18 +20,21 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from singletable.errors import InvalidRequest
 from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")
 Attributes = Mapping[str, AttributeValue]
+AsRead = Mapping[str, tuple[AttributeValue | None, AttributeValue | None]]
+"""Attributes by stored name: what the object that was read would write, and what was stored; None for nothing."""
 Inside = tuple[tuple[Any, Attributes], ...]
 """Objects with slots, with what each of them would carry."""
 
 UNDECLARED: Final = "__undeclared__"
 _NOTHING: Final[Mapping[int, Attributes]] = {}
+_AS_WRITTEN: Final[AsRead] = {}
 _only_declared: ContextVar[bool] = ContextVar("only declared attributes are written", default=False)
 _slotted_read: ContextVar[list[tuple[Any, Attributes]] | None] = ContextVar("objects with slots, read", default=None)
 _slotted_written: ContextVar[Mapping[int, Attributes]] = ContextVar("the same, to be written", default=_NOTHING)
@@ -45,6 +48,17 @@ class Undeclared(Struct, frozen=True):
     inside: Inside = ()
     is_known: bool = True
     """Whether they are all: only a part of the item was read otherwise, so that the whole can't be written."""
+    as_read: AsRead = {}
+    """Declared attributes whose stored form was another than is written: `values.stored_forms`."""
+
+    def completed(self, item: dict[str, AttributeValue], known: Collection[str]) -> dict[str, AttributeValue]:
+        """An item with the undeclared attributes, and with the others as they were where their values are."""
+        done = {**item, **{name: inner for name, inner in self.attributes.items() if name not in known}}
+        for name, (written, stored) in self.as_read.items():
+            if to_builtins(item.get(name)) == written:
+                done.pop(name, None)
+                done |= {} if stored is None else {name: stored}
+        return done
 
     def __repr__(self) -> str:
         """Without values, which may be personal."""
@@ -52,6 +66,12 @@ class Undeclared(Struct, frozen=True):
 
 
 IN_PART: Final = Undeclared({}, is_known=False)
+
+
+def as_read_of(value: object) -> AsRead:
+    """The declared attributes that an object carries in their stored form."""
+    kept: Undeclared | None = getattr(value, UNDECLARED, None)
+    return _AS_WRITTEN if kept is None else kept.as_read
 
 
 def undeclared_in(value: object) -> Attributes:
@@ -90,10 +110,12 @@ def reading_inside() -> Generator[list[tuple[Any, Attributes]], None, None]:
         _slotted_read.reset(token)
 
 
-def carry(made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]]) -> None:
+def carry(
+    made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]], as_read: AsRead = _AS_WRITTEN
+) -> None:
     """Let an object carry undeclared attributes, and those of the objects with slots inside it."""
     if hasattr(made, "__dict__"):
-        vars(made)[UNDECLARED] = Undeclared(attributes, tuple(slotted))
+        vars(made)[UNDECLARED] = Undeclared(attributes, tuple(slotted), as_read=as_read)
         return
     around = _slotted_read.get()
     if around is None:
@@ -123,7 +145,7 @@ def completed(
             return dump(value)
         finally:
             _slotted_written.reset(token)
-    return {**item, **{name: inner for name, inner in kept.attributes.items() if name not in known}}
+    return kept.completed(item, known)
 
 
 def completed_slotted(item: Attributes, value: Any) -> Attributes:

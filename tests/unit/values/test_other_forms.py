@@ -14,6 +14,8 @@ from singletable.schema import model_of
 from singletable.values import (
     EpochSeconds,
     IsoMilliseconds,
+    PynamoIso,
+    PythonIso,
     ReadsAlso,
     TrueText,
     ZeroOne,
@@ -45,6 +47,9 @@ FORMS: dict[str, tuple[Any, dict[str, Any], Any]] = {
     "true or false": (TrueText, {"S": "false"}, False),
     "ISO milliseconds": (IsoMilliseconds, {"S": "2026-01-31T09:30:00.123Z"}, AT),
     "JSON text": (Annotated[dict[str, Any], json_text], {"S": '{"a":[1,2.5,"ö"]}'}, {"a": [1, 2.5, "ö"]}),
+    "Python ISO": (PythonIso, {"S": "2026-01-31T09:30:00.123000+00:00"}, AT),
+    "Python ISO without parts": (PythonIso, {"S": "2026-01-31T09:30:00+00:00"}, AT.replace(microsecond=0)),
+    "PynamoDB ISO": (PynamoIso, {"S": "2026-01-31T09:30:00.123000+0000"}, AT),
     "the written form": (Annotated[IsoMilliseconds, ReadsAlso(EpochSeconds)], {"S": "2026-01-31T09:30:00.123Z"}, AT),
 }
 
@@ -82,6 +87,14 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
     (ZeroOne, {"BOOL": True}),
     (TrueText, {"S": "True"}),
     (IsoMilliseconds, {"S": "2026-01-31"}),
+    (IsoMilliseconds, {"S": "2026-01-31T09:30:00.123456Z"}),
+    (IsoMilliseconds, {"S": "2026-01-31T09:30:00.5Z"}),
+    (PythonIso, {"S": "2026-01-31T09:30:00Z"}),
+    (PythonIso, {"S": "2026-01-31T11:30:00+02:00"}),
+    (PynamoIso, {"S": "2026-01-31T09:30:00+0000"}),
+    (PynamoIso, {"S": "2026-01-31T09:30:00.123456"}),
+    (Annotated[dict[str, Any], json_text], {"S": '{"a":0.12345678901234567890123}'}),
+    (Annotated[dict[str, Any], json_text], {"S": '{"a":NaN}'}),
     (Annotated[dict[str, Any], json_text], {"S": "{"}),
     (Annotated[IsoMilliseconds, ReadsAlso(EpochSeconds)], {"BOOL": True}),
 ]
@@ -111,4 +124,4 @@ def test_two_forms_are_of_different_types() -> None:
 
 def test_the_record_of_a_table_tells_the_forms_apart() -> None:
     forms = [plan_for(kind).form for kind, _, _ in FORMS.values()]
-    assert len({msgspec.json.encode(form) for form in forms}) == len(FORMS)
+    assert len({msgspec.json.encode(form) for form in forms}) == len(FORMS) - 1  # one of them has two values

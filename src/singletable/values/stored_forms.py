@@ -1,0 +1,164 @@
+"""The law of a table that another program writes: an object that is read, and put as it is, leaves the item's bytes.
+
+A type reads more forms than it writes: a time with +00:00, a UUID in capitals, JSON with spaces, a NULL for None. An
+attribute with a default may lack. The compiled reader of a foreign class takes only what would be written so; the rest
+takes the slow path, which lets the object carry what was stored. A write takes that, for as long as the attribute's
+value is the one that was read.
+
+    shift = db.get(Shift.of("ada"))    # stored: {"at": {"S": "2026-01-31T09:30:00+00:00"}}, and no `note`
+    shift.done = True
+    db.put(shift)                      # `at` has the same text afterwards, and there is no `note`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from singletable.errors import SingletableError
+from singletable.values.checks import read_instant
+from singletable.values.fields import Field
+from singletable.values.kinds import Kind
+from singletable.values.numbers import read_float
+from singletable.values.plans import FreePlan, ListPlan, MapPlan, Scalar, SetPlan, ValuePlan, writer_of
+from singletable.values.source import Source
+from singletable.values.types import NestedPlan, plans_within
+from singletable.values.undeclared import AsRead, carry
+from singletable.values.untyped import AttributeValue
+from singletable.values.value_types import EXPIRY, FLOAT, INSTANT, VALUE_TYPES
+
+_OTHER_FORM = "the stored value is in another form than is written"
+_EXACT_KINDS = frozenset({Kind.TEXT, Kind.FLAG, Kind.BYTES, Kind.INTEGER, Kind.DECIMAL, Kind.DAY})
+"""The kinds whose compiled readers take one form alone."""
+_CONTAINERS = (SetPlan, ListPlan, MapPlan, FreePlan)
+
+
+def _read_instant(stored: str) -> Any:
+    if len(stored) != 27 or (stored[7], stored[10], stored[13], stored[19], stored[26]) != ("-", "T", ":", ".", "Z"):
+        raise ValueError(_OTHER_FORM)
+    return read_instant(stored)
+
+
+def _read_uuid(stored: str) -> UUID:
+    value = UUID(stored)
+    if str(value) != stored:
+        raise ValueError(_OTHER_FORM)
+    return value
+
+
+_UUID = VALUE_TYPES[UUID].plan
+_STRICT: Mapping[ValuePlan, ValuePlan] = {
+    INSTANT: msgspec.structs.replace(INSTANT, reader=_read_instant),
+    FLOAT: msgspec.structs.replace(FLOAT, reader=read_float),
+    _UUID: msgspec.structs.replace(_UUID, inner=str, reader=_read_uuid),
+}
+
+
+class AsStored(ValuePlan, frozen=True, eq=False):
+    """A plan whose values are read only where they would be written so."""
+
+    inner: ValuePlan
+
+    @property
+    def wire(self) -> Any:
+        return Any
+
+    def read(self, source: Source, name: str) -> str:
+        return f"{source.bind(self.load, 'load')}({name})"
+
+    def load(self, value: AttributeValue) -> Any:
+        loaded = self.inner.load(value)
+        if not _is_same(_written(self.inner, loaded), value):
+            raise ValueError(_OTHER_FORM)
+        return loaded
+
+
+def exactly(plan: ValuePlan) -> ValuePlan:
+    """The plan whose compiled reader takes only what would be written so."""
+    return _STRICT.get(plan) or (plan if all(map(_is_exact, plans_within(plan))) else AsStored(plan))
+
+
+def _is_exact(plan: ValuePlan) -> bool:
+    if isinstance(plan, NestedPlan):
+        return not any(map(_has_default, plan.codec.fields))
+    if type(plan) is Scalar:
+        return plan is EXPIRY or (plan.stored is None and plan.kind in _EXACT_KINDS)
+    return isinstance(plan, _CONTAINERS)
+
+
+def _has_default(field: Field) -> bool:
+    """Whether an item that lacks the attribute would be written with it."""
+    return field.default is not None and not field.optional and not field.plan.is_set
+
+
+class StoredForms:
+    """The part of a foreign class's codec that reads strictly, and lets objects carry other forms."""
+
+    def reading(self, fields: Sequence[Field]) -> list[Field]:
+        """The fields of the compiled reader."""
+        return [replace(field, plan=exactly(field.plan)) for field in fields]
+
+    def lines(self, fields: Sequence[Field], source: Source) -> list[str]:
+        """The line of the compiled reader that looks for attributes which an item lacks and an object has."""
+        lacking = {f"f{i}": field for i, field in enumerate(fields) if _has_default(field) and not field.is_in_key}
+        if not lacking:
+            return []
+        lacks = " or ".join(f"w.{place} is None" for place in lacking)
+        return [f"    if {lacks}: {source.bind(_let_lack(lacking), 'lack')}(o, w)"]
+
+    def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead:
+        """The attributes whose stored form is another than the object would write."""
+        pairs = {f.stored: (_of_object(f, entity), item.get(f.stored)) for f in fields if f.is_written}
+        return {name: pair for name, pair in pairs.items() if not _is_same(*pair)}
+
+
+STORED_FORMS = StoredForms()
+
+
+def _let_lack(lacking: Mapping[str, Field]) -> Callable[[Any, Any], None]:
+    def lack(entity: Any, wire: Any) -> None:
+        absent = [field for place, field in lacking.items() if getattr(wire, place) is None]
+        carry(entity, {}, (), {field.stored: (_of_object(field, entity), None) for field in absent})
+
+    return lack
+
+
+def _of_object(field: Field, entity: Any) -> AttributeValue | None:
+    """The stored form that an object writes of an attribute; None if nothing, or if its value can't be written."""
+    value = getattr(entity, field.name)
+    is_absent = (field.optional and value is None) or (field.plan.is_set and not value)
+    return None if is_absent else _written(field.plan, value)
+
+
+def _written(plan: ValuePlan, value: Any) -> AttributeValue | None:
+    try:
+        return msgspec.to_builtins(writer_of(plan)(value))  # type: ignore[no-any-return]
+    except (SingletableError, AttributeError, KeyError):  # not a value of the type
+        return None
+
+
+def _is_same(one: AttributeValue | None, other: AttributeValue | None) -> bool:
+    return one == other or (one is not None and other is not None and _canonical(one) == _canonical(other))
+
+
+def _canonical(value: AttributeValue) -> Any:
+    """A stored value with numbers by what they are, and sets without an order."""
+    ((tag, inner),) = value.items()
+    match tag:
+        case "N":
+            return tag, Decimal(inner)
+        case "NS":
+            return tag, frozenset(map(Decimal, inner))
+        case "SS" | "BS":
+            return tag, frozenset(inner)
+        case "L":
+            return tag, [*map(_canonical, inner)]
+        case "M":
+            return tag, {name: _canonical(each) for name, each in inner.items()}
+        case _:
+            return tag, inner
