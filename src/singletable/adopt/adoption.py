@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from singletable.adopt.kind_reader import KindReader
-from singletable.adopt.kinds import kinds_in
+from singletable.adopt.kinds import kinds_in, parts_of
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.module_text import ModuleText
 from singletable.adopt.specs import KindSpec
@@ -57,15 +57,12 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
         )
     key = tuple(name for name in layout.key if name)
     named, kinds = kinds_in(items, layout.attributes, key)
-    specs = {
-        name: spec
-        for (name, some), title in zip(kinds.items(), titles_of([*kinds]), strict=True)
-        if (spec := KindReader(_type_of(name, title, named), title, some, layout, named).spec()) is not None
-    }
     text = ModuleText(layout, named, _separator(items, key))
     trials = ClassTrials(text)
-    for name in sorted(specs, key=lambda name: (_vagueness(specs[name]), -len(kinds[name]))):
-        trials.take(specs[name], kinds[name])
+    refused = _tried(kinds, layout, named, trials)
+    if named is None:
+        parts = {words: part for name in refused for words, part in parts_of(kinds[name], key).items()}
+        _tried(parts, layout, named, trials)
     if not trials.kinds:
         raise InvalidRequest(
             f"the items of {layout.name} have nothing in common that a class could say"
@@ -74,6 +71,22 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
             hint="Read and write them by Raw(db, name): docs/how-to/raw.md.",
         )
     return _told(items, layout, text, trials)
+
+
+def _tried(
+    kinds: Mapping[str, Sequence[Item]], layout: TableLayout, named: str | None, trials: ClassTrials
+) -> list[str]:
+    """Take in the kinds that a class makes again, the ones with most literals first. Returns the others."""
+    titles = titles_of([*kinds], trials.titles)
+    readers = {
+        name: KindReader(_type_of(name, title, named), title, some, layout, named)
+        for (name, some), title in zip(kinds.items(), titles, strict=True)
+    }
+    specs = {name: spec for name, reader in readers.items() if (spec := reader.spec()) is not None}
+    for name in sorted(specs, key=lambda name: (_vagueness(specs[name]), -len(kinds[name]))):
+        trials.take(specs[name], kinds[name])
+    taken = {kind.type for kind in trials.kinds}
+    return [name for name, reader in readers.items() if reader.type not in taken]
 
 
 def _told(items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: ClassTrials) -> Adopted:
@@ -106,7 +119,7 @@ def _told(items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: 
     )
 
 
-def titles_of(names: Sequence[str]) -> list[str]:
+def titles_of(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """A class's name for each kind, by its type or its keys' beginnings."""
     titles: list[str] = []
     for name in names:
@@ -117,7 +130,7 @@ def titles_of(names: Sequence[str]) -> list[str]:
             sort if len(words) > 1 and sort and sort.lower() not in _VAGUE and not _is_shared(name, names) else whole
         )
         title = f"Kind{title}" if not title[:1].isalpha() else title
-        while title in titles or title in _TAKEN:
+        while title in titles or title in taken or title in _TAKEN:
             title += "Item" if title in _TAKEN else "2"
         titles.append(title)
     return titles

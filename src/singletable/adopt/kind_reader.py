@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.adopt.attributes import AttributeColumn, column_of
@@ -17,6 +17,8 @@ _MOST_READ = 80
 """Items whose keys are read in every way. The others only have to fit."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FEW = 3
+_GENERIC = re.compile(r"(?:pk|sk|hash|range|key|partition|sort)(?:[-_]?(?:key|\d+))?$", re.IGNORECASE)
+"""The names of attributes that hold keys and nothing else."""
 _STAMPS = ("__edb_v__",)
 
 
@@ -70,19 +72,26 @@ class KindReader:
             return lone
         keys = [KeyTexts(self.items[at][attribute]["S"], self._texts(at)) for at in have]
         live = [reading for reading in readings_of(_spread(keys)) if self._fits(reading, keys)]
-        if not live or _is_one_value(live[0]):
+        if not live or _is_one_value(live[0]) or (_is_literal(live[0]) and not _GENERIC.search(attribute)):
             return lone
         pieces = tuple(self._chosen(before, piece) for before, piece in zip(("", *live[0]), live[0], strict=False))
         unnamed = [piece for piece in pieces if isinstance(piece, SlotValue) and not piece.name]
         if unnamed and index is not None:
             return None
-        doubts = (*_doubts(live, pieces), *self._same_constants(pieces))
+        doubts = (*_doubts(live, pieces, self.in_key), *self._same_constants(pieces))
         return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
 
     def _texts(self, at: int) -> Mapping[SlotValue, str]:
         """The texts that an item's attributes, and the values in its primary key, would have in a key."""
         item, skipped = self.items[at], self.layout.attributes | self.constant.keys() | {self.named}
-        texts = {SlotValue(n, f): t for n, value in item.items() if n not in skipped for f, t in texts_of(value)}
+        is_few = len(self.items) < _FEW
+        texts = {
+            SlotValue(name, form): text
+            for name, value in item.items()
+            if name not in skipped
+            for form, text in texts_of(value)
+            if not (is_few and "%" in form.format)
+        }
         for name, text in self.values[at].items():
             texts |= {SlotValue(name, form): one for form, one in texts_of(_stored(text, self.in_key[name]))}
         return texts
@@ -194,6 +203,11 @@ def _is_one_value(reading: Reading) -> bool:
     return len(reading) == 1 and not isinstance(reading[0], str) and not any(place.name for place in reading[0])
 
 
+def _is_literal(reading: Reading) -> bool:
+    """Whether a text is the same in all items: under an attribute of its own name rather a value than a literal."""
+    return len(reading) == 1 and isinstance(reading[0], str)
+
+
 def _rank(place: SlotValue, before: Piece) -> tuple[float, int, SlotValue]:
     if not place.name:
         return 9.0, list(CLASSES).index(place.kind), place
@@ -201,7 +215,7 @@ def _rank(place: SlotValue, before: Piece) -> tuple[float, int, SlotValue]:
     return form - 0.5 * is_named(before, place.name), 0, place
 
 
-def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue]) -> Iterator[str]:
+def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue], in_key: Collection[str]) -> Iterator[str]:
     """Other readings of a text: other attributes in a place; digits with a width; other ways to read the whole."""
     for before, piece, chosen in zip(("", *live[0]), live[0], pieces, strict=False):
         if isinstance(piece, str) or not isinstance(chosen, SlotValue):
@@ -217,7 +231,7 @@ def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue]) -> Itera
         if chosen.form.format in ("lower", "upper") and not is_named(before, chosen.name):
             yield f"{{{chosen.name}:{chosen.form.format}}} or a value that is in keys alone"
         widths = [p.form.format for p in piece if p.name == chosen.name and p.form.format[:1] == "0"]
-        if chosen.form.format == "raw" and widths:
+        if chosen.form.format == "raw" and widths and chosen.name not in in_key:
             yield f"{{{chosen.name}:raw}} or {{{chosen.name}:{min(widths)}}}"
     if _is_of_attributes(live[0]) and not _are_named(live[0], pieces):
         yield from _other_shapes(live)

@@ -27,8 +27,12 @@ TYPE_NAMES = (
 )
 """Names of attributes that hold a type in the tables of well-known libraries."""
 _MOST_KINDS = 60
-_LEAD = re.compile(r"[$A-Za-z][A-Za-z_$.-]*(?=[#:/|=]|$)|[$A-Za-z][A-Za-z_$]*[-_](?=\d)|[A-Za-z_]+(?=\d+$)")
-_WHOLE = re.compile(r"[^#:/|=]*")
+_LEAD = re.compile(
+    r"[$A-Za-z\"'<(][A-Za-z_$.-]*(?=[#:/|=]|[\"'>)]?$)|[$A-Za-z][A-Za-z_$]*[-_](?=\d)|[A-Za-z_]+(?=\d+$)"
+)
+_MARK = re.compile(r"[#:/|]")
+_ALPHA = re.compile(r"[\W_]*[A-Za-z_]+[\W_]*")
+_MOST_PARTS = 12
 Lead = tuple[str, ...]
 
 
@@ -88,6 +92,19 @@ def _rating(items: Sequence[Item], name: str, key: Sequence[str], data: frozense
         return 2 + is_known + (name.startswith("_"))
     tells = all(len(some) == 1 for some in leads.values())
     return 1 + name.startswith("_") if is_known and name.startswith(("_", "cls")) and tells else 0
+
+
+def parts_of(items: Sequence[Item], key: Sequence[str]) -> Mapping[str, list[Item]]:
+    """The items of one kind by all words of their keys, if these are of few sorts: `u#7#post` and `u#8#likes`."""
+    parts: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        parts[" ".join(_words(item, name) for name in key)].append(item)
+    return parts if 1 < len(parts) <= _MOST_PARTS else {}
+
+
+def _words(item: Item, name: str) -> str:
+    texts = _MARK.split(str(item.get(name, {}).get("S", "*")))
+    return "_".join(text if _ALPHA.fullmatch(text) else "*" for text in texts)
 
 
 def kinds_in(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from singletable.adopt.key_texts import ATOM, CLASSES, SlotValue
+from singletable.adopt.key_texts import ATOM, CLASSES, TIME_TEXT, UUID_TEXT, SlotValue
 
 Piece = str | frozenset[SlotValue]
 """A literal; or what may stand there."""
@@ -21,8 +21,14 @@ Texts = Mapping[SlotValue, str]
 """The texts that an item's attributes would have in a key."""
 _MOST = 600
 _IN_KEY = {name: SlotValue("", form, name) for name, (_, form) in CLASSES.items()}
-_BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 3.0}.get(name, 0.1) for name in CLASSES}
+_BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 9.0}.get(name, 0.1) for name in CLASSES}
 """The unlikelihood of a value that is in keys alone, by its class."""
+_MIXED = r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[0-9A-Za-z]{6,}"
+_VALUE = re.compile(
+    rf"(?<![0-9A-Za-z_])(?:{UUID_TEXT}|{TIME_TEXT}|\d{{2,}}|{_MIXED})(?![0-9A-Za-z])",
+    re.ASCII,
+)
+"""An identifier, a time or a number in a literal: rather a value that is the same in all items that were read."""
 _MARKS = re.compile(r"[#|/:]")
 
 
@@ -56,7 +62,7 @@ def cost(reading: Reading, *, few: bool) -> float:
     total = 0.0
     for before, piece in zip(("", *reading), reading, strict=False):
         if isinstance(piece, str):
-            total += 0.4 * sum(map(str.isalnum, piece)) if few else 0
+            total += 8.0 * sum(1 for _ in _VALUE.finditer(piece)) + (0.4 * sum(map(str.isalnum, piece)) if few else 0)
             continue
         total += min(_cost_of(place, before) for place in piece)
     return total
@@ -69,7 +75,7 @@ def is_named(before: Piece, name: str) -> bool:
 
 def _cost_of(place: SlotValue, before: Piece) -> float:
     if not place.name:
-        return 6.0 + _BREADTH[place.kind]
+        return 4.0 + _BREADTH[place.kind]
     return 1.0 + place.form.cost - 0.5 * is_named(before, place.name)
 
 

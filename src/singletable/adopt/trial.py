@@ -87,6 +87,11 @@ class ClassTrials:
         self.refused: dict[str, str] = {}
         """The kinds that no class is accepted for, with the reason."""
 
+    @property
+    def titles(self) -> frozenset[str]:
+        """The names of its classes."""
+        return frozenset(kind.title for kind in self.kinds)
+
     def take(self, kind: KindSpec, items: Sequence[Item]) -> None:
         """Take a kind in, in the first form that is accepted and makes its items again."""
         why = ""
