@@ -3,7 +3,7 @@
 Begin with `adoption`, which is pure: items in, a module out. It takes `kinds` (which items are alike), `readings` (the
 ways to read a key's texts), `key_texts` (what an attribute would be in a key), `attributes` (their types),
 `kind_reader` (all of a kind), `module_text` (a module's source) and `trial` (the classes, tried on the items).
-`samples` reads a table, `verification` proves a module on all of it.
+`samples` reads a table, `sources` and `workbench` read files, `verification` proves a module on all of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from singletable.adopt.samples import (
     plan_adoption as plan_adoption,
     read_sample as read_sample,
 )
+from singletable.adopt.sources import read_source as read_source
 from singletable.adopt.verification import (
     Verified as Verified,
     VerifyFile as VerifyFile,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from singletable.adopt.kind_reader import KindReader
 from singletable.adopt.kinds import kinds_in, parts_of
 from singletable.adopt.layout import TableLayout
-from singletable.adopt.module_text import ModuleText
+from singletable.adopt.module_text import ModuleText, identifier
 from singletable.adopt.specs import KindSpec
 from singletable.adopt.trial import ClassTrials, table_in, trial_of
 from singletable.errors import InvalidRequest
@@ -151,7 +151,7 @@ def _is_shared(name: str, names: Sequence[str]) -> bool:
 
 def _type_of(name: str, title: str, named: str | None) -> str:
     """The type of a kind: that of its attribute, or a word for a class that is known by its key."""
-    return name if named else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", title).lower()
+    return name if named else identifier(title)
 
 
 def _separator(items: Sequence[Item], key: Sequence[str]) -> str:

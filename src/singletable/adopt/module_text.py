@@ -47,7 +47,7 @@ class ModuleText:
 
     def __init__(self, layout: TableLayout, named: str | None, separator: str, *, guards: bool = False) -> None:
         self.layout, self.named, self.separator, self.guards = layout, named, separator, guards
-        self.variable = _identifier(layout.name)
+        self.variable = identifier(layout.name)
 
     def source(self, kinds: Sequence[KindSpec]) -> str:
         """The whole module."""
@@ -93,7 +93,7 @@ class ModuleText:
     def _key(self, kind: KindSpec, key: KeySpec, names: Mapping[str, str]) -> Iterator[str]:
         yield from (f"{DOUBT}{text.attribute}: {doubt}" for text in key.texts for doubt in text.doubts)
         decorator = "key" if key.index is None else f"index({_quoted(key.index)})"
-        called = "of" if key.index is None else f"by_{_identifier(key.index)}"
+        called = "of" if key.index is None else f"by_{identifier(key.index)}"
         columns = {column.stored: column for column in kind.columns}
         texts = [_text(text, columns, names) for text in key.texts]
         yield f"    @{self.variable}.{decorator}"
@@ -138,7 +138,7 @@ def identifiers(stored: Sequence[str]) -> Mapping[str, str]:
     """A name in Python for each stored one."""
     names: dict[str, str] = {}
     for name in stored:
-        wanted = _identifier(name)
+        wanted = identifier(name)
         wanted = f"{wanted}_" if wanted in _TAKEN else wanted
         while wanted in names.values():
             wanted += "_"
@@ -146,7 +146,7 @@ def identifiers(stored: Sequence[str]) -> Mapping[str, str]:
     return names
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """A stored name as Python writes names: `orderId` as `order_id`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     plain = re.sub(r"\W+", "_", words, flags=re.ASCII).strip("_").lower()

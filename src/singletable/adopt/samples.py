@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from random import Random
 
@@ -80,37 +80,51 @@ async def read_sample(
 
     The service charges a scan of keys alone by whole items, too: so each item is read once, and kept or not by its key.
     """
-    layout, table, random = plan.layout, plan.layout.table(), Random(f"adopt/{seed}")
+    table, chooser = plan.layout.table(), SampleChooser(plan.layout, seed)
     at_once = usual_segments(port) if plan.sample is None else MOST_SEGMENTS
     left = all_segments(at_once) if plan.sample is None else sample_segments(plan.sample, f"adopt/{seed}")
-    chosen: dict[object, list[Item]] = defaultdict(list)
-    counts: dict[object, int] = defaultdict(int)
-    seen = 0
     while left:
         pages = await patiently(port, partial(scan_pages, port, table, left[:at_once], consistent=False))
-        for item in (item for page in pages for item in page.items):
-            seen += 1
-            _choose(item, _group_of(item, layout, chosen), chosen, counts, random)
+        for page in pages:
+            chooser.take(page.items)
         left = advanced(left, pages)
         if progress is not None:
-            progress(seen)
-    kept = [item for some in chosen.values() for item in some]
-    return TableSample(sorted(kept, key=lambda item: place_in(table, item)), seen)
+            progress(chooser.read)
+    return chooser.sample()
 
 
-def _group_of(item: Item, layout: TableLayout, chosen: dict[object, list[Item]]) -> object:
-    """The part of keys and types that items of one kind share."""
-    types = tuple(item[name].get("S") for name in TYPE_NAMES if name in item)
-    group = (*types, *lead_of(item, layout.key))
-    return group if group in chosen or len(chosen) < _MOST_LEADS else "others"
+class SampleChooser:
+    """Chooses up to 200 items of each beginning that keys have, each with the same chance, of any number of items."""
 
+    def __init__(self, layout: TableLayout, seed: int = 0) -> None:
+        self.layout, self._random = layout, Random(f"adopt/{seed}")
+        self._chosen: dict[object, list[Item]] = defaultdict(list)
+        self._counts: dict[object, int] = defaultdict(int)
 
-def _choose(
-    item: Item, group: object, chosen: dict[object, list[Item]], counts: dict[object, int], random: Random
-) -> None:
-    """Keep an item of a group, each with the same chance."""
-    counts[group] += 1
-    if len(chosen[group]) < ITEMS_OF_A_KIND:
-        chosen[group].append(item)
-    elif (at := random.randrange(counts[group])) < ITEMS_OF_A_KIND:
-        chosen[group][at] = item
+    @property
+    def read(self) -> int:
+        """The number of items that it was given."""
+        return sum(self._counts.values())
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Take some items in."""
+        for item in items:
+            group = self._group_of(item)
+            self._counts[group] += 1
+            chosen = self._chosen[group]
+            if len(chosen) < ITEMS_OF_A_KIND:
+                chosen.append(item)
+            elif (at := self._random.randrange(self._counts[group])) < ITEMS_OF_A_KIND:
+                chosen[at] = item
+
+    def sample(self) -> TableSample:
+        """The chosen items, in the order of their keys."""
+        table = self.layout.table()
+        items = [item for some in self._chosen.values() for item in some]
+        return TableSample(sorted(items, key=lambda item: place_in(table, item)), self.read)
+
+    def _group_of(self, item: Item) -> object:
+        """The part of keys and types that items of one kind share."""
+        types = tuple(item[name].get("S") for name in TYPE_NAMES if name in item)
+        group = (*types, *lead_of(item, self.layout.key))
+        return group if group in self._chosen or len(self._chosen) < _MOST_LEADS else "others"

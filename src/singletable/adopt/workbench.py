@@ -18,7 +18,7 @@ _TAGS = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS")
 Attribute = Mapping[str, str]
 
 
-class _Key(Struct, frozen=True, rename="pascal"):
+class _ModelKey(Struct, frozen=True, rename="pascal"):
     partition_key: Attribute
     sort_key: Attribute | None = None
 
@@ -33,9 +33,9 @@ class _Key(Struct, frozen=True, rename="pascal"):
         return [{"AttributeName": attribute["AttributeName"], "KeyType": kind} for attribute, kind in pairs]
 
 
-class _Index(Struct, frozen=True, rename="pascal"):
+class _ModelIndex(Struct, frozen=True, rename="pascal"):
     index_name: str
-    key_attributes: _Key
+    key_attributes: _ModelKey
     projection: Mapping[str, Any] = {}
 
 
@@ -43,17 +43,17 @@ class _Facet(Struct, frozen=True, rename="pascal"):
     table_data: list[Item] = []
 
 
-class _Table(Struct, frozen=True, rename="pascal"):
+class _ModelTable(Struct, frozen=True, rename="pascal"):
     table_name: str
-    key_attributes: _Key
-    global_secondary_indexes: list[_Index] = []
+    key_attributes: _ModelKey
+    global_secondary_indexes: list[_ModelIndex] = []
     table_data: list[Item] = []
     table_facets: list[_Facet] = []
 
 
 class _Model(Struct, frozen=True, rename="pascal"):
     model_name: str
-    data_model: list[_Table]
+    data_model: list[_ModelTable]
 
 
 class ModelledTable(Struct, frozen=True):
@@ -74,7 +74,7 @@ def tables_in(text: bytes, where: str) -> Sequence[ModelledTable]:
     return [_table(table) for table in model.data_model]
 
 
-def _table(table: _Table) -> ModelledTable:
+def _table(table: _ModelTable) -> ModelledTable:
     indexes = table.global_secondary_indexes
     keys = (table.key_attributes, *(index.key_attributes for index in indexes))
     described = {
@@ -90,7 +90,7 @@ def _table(table: _Table) -> ModelledTable:
     return ModelledTable(layout, TableSample([*items.values()], len(items)))
 
 
-def _items(table: _Table, layout: TableLayout) -> Iterator[Item]:
+def _items(table: _ModelTable, layout: TableLayout) -> Iterator[Item]:
     """The example items that have a whole key, of the table and of its facets."""
     names = [name for name in layout.key if name]
     for item in (*table.table_data, *(item for facet in table.table_facets for item in facet.table_data)):
@@ -103,9 +103,9 @@ def _stored(value: Any) -> AttributeValue:
     if isinstance(value, dict) and len(typed := cast("dict[str, Any]", value)) == 1:
         ((tag, inner),) = typed.items()
         if tag == "M" and isinstance(inner, dict):
-            return {"M": {name: _stored(each) for name, each in cast("dict[str, Any]", inner).items()}}
+            return {"M": {name: _stored(one) for name, one in cast("dict[str, Any]", inner).items()}}
         if tag == "L" and isinstance(inner, list):
-            return {"L": [_stored(each) for each in cast("list[Any]", inner)]}
+            return {"L": [_stored(element) for element in typed["L"]]}
         if tag in _TAGS:
             return typed
     return to_attribute_value(value)

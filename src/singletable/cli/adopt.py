@@ -23,6 +23,7 @@ from singletable.adopt import (
     doubts_in,
     plan_adoption,
     read_sample,
+    read_source,
     refusing_writes,
     verify,
 )
@@ -35,7 +36,10 @@ from singletable.flow import at_rate
 
 
 @click.command()
+@click.argument("source", required=False)
 @click.option("--table", metavar="NAME", help="The table to adopt, as it is called there.")
+@click.option("--key", metavar="PK[,SK]", default="", help="The key of a table in an export.")
+@click.option("--index", "indexes", metavar="NAME=PK[,SK]", multiple=True, help="An index of it; may be repeated.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the module here, not to the output."
 )
@@ -50,8 +54,12 @@ def adopt(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     \b
     singletable adopt --table orders --db aws --out shop/orders.py
+    singletable adopt model.json --table orders --out shop/orders.py
     singletable adopt --verify shop.orders --db aws
     singletable adopt --verify shop.orders --db aws --all
+
+    SOURCE is a file instead of a table: a model of NoSQL Workbench; or, with --key and --index, a data file of an
+    export to S3, the export's directory, or its address.
 
     It reads up to 20,000 items, or a --sample, and keeps up to 200 of each kind; and writes a module with a class for
     each kind, and a report: what is explained, what is ambiguous, what is of no kind. It says before what that costs,
@@ -63,6 +71,9 @@ def adopt(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     The exit code is 1 where an item would be written otherwise, or a line is ambiguous.
     """
+    if options["source"] is not None and options["module"] is None:
+        done = _written(_from_file(options), options, as_json)
+        ctx.exit(0 if done else 1)
     if (options["table"] is None) is (options["module"] is None):
         raise click.UsageError("Say --table NAME, the table to adopt, or --verify MODULE, a module of one.")
     with session_of(ctx).connect_to_read() as db:
@@ -86,7 +97,24 @@ def _adopted(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
             progress=lambda seen: status.update(f"{plan.layout.name}: {seen} items read"),
         )
         sample = db.run(flow)
-    outcome = adopted(sample.items, plan.layout)
+    done = _written(adopted(sample.items, plan.layout), options, as_json)
+    cost.print()
+    return done
+
+
+def _from_file(options: Mapping[str, Any]) -> Adopted:
+    key = [name for name in options["key"].split(",") if name]
+    pairs = (text.partition("=") for text in options["indexes"])
+    indexes = {name: names.split(",") for name, _, names in pairs}
+    if len(key) > 2 or not all(name and 1 <= len(names) <= 2 and all(names) for name, names in indexes.items()):
+        raise click.UsageError("A key is --key PK or --key PK,SK, and an index --index NAME=PK,SK.")
+    table = read_source(options["source"], options["table"], key, indexes, options["seed"])
+    output.note(f"{table.layout.name}: {output.counted(table.sample.read, 'item')} in {options['source']}")
+    return adopted(table.sample.items, table.layout)
+
+
+def _written(outcome: Adopted, options: Mapping[str, Any], as_json: bool) -> bool:
+    """Write the module and the report; whether all is explained, and nothing ambiguous."""
     if options["out"] is not None:
         options["out"].write_text(outcome.source, encoding="utf-8")
     elif not as_json:
@@ -95,7 +123,6 @@ def _adopted(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
         output.print_json(_facts(outcome, options))
     else:
         _tell(outcome, options)
-    cost.print()
     return not outcome.unexplained and not any(doubt for kind in outcome.kinds for doubt in kind.doubts)
 
 

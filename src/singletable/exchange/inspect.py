@@ -8,3 +8,4 @@ from singletable.exchange.manifest import dataset_files as dataset_files
 from singletable.exchange.personal_columns import personal_columns as personal_columns
 from singletable.exchange.private_state import state_home as state_home
 from singletable.exchange.store_faults import faults as faults
+from singletable.exchange.table_export_files import open_table_export as open_table_export

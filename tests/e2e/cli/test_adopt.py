@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from singletable_local import Engine
-from tests.adopt.tables import shop
+from tests.adopt.tables import shop, stored
 from tests.e2e.cli.conftest import Folder
 
 NAMES = ("PK", "SK", "GSI1PK", "GSI1SK")
@@ -103,3 +103,17 @@ def test_a_command_that_names_nothing_or_too_much_is_refused(folder: Folder, eng
     ran = folder.run("adopt", *words, "--db", engine.url)
     assert ran.code == (1 if "missing.table" in words else 2)
     assert "table" in ran.err
+
+
+def test_a_file_of_an_export_is_adopted_without_a_database(folder: Folder) -> None:
+    lines = [json.dumps({"Item": stored(**item)}) for item in shop(20)]
+    (folder.path / "part.json").write_text("\n".join(lines))
+    key = ("--key", "PK,SK", "--index", "GSI1=GSI1PK,GSI1SK", "--table", "old")
+    ran = folder.run("adopt", "part.json", *key)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith('"""The table old: 6 kinds of items.\n')
+    assert not (folder.path / "data").exists()
+    assert folder.run("adopt", "part.json", "--key", "a,b,c").code == 2
+    facts = json.loads(folder.run("adopt", "part.json", *key, "--json").out)
+    assert facts["explained"]["order"] == 20
+    assert facts["kinds"][0].keys() == {"type", "class", "items", "ambiguous", "left"}
