@@ -151,7 +151,9 @@ class Model(Generic[T]):
         keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
         texts = self.stored_key.key_texts(self.by_name)
         beside = None if self.prefix else self.beside
-        codec = partial(Codec, self.kind, self.fields, self.constants, [*keys], texts, beside=beside)
+        codec: Callable[..., Codec[T]] = partial(
+            Codec, self.kind, self.fields, self.constants, [*keys], texts, beside=beside
+        )
         if not self.table.definition.foreign:
             return codec()
         from singletable.values import STORED_FORMS  # noqa: PLC0415 for foreign tables alone
