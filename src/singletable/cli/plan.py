@@ -114,7 +114,7 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     """The plan of one table, under the shared options."""
 
     def begins(takes: Estimate) -> None:
-        output.note(f"{table.name}: reading the table, about {_taken(takes)}")
+        output.note(f"{table.name}: reading the table, by the service's last count of its size about {_taken(takes)}")
         confirm_cost(db, takes.read_units, yes=options["yes"])
 
     return Migrations(db, table).plan(
@@ -178,7 +178,7 @@ def _taken(takes: Estimate) -> str:
     if takes.seconds:
         parts.append(f"{takes.seconds:.0f} s")
     if takes.dollars:
-        parts.append(f"${takes.dollars:.6f}".rstrip("0"))
+        parts.append(f"${takes.dollars:.6f}".rstrip("0").rstrip("."))
     return ", ".join(parts)
 
 

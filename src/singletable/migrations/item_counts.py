@@ -36,6 +36,10 @@ _NOTHING: Mapping[str, Any] = {}
 _ABSENT: AttributeValue = {"NULL": True}
 
 
+_WHICH = {"twice": " whose value an earlier item has", "converts": " that can't become what the function says"}
+"""Which items are counted, where the rule's words say what a plan does about the others."""
+
+
 class Counted(Struct, frozen=True):
     """A difference with the items that it concerns."""
 
@@ -45,7 +49,9 @@ class Counted(Struct, frozen=True):
     """The keys of the first five, without personal parts."""
 
     def __str__(self) -> str:
-        return f"{self.items} items, as {', '.join(self.keys)}: {self.difference}"
+        which = _WHICH.get(self.difference.counts, "")
+        noun = "item" if self.items == 1 else "items"
+        return f"{self.items} {noun}{which}, as {', '.join(self.keys)}: {self.difference}"
 
 
 class _ItemLook(Struct, frozen=True):

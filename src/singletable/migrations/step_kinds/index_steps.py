@@ -18,6 +18,7 @@ from singletable.tables import (
 )
 
 _OLD_PROGRAMS = "a program of an older version that still queries it fails from then on"
+_STAYS = "its keys stay in the items, which are larger by them: --purge {} takes them out"
 
 
 class AddIndex(Step, frozen=True, tag="add index"):
@@ -72,7 +73,8 @@ class DropIndex(Step, frozen=True, tag="drop index"):
         for name in _undeclared(compared):
             if compared.record is not None and name in compared.record.indexes:
                 phase = StepPhase.ROOM if over else StepPhase.OLD_INDEXES
-                yield phase, cls(name, "no class declares it any more", notes=(_OLD_PROGRAMS,))
+                stays = () if name in compared.purge else (_STAYS.format(name),)
+                yield phase, cls(name, "no class declares it any more", notes=(_OLD_PROGRAMS, *stays))
 
     async def run(self, applying: Applying) -> None:
         await wait_for_table(applying.port, applying.table.name)
