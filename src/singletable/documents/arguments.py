@@ -1,19 +1,48 @@
-"""The arguments of mutations, in their row or in a blob, and the contents that they refer to."""
+"""The arguments of mutations, in their row or in a blob: the contents they refer to, and those that are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from singletable.documents.canonical_json import is_array, is_object
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
+from singletable.documents.mutations import Mutation
 from singletable.documents.rows import InboxRow, MutationRecord
+from singletable.errors import InvalidValue
 from singletable.flow import Port
 
 Row = InboxRow | MutationRecord
+
+
+class _Flaw(Struct, frozen=True, forbid_unknown_fields=True):
+    """The only argument of a flawed mutation; no mutator has a parameter of this name."""
+
+    reason: str = msgspec.field(name="$flaw")
+
+
+_FLAW = msgspec.json.Decoder(_Flaw)
+
+
+def flawed(name: str, reason: str) -> Mutation:
+    """A mutation that is rejected when it is run. What a client sent for it is not stored: its reason is."""
+    return Mutation.of(name, _Flaw(reason))
+
+
+def refuse_flawed(mutation: Mutation) -> None:
+    """Raise InvalidValue, with the reason, for a mutation that was stored as flawed."""
+    if mutation.arguments.startswith('{"$flaw":"'):
+        with suppress(msgspec.ValidationError):  # a client's own object: refused as any other
+            raise InvalidValue(
+                f"it was refused when it was pushed: {_FLAW.decode(mutation.arguments).reason}",
+                operation=mutation.name,
+                hint="docs/how-to/sync.md has what a mutation may be, under Limits and Attachments.",
+            )
 
 
 async def texts_of(port: Port, contents: Contents, rows: Sequence[Row]) -> list[str]:

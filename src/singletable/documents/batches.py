@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from singletable.documents.arguments import refuse_flawed
 from singletable.documents.bounded_calls import FunctionWatch, Overrun, Runner, TimeLimitExceeded
 from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, WorkingVersion, run_on_draft
 from singletable.documents.mutations import UNBOUNDED, Bounds, Mutation, Submission
@@ -130,6 +131,7 @@ class Batch:
                     refuse_awaitable(context.authorise(submission, draft), "authorise")
             except (*_FAULTS, Corrupt) as fault:
                 raise Undecided(fault) from None
+        refuse_flawed(mutation)
         own = _OWN.get(mutation.name) if row.own else None
         if own is not None:
             own(context.model, draft, mutation.arguments)

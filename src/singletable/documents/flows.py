@@ -1,6 +1,6 @@
 """The flows of documents by their verbs. The two shells run them, and sync uses them."""
 
-from singletable.documents.arguments import refs_in as refs_in
+from singletable.documents.arguments import flawed as flawed, refs_in as refs_in
 from singletable.documents.changes import diff as diff, item_history as item_history
 from singletable.documents.check import check as check
 from singletable.documents.collectors import check_collector as check_collector, take_over_blobs as take_over_blobs

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.documents import Context, Mutation, Submission
-from singletable.documents.flows import refs_in, submit_in_order
+from singletable.documents.flows import flawed, refs_in, submit_in_order
 from singletable.flow import Port
 from singletable.sync.client_groups import Bindings, ClientGroupOwner, GroupKeys, bind_clients, bind_group
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal
 
 log = logging.getLogger("singletable.sync")
 
-FLAW = "$flaw"
-"""The only argument of a flawed mutation; no mutator has a parameter of this name."""
 NAMELESS = "$nameless"
 """The name of a flawed mutation without a known name; no mutator has it."""
 _LOST = (
@@ -93,4 +91,4 @@ class Pusher:
 
     def _flawed(self, name: str, flaw: str) -> Mutation:
         """A mutation that will be rejected at once: under an unknown name it would wait for a newer program."""
-        return Mutation.of(name if name in self.context.model.mutators else NAMELESS, {FLAW: flaw})
+        return flawed(name if name in self.context.model.mutators else NAMELESS, flaw)
