@@ -97,6 +97,7 @@ from singletable.records.query_request import (
     PreparedQuery as PreparedQuery,
     partition_query as partition_query,
     prepare_query as prepare_query,
+    shard_limit as shard_limit,
 )
 from singletable.records.read import (
     DEFAULT_LIMIT as DEFAULT_LIMIT,

@@ -86,3 +86,61 @@ def test_a_partition_is_not_listed_in_two_orders() -> None:
 
     with pytest.raises(DeclarationError, match="can't be listed in one order"):
         order(ATTRIBUTES, key=digits, was=before)
+
+
+def over(count: int, literal: str = "numbers") -> Any:
+    """The orders of a day by number, over so many shards."""
+
+    def of_day(number: int = ANY, placed: datetime = ANY) -> Key:
+        """The orders by number."""
+        return eval(f"f'{literal}#{{placed:shard({count})}}'", {"placed": placed}), f"{number:06}#{placed}"
+
+    return of_day
+
+
+def test_another_count_of_shards_rewrites_index_keys() -> None:
+    was, kind = order(ATTRIBUTES, patterns={"gsi1": over(8)})
+    now, again = order(ATTRIBUTES, patterns={"gsi1": over(16)})
+    with fresh() as db:
+        Migrations(db, was).apply()
+        orders = [kind(number=n, placed=NOON + timedelta(days=n)) for n in range(20)]
+        db.write_many(puts=orders)
+        assert db.all(kind.in_gsi1()) == orders
+        plan = Migrations(db, now).plan()
+        assert [(one.rule, one.index) for one in plan.differences] == [("pattern.changed", "gsi1")]
+        Migrations(db, now).apply()
+        assert [one.number for one in db.all(again.in_gsi1(at_least(5)))] == list(range(5, 20))
+        assert db.check(now) == []
+        assert Migrations(db, now).plan().is_empty
+
+
+def test_a_primary_key_with_another_count_of_shards_is_a_move() -> None:
+    def old(number: int, placed: datetime) -> Key:
+        return f"orders#{placed:shard(8)}", f"{number:06}#{placed}"
+
+    def new(number: int, placed: datetime) -> Key:
+        return f"orders#{placed:shard(16)}", f"{number:06}#{placed}"
+
+    was, kind = order(ATTRIBUTES, key=over(8, "orders"))
+    now, again = order(ATTRIBUTES, key=over(16, "orders"))
+    moving, moved = order(ATTRIBUTES, key=new, was=old)
+    with fresh() as db:
+        Migrations(db, was).apply()
+        db.write_many(puts=[kind(number=n, placed=NOON + timedelta(days=n)) for n in range(20)])
+        assert refused(db, now) == ("changed key", [("key.changed", "Order", 20)])
+        assert db.get(moved.by_key(11, NOON + timedelta(days=11))) == moved(number=11, placed=NOON + timedelta(days=11))
+        Migrations(db, moving).apply()
+        assert db.check(moving) == []
+        Migrations(db, now).apply()
+        assert [one.number for one in db.all(again.by_key())] == list(range(20))
+
+
+def test_shards_of_one_width_need_another_literal() -> None:
+    def old(number: int, placed: datetime) -> Key:
+        return f"orders#{placed:shard(16)}", f"{number:06}#{placed}"
+
+    def new(number: int, placed: datetime) -> Key:
+        return f"orders#{placed:shard(32)}", f"{number:06}#{placed}"
+
+    with pytest.raises(DeclarationError, match="the old key and the new one could be equal"):
+        order(ATTRIBUTES, key=new, was=old)

@@ -170,7 +170,8 @@ class SubjectSearch:
     async def _roots(self, root: Root) -> list[Item]:
         query = root.query
         if root.is_partition:
-            return await partition_items(self.port, self.table, None, query.partition)
+            texts = query.shards or (query.partition,)
+            return [item for text in texts for item in await partition_items(self.port, self.table, None, text)]
         if query.index is None and query.is_one_key:
             return list((await items_at(self.port, self.table, [(query.partition, query.low)])).values())
         places: list[tuple[str, str]] = []

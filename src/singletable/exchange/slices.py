@@ -43,11 +43,12 @@ Place = tuple[str, str]
 
 
 class PartitionSlice(Struct, frozen=True):
-    """A partition of the table or of one of its indexes: all of it, or its items of one type."""
+    """A partition of the table or of one of its indexes: all of it, or its items of one type, or with one sort key."""
 
     index: str | None
     text: str
     type: str | None = None
+    sort: str = ""
 
 
 class Slices:
@@ -81,7 +82,8 @@ class Slices:
                     if query.is_one_key and query.index is None:
                         keys.append((query.partition, query.low))
                     else:
-                        partitions.append(PartitionSlice(query.index, query.partition, type_name))
+                        sort = query.low if query.is_one_key else ""
+                        partitions.append(PartitionSlice(query.index, query.partition, type_name, sort))
             frontier = await self._read(partitions, keys, taken, read)
         return list(taken.values())
 
@@ -108,7 +110,10 @@ class Slices:
 
     async def _partition(self, asked: PartitionSlice) -> list[Item]:
         items = await patiently(self.port, lambda: partition_items(self.port, self.table, asked.index, asked.text))
-        return items if asked.type is None else [item for item in items if type_in(self.table, item) == asked.type]
+        name = self.table.definition.index_keys(asked.index)[1]
+        sorts = [asked.sort and next(iter(item[name].values())) for item in items]
+        same = [item for item, sort in zip(items, sorts, strict=True) if sort == asked.sort]
+        return same if asked.type is None else [item for item in same if type_in(self.table, item) == asked.type]
 
     def _loaded(self, items: Iterable[Item]) -> list[Any]:
         """The entities of items whose class is known, and can read them."""

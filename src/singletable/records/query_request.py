@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import sqrt
 from typing import Any, Final
 
 from msgspec import Struct
@@ -260,6 +261,13 @@ def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: t
         names |= dict.fromkeys(c.stored for c in model.constants)
         names |= dict.fromkeys(model.by_name[name].stored for name in (*attributes, *expires))
     return list(names)
+
+
+def shard_limit(limit: int, shards: int) -> int:
+    """The items to ask each shard for, so that one round trip suffices in 99 of 100 pages: three standard deviations
+    more than a shard has of the first `limit` items. 25 for a page of 100 over 8 shards, 6 for one of 10."""
+    mean = limit / shards
+    return min(limit, int(mean + 3 * sqrt(mean)) + 2)
 
 
 def look(prepared: PreparedQuery, wanted: int) -> int:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
-from math import sqrt
 from typing import Any, TypedDict
 
 from msgspec import Raw, Struct
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 
 from singletable.flow import Port
 from singletable.operations import AnswerPage, Item, Key, read_one
-from singletable.records.query_request import PreparedQuery, look, prepare_query
+from singletable.records.query_request import PreparedQuery, look, prepare_query, shard_limit
 from singletable.records.unreadable import OnUnreadable, readable
 from singletable.schema import Query, below
 from singletable.values import TOP, json_decoder
@@ -64,7 +63,7 @@ class _ShardRead:
 
     def operation(self, limit: int | None, shards: int) -> Any:
         """The next request, for `limit` items of all shards. One that had more than its share is asked for all."""
-        least = limit if limit is None or self.size else share(limit, shards)
+        least = limit if limit is None or self.size else shard_limit(limit, shards)
         wanted = None if least is None else look(self.prepared, least)
         return replace(self.prepared.operation(self.after, wanted), reader=_RAW)
 
@@ -160,13 +159,6 @@ class ShardMerge:
         if one[0] == other[0]:
             return one[1] > other[1]
         return (one[0] < other[0]) is self._whole.query.descending
-
-
-def share(limit: int, shards: int) -> int:
-    """The items to ask each shard for, so that one round trip suffices in 99 of 100 pages: three standard deviations
-    more than a shard has of the first `limit` items. 25 for a page of 100 over 8 shards, 6 for one of 10."""
-    mean = limit / shards
-    return min(limit, int(mean + 3 * sqrt(mean)) + 2)
 
 
 @cache

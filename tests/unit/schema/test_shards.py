@@ -140,7 +140,7 @@ def test_a_count_of_writes_is_in_no_index() -> None:
     table = Table("held", indexes=["gsi1"])
     with pytest.raises(DeclarationError, match="its count in a key would be that of the last"):
 
-        class Held(Entity, table=table, type="held"):
+        class _Held(Entity, table=table, type="held"):
             id: str
             count: int = field(version=True, default=0)
 
@@ -163,7 +163,7 @@ def test_a_partition_that_moves_to_shards_is_not_listed_meanwhile() -> None:
 
     with pytest.raises(DeclarationError, match="at may be ANY"):
 
-        class Open(Entity, table=table, type="open"):
+        class _Open(Entity, table=table, type="open"):
             at: int
             id: str
 

@@ -22,6 +22,7 @@ from singletable.foundation import (
     flows,
     page as read_page,
     personal_names,
+    shard_limit,
 )
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable.records import Explained
@@ -302,7 +303,7 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
 
 def _requests(visit: Visit, asked: Any, query: Query[Any], limit: int | None) -> Sequence[Explained]:
     """The requests, with covered values; the query's with the limit, which is not part of it."""
-    limited = {} if limit is None else {"Limit": limit}
+    limited = {} if limit is None else {"Limit": shard_limit(limit, len(query.shards)) if query.shards else limit}
     requests = [
         altered(each, body={**each.body, **limited}) if each.operation == "Query" else each
         for each in flows.explain(asked, now=visit.db.port.now())

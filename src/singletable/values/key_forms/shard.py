@@ -85,7 +85,8 @@ def _make(key_type: KeyType, format: str) -> KeyType | None:
             hint=f"Write how many shards, {LEAST} to {MOST}, as in shard(8): each takes 1,000 write units a second, "
             "and a query of all is one request for each.",
         )
-    hashed = {str: RestText(str), int: RawNumber(int)}.get(key_type.type, key_type)
+    plain: dict[type[Any], KeyType] = {str: RestText(str), int: RawNumber(int)}
+    hashed = plain.get(key_type.type, key_type)
     return ShardText(key_type.type, hashed, count)
 
 
