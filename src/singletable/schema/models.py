@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
+from singletable import values
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.corrupt_items import named, naming
@@ -150,15 +151,10 @@ class Model(Generic[T]):
         self.steps.check_down(self.version, self.stored_as)
         keys = derived_keys(self.key, self.indexes, self.table.definition, self.by_name, self.roles)
         texts = self.stored_key.key_texts(self.by_name)
-        beside = None if self.prefix else self.beside
-        codec: Callable[..., Codec[T]] = partial(
-            Codec, self.kind, self.fields, self.constants, [*keys], texts, beside=beside
-        )
-        if not self.table.definition.foreign:
-            return codec()
-        from singletable.values import STORED_FORMS  # noqa: PLC0415 for foreign tables alone
-
-        return codec(forms=STORED_FORMS)
+        beside, forms = None if self.prefix else self.beside, None
+        if self.table.definition.foreign:
+            forms = values.STORED_FORMS
+        return Codec(self.kind, self.fields, self.constants, [*keys], texts, beside=beside, forms=forms)
 
     @cached_property
     def beside(self) -> frozenset[str]:
