@@ -17,6 +17,7 @@ import pytest
 
 from singletable import ANY, AsyncDatabase, Collection, Entity, Index, Key, Table, collect, field
 from singletable.foundation import COVERED
+from singletable.release import AsyncHold
 from tests.support.alike import is_alike
 from tests.support.engines import fresh_async
 
@@ -132,6 +133,30 @@ async def serving(
         return text if result.is_error else json.loads(text)
 
     yield tell, {tool.name: tool for tool in tools}
+
+
+async def test_the_model_says_that_a_table_is_held() -> None:
+    from singletable_mcp.server import MODEL_URI, server_of
+    from singletable_mcp.tools import CallLimits
+
+    theirs = Table("theirs", foreign=True)
+    async with fresh_async() as db:
+
+        async def held(units: float = 1000.0) -> list[str]:
+            handler: Any = server_of([shop, offices, theirs], [], CallLimits(100, units), db)
+            handler = handler.get_request_handler("resources/read")
+            read = getattr(handler, "handler", handler)
+            (content,) = (await read(None, mcp_types.ReadResourceRequestParams(uri=MODEL_URI))).contents
+            return [table["held"] for table in json.loads(content.text)]
+
+        for table in (shop, offices):
+            await db.create_table(table)
+        assert await held() == ["", "", ""]
+        await AsyncHold(db, shop).begin("copied from prod", in_use=False)
+        why, *others = await held()
+        assert why.startswith("copied from prod, since 20")
+        assert others == ["", ""]
+        assert [text.partition(":")[0] for text in await held(units=0.5)] == [why.partition(":")[0], *["not known"] * 2]
 
 
 shelf = Table("shelf", indexes={"small": Index("gsi1pk", "gsi1sk", projection="keys")})

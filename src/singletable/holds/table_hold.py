@@ -62,7 +62,10 @@ async def hold_of(port: Port, table: Table) -> HoldItem | None:
 
 
 async def why_held(port: Port, table: Table) -> str:
-    """Why a table is held, and since when, for people; empty for one that is not. A read, and nothing is written."""
+    """Why a table is held, and since when, for people; empty for one that is not. A read, and nothing is written; none
+    for a foreign table without `own_items`, which nothing can hold."""
+    if table.definition.foreign and table.own_items is None:
+        return ""
     copy = port.traits.held_copy
     if copy is not None and (why := (await port.call_all([partial(copy.why, table.name)]))[0]) is not None:
         return str(why)

@@ -18,6 +18,7 @@ from singletable.database_async import AsyncDatabase
 from singletable.errors import SingletableError
 from singletable.flow import Meter
 from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
+from singletable.holds import why_held
 from singletable_mcp.tools import AgentTool, CallLimits
 
 MODEL_URI: Final = "singletable://model"
@@ -102,7 +103,8 @@ def server_of(
         model = types.Resource(
             name="model",
             uri=MODEL_URI,
-            description="The classes with their attributes, and every access pattern with its key and cost.",
+            description="The classes with their attributes, every access pattern with its key and cost, and whether a "
+            "table is held: then nothing of it runs.",
             mime_type="application/json",
         )
         return types.ListResourcesResult(resources=[model])
@@ -110,7 +112,8 @@ def server_of(
     async def read_resource(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         if str(asked.uri) != MODEL_URI:
             raise ValueError(f"there is one resource: {MODEL_URI}")
-        text = output.json_text([model_of_table(table) for table in tables])
+        models = [{**model_of_table(table), "held": await _held(db, table, budget)} for table in tables]
+        text = output.json_text(models)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=MODEL_URI, mime_type="application/json", text=text)]
         )
@@ -139,6 +142,15 @@ def model_of_table(table: Table) -> dict[str, Any]:
         if not model.is_system
     ]
     return {"table": table.name, "entities": entities, "patterns": catalogue(table)}
+
+
+async def _held(db: AsyncDatabase, table: Table, budget: UnitBudget) -> str:
+    """Why nothing of a table runs; empty where it is not held. A read; that it was refused, where it was."""
+    try:
+        async with budget.spend(1.0):
+            return await db.run(why_held(db.port, table))
+    except (click.UsageError, SingletableError) as error:
+        return f"not known: {error.message if isinstance(error, click.UsageError) else error.code}"
 
 
 def _shown(tool: AgentTool) -> types.Tool:
