@@ -25,6 +25,7 @@ from singletable.documents import (
     collection,
 )
 from singletable.documents.belongings import DocumentBelongings
+from singletable.documents.family_rewrite import FamilyRewrite
 from singletable.erasure import AsyncErasure, Erasure, Receipt
 from singletable.errors import TooLarge
 from singletable.foundation import Subject, model_of
@@ -437,6 +438,38 @@ def test_what_was_older_is_taken_over_meanwhile(
         assert erase(db, pages).cleared == {"Page": 1}
     assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
     assert pages.head("p2" if what == "branch" else "p1").cells["c1"] == Cell("(erased)", "bob-id")
+    assert db.check(app, pages) == []
+
+
+@pytest.mark.parametrize("is_applied", [True, False])
+def test_what_they_write_before_their_records_are_cleared_is_erased_too(
+    db: Database, pages: Documents[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_applied: bool
+) -> None:
+    """Only her mutation says that a cell of bob's has a text of hers, and it comes after the last look."""
+    pages.create("t1", "p1")
+    ada, is_late = Writer(pages, "ada"), False
+    Writer(pages, "bob").does(put_cell(id="c1", cell=Cell("bob began", "bob-id")))
+    ada.does(edit_cell(id="c1", text="ada amends"))
+    write_records = FamilyRewrite._write_records
+
+    async def late(rewrite: Any, rows: Any, texts: Any, *, own: bool) -> None:
+        nonlocal is_late
+        if not is_late:
+            is_late = True
+            if is_applied:
+                ada.does(edit_cell(id="c1", text="ada was late"))
+            else:
+                ada.pages.submit("p1", [edit_cell(id="c1", text="ada waits").by("tab-ada-p1", 2, principal="ada-id")])
+        await write_records(rewrite, rows, texts, own=own)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FamilyRewrite, "_write_records", late)
+        receipt = erase(db, pages)
+    assert receipt.kept == ()
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
+    pages.process("p1")
+    assert pages.head("p1").cells["c1"].author == "bob-id"
+    assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
     assert db.check(app, pages) == []
 
 

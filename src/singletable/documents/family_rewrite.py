@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -42,6 +41,7 @@ from singletable.documents.erased_arguments import (
     record_values,
     scalars_without,
 )
+from singletable.documents.erased_traces import Traces
 from singletable.documents.families import family_of, pages
 from singletable.documents.inbox import HeadState
 from singletable.documents.personal import Erased
@@ -76,31 +76,6 @@ Change = tuple[TransactAction, Mapping[Content, bytes | None]]
 """The change of an item, and the contents that it refers to then."""
 
 
-@dataclass(eq=False)
-class Traces:
-    """The places of a family at which the erased persons are."""
-
-    records: int = 0
-    """Mutations with them as principal, or in whose arguments they are."""
-    versions: int = 0
-    contents: dict[Content, tuple[Content, bytes]] = field(default_factory=dict[Content, tuple[Content, bytes]])
-    """The contents to replace, each with its new one."""
-    unreadable: int = 0
-    """Contents that could not be looked at."""
-
-    def __bool__(self) -> bool:
-        return bool(self.records or self.versions or self.contents)
-
-    @property
-    def write_units(self) -> float:
-        """The units of the change, at least: larger items, and versions of collections, take more."""
-        return 2.0 * (self.records + self.versions)
-
-    def __str__(self) -> str:
-        counts = {"mutations": self.records, "versions": self.versions, "contents": len(self.contents)}
-        return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-
-
 class FamilyRewrite:
     """The erasure of persons from one document and its branches."""
 
@@ -115,6 +90,8 @@ class FamilyRewrite:
         self.living: list[str] = []
         self.held: set[Content] = set()
         """The contents in versions of collections, of those that may say something of a person."""
+        self.own: set[tuple[str, str, int]] = set()
+        """Their mutations that had been applied at the last look: what those wrote was looked at after them."""
         self.same: set[Content] = set()
         """Contents without any of the texts that are known so far."""
         self.put_in: tuple[int, str | None] | None = None
@@ -132,10 +109,14 @@ class FamilyRewrite:
         self.members, self.living = family.members, family.living
         referred: set[Content] = set()
         known, names = set(self.erased.texts), set[str]()
+        self.own = set()
         for document_id in self.members:
             async for rows, texts in self._records(document_id):
                 referred |= {ref for text in texts for ref in refs_in(text)}
                 names |= {row.principal for row in rows if row.principal is not None}
+                self.own |= {
+                    _place(row) for row in rows if type(row) is not InboxRow and self.erased.is_by(row.principal)
+                }
                 self.traces.records += sum(map(self._is_changed, rows, texts))
         await self._settle(names)
         models = self.context.model.collections.values()
@@ -236,7 +217,8 @@ class FamilyRewrite:
         next collection's.
 
         The records are last, and their own the very last, as they say what was theirs: by then nothing else has it, and
-        what began before can't end.
+        what began before can't end. A mutation of theirs that was applied after the last look keeps its record: by it
+        the next search finds what it wrote.
         """
         what = "others took over what older versions held"
         race = Race(self.port, "erase", what, self.context.model.table.name, tries=_TRIES)
@@ -360,6 +342,8 @@ class FamilyRewrite:
             after = self._arguments(row, text)
             if own and isinstance(row, InboxRow):
                 changes.append((_update(row, **OF_NOBODY), {}))
+            elif own and _place(row) not in self.own:
+                continue
             elif own or after != text:
                 needed: dict[Content, bytes | None] = {ref: new[ref] for ref in refs_in(after) if ref in new}
                 changes.append((_update(row, **record_values(row, after, needed, own=own)), needed))
@@ -391,6 +375,10 @@ class FamilyRewrite:
                 await race.lost()
             else:
                 return
+
+
+def _place(row: Record) -> tuple[str, str, int]:
+    return row.document_id, row.client, row.id
 
 
 def _update(row: DocumentRow, **values: Any) -> TransactAction:
