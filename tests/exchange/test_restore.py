@@ -19,7 +19,7 @@ from singletable.documents import Documents, LocalBlobs
 from singletable.errors import Conflict, Denied, SingletableError, Unavailable
 from singletable.exchange import Restore, TableCopy
 from singletable.exchange.restore_run import RestoreRun
-from singletable.exchange.restore_sources import ServiceSource
+from singletable.exchange.restore_sources import CopySource, ServiceSource
 from singletable.migrations import Backups
 from singletable.release import Hold
 from singletable.streams.state import state_entities
@@ -334,7 +334,7 @@ def test_a_backup_has_the_leases_of_its_own(moto: Backed) -> None:
 
 def test_to_a_time(moto: Backed, monkeypatch: pytest.MonkeyPatch) -> None:
     db, restore = moto.db, Restore(moto.db, shop, to="shop-latest", blobs=moto.blobs)
-    assert killed_at(db, monkeypatch, 4, restore, {"at": "latest"})
+    assert killed_at(db, monkeypatch, 5, restore, {"at": "latest"})
     assert items_in(db, "shop-latest")  # the service made it, and it has no record yet
     restored = restore.run(at="latest")
     assert (restored.source, restored.beside) == ("shop as late as it can be", ())
@@ -450,6 +450,51 @@ def test_leases_without_a_backup_of_the_name_stay_behind(moto: Backed) -> None:
     arn = moto.db.run(begin_backup(moto.db.port, "shop", "alone"))
     plan = Restore(moto.db, shop, to="shop-alone", blobs=moto.blobs).plan(backup=arn)
     assert plan.notes == ("shop-leases is not brought back: no backup of it is named alone",)
+
+
+def test_nothing_is_deleted_from_the_begin_of_a_restore_on(
+    copied: Backed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The live table deletes the document, and collects, while the items of the other one are put."""
+    blobs = LocalBlobs(tmp_path / "blobs")
+    with connect(f"local:{tmp_path / 'new.db'}") as db:
+        monkeypatch.setattr(db.port, "sleep", nobody_waits)
+        Restore(db, shop, blobs=blobs).run(**copied.source)
+        restore = Restore(db, shop, to="shop-monday", blobs=blobs)
+        source, made = {"copy": copied.db}, CopySource.make
+
+        async def failing(*_: Any) -> None:
+            raise Denied("no such backup")
+
+        monkeypatch.setattr(CopySource, "make", failing)
+        with pytest.raises(Denied):
+            restore.run(**source)
+        assert list(blobs.list("=backups/open/")) == []
+
+        async def make(own: CopySource, *given: Any) -> None:
+            await made(own, *given)
+            if not is_killed:
+                Documents(db, Page, blobs=blobs).delete("p1")
+                raise Killed
+
+        is_killed = False
+        monkeypatch.setattr(CopySource, "make", make)
+        with pytest.raises(Killed):
+            restore.run(**source)
+        is_killed = True
+        assert len(list(blobs.list("=backups/open/"))) == 1
+        restore.run(**source)
+        assert contents_in(blobs) == copied.contents
+        assert list(blobs.list("=backups/open/")) == []
+
+        async def killing(*_: Any) -> None:
+            raise Killed
+
+        monkeypatch.setattr(CopySource, "make", killing)
+        with pytest.raises(Killed):
+            Restore(db, shop, to="shop-tuesday", blobs=blobs).run(**source)
+        assert Backups(db, shop, blobs=blobs).delete("table shop-tuesday").status == "BEGUN"  # given up
+        assert list(blobs.list("=backups/open/")) == []
 
 
 def test_under_its_own_name_it_collects_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest
+from singletable.errors import InvalidRequest, SingletableError
 from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.restore_sources import RestoreSource, Tell
@@ -122,16 +122,42 @@ class RestoreRun:
         record = await self._record(live)
         if record is not None:
             if record.ended_at is None:
+                if "contents" not in record.done:
+                    await self._keep_contents()
                 await self._hold()  # it may have been released in the middle
             return record
         if live is not None:
             await self._check_is_its_own(live)
-        await self.source.make(self.target, self.table, self.tell)
+        await self._keep_contents()
+        try:
+            await self.source.make(self.target, self.table, self.tell)
+        except SingletableError:
+            await self._end_keeping()
+            raise
         await self._hold()
         live = await describe_indexes(self.target, self.table.definition)
         kind: Any = RestoreRecord.of(self.table)
         now = instant(self.port.now())
         return await self._put(kind(source=self.source.text, identity=_identity(live), began_at=now))
+
+    async def _keep_contents(self) -> None:
+        """From now on, until its manifests are written, no content is deleted: the table of the declared name deletes
+        from the same store."""
+        for part in self._shared:
+            await part.begin(self.target, self._holder)
+
+    async def _end_keeping(self) -> None:
+        for part in self._shared:
+            await part.end(self.target, self._holder)
+
+    @property
+    def _shared(self) -> list[BackedContents]:
+        """The contents that lie in the store of the table of the declared name."""
+        return [part for part in self.contents if part.has_store and self.is_renamed]
+
+    @property
+    def _holder(self) -> str:
+        return f"table {self.to}"
 
     async def _hold(self) -> None:
         """Whatever this program declares: another one may have workers. They may run, and know the declared name."""
@@ -201,20 +227,18 @@ class RestoreRun:
         return not is_begun and await has_items(target, beside)
 
     async def _contents(self) -> None:
-        copied, holder = CopiedContents(), f"table {self.to}"
+        copied = CopiedContents()
         for part in self.contents:
             if not part.has_store:
                 continue
             self.tell(part.name)
-            if self.is_renamed:  # the table of the declared name deletes from the same store
-                await part.begin(self.target, holder)
             if self.contents_from is not None:
                 copied = copied.and_also(await part.copy(self.target, source=self.contents_from))
             elif self.source.is_service and not self.is_renamed:
                 await part.take_over(self.target)  # the table of this name, in this place, is gone
-            if self.is_renamed:
-                await part.hold(self.target, holder)
-                await part.end(self.target, holder)
+        for part in self._shared:
+            await part.hold(self.target, self._holder)
+        await self._end_keeping()
         self.restored = replace(self.restored, contents=copied)
 
     async def _settings(self) -> None:

@@ -103,7 +103,8 @@ async def listed(port: Port, table: Table, contents: Sequence[BackedContents]) -
 
 
 async def delete(port: Port, table: Table, contents: Sequence[BackedContents], arn: str) -> Backup:
-    """Delete a backup with those of the tables beside it, and keep its contents no longer. Called again it goes on.
+    """Delete a backup with those of the tables beside it, and keep its contents no longer. Called again it goes on. So
+    too what was begun, as a restore under another name that was killed and is given up.
 
     The file of a copy stays: whoever made it deletes it.
     """
@@ -119,6 +120,8 @@ async def delete(port: Port, table: Table, contents: Sequence[BackedContents], a
         except InvalidRequest:
             if backup is None:
                 raise
+    elif backup is None and any([await store.is_open(port, arn) for store in contents]):
+        backup = Backup(arn, arn, table.name, "BEGUN", None, 0)
     elif backup is None:
         raise InvalidRequest(f"no backup {arn} is known", table=table.name, hint="`singletable backup list` has them.")
     for store in contents:
