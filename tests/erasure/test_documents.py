@@ -27,8 +27,10 @@ from singletable.documents import (
 from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.family_rewrite import FamilyRewrite
 from singletable.erasure import AsyncErasure, Erasure, Receipt
-from singletable.errors import TooLarge
-from singletable.foundation import Subject, model_of
+from singletable.errors import TooLarge, TransactionConflict
+from singletable.expressions import AttributeChange
+from singletable.flow.driver import drive
+from singletable.foundation import Subject, model_of, update_if
 from tests.erasure.traces import without_random
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
@@ -471,6 +473,31 @@ def test_what_they_write_before_their_records_are_cleared_is_erased_too(
     assert pages.head("p1").cells["c1"].author == "bob-id"
     assert "ada" not in everything(db, tmp_path).replace("tab-ada-p1", "")
     assert db.check(app, pages) == []
+
+
+def test_an_erasure_that_loses_each_time_does_not_deny_what_it_wrote(
+    db: Database, pages: Documents[Page], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if a collection of garbage began before each of its transactions."""
+    fill(pages)
+    epoch: Any = pages.context.model.rows.epoch.by_document("p1")
+    raised = update_if(epoch, [AttributeChange("epoch", {"N": "0"}, plus={"N": "1"})], None)
+    send = db.port.send
+
+    def work(operation: Any) -> None:
+        if type(operation).__name__ == "TransactWriteItems":
+            drive(send(raised))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(db.port, "sleep", nobody_waits)
+        patched.setattr("singletable.documents.family_rewrite._TRIES", 3)
+        before_each(db, patched, work)
+        with pytest.raises(TransactionConflict, match="A part may be erased already"):
+            erase(db, pages)
+    assert erase(db, pages).kept == ()
+
+
+async def nobody_waits(seconds: float) -> None: ...
 
 
 def test_collections_that_fit_into_no_one_version(

@@ -19,7 +19,9 @@ from singletable import (
     attr,
     key_of,
 )
+from singletable.errors import TransactionConflict
 from singletable.foundation import catalogue, model_of
+from singletable.operations import Reason, ReasonedCancellation, TransactWriteItems
 from tests.migrations.moving import Line, OldLine, OldOrder, OldUser, Order, User, as_new, new, old
 from tests.support.raw import all_items
 from tests.support.shells import KINDS, Shell, opened
@@ -246,6 +248,28 @@ async def test_a_transaction_that_fails_says_why(db: Shell) -> None:
                 write(tx)
         assert isinstance(caught.value.failures[0].error, (AlreadyExists, NotFound, ConditionFailed))
         assert await db.get(KEY) == ORDER
+
+
+async def test_a_transaction_that_gives_up_does_not_deny_that_it_moved_items(
+    db: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await db.create(OLD)
+    send = db.port.send
+
+    async def conflicting(operation: Any) -> Any:
+        if isinstance(operation, TransactWriteItems) and await places(db) == [AT_NEW]:
+            raise ReasonedCancellation((Reason("TransactionConflict", "", None),), False, "moving")
+        return await send(operation)
+
+    async def nobody_waits(seconds: float) -> None: ...
+
+    with monkeypatch.context() as patched:
+        patched.setattr(db.port, "send", conflicting)
+        patched.setattr(db.port, "sleep", nobody_waits)
+        with pytest.raises(TransactionConflict, match="items may have been moved to their keys"):
+            async with db.transaction() as tx:
+                tx.update(KEY, attr(Order.total).set(1))
+    assert await db.get(KEY) == ORDER
 
 
 async def test_two_items_of_one_old_key_in_a_transaction(db: Shell) -> None:

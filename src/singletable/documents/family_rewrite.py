@@ -68,6 +68,7 @@ from singletable.values import changed, from_attribute_value
 READ_AT_ONCE = 64
 _RECORDS_AT_ONCE = 100
 _TRIES = 50
+_HINT = "A part may be erased already. Erase again, with fewer writers at once: it goes on."
 _WRITTEN_AT_ONCE = 8
 """Items of up to 400 KB, in a transaction of 4 MB."""
 
@@ -221,7 +222,7 @@ class FamilyRewrite:
         the next search finds what it wrote.
         """
         what = "others took over what older versions held"
-        race = Race(self.port, "erase", what, self.context.model.table.name, tries=_TRIES)
+        race = self._race(what)
         while True:
             await self._reject_waiting()
             await self._rewrite()
@@ -235,6 +236,9 @@ class FamilyRewrite:
             for document_id in self.members:
                 async for rows, texts in self._records(document_id):
                     await self._write_records(rows, texts, own=own)
+
+    def _race(self, what: str) -> Race:
+        return Race(self.port, "erase", what, self.context.model.table.name, hint=_HINT, tries=_TRIES)
 
     async def _reject_waiting(self) -> None:
         """See to it that no mutation of theirs is applied any more."""
@@ -267,7 +271,7 @@ class FamilyRewrite:
 
     async def _renew(self, document_id: str) -> None:
         """Commit a version without them, where the newest one has them: several, where one can't hold all of it."""
-        race = Race(self.port, "erase", COMMITTED, self.context.model.table.name, tries=_TRIES)
+        race = self._race(COMMITTED)
         while True:
             epoch = await epoch_row(self.port, self.context, document_id)
             working = await self._working(await newest(self.port, self.context, document_id))
@@ -358,6 +362,7 @@ class FamilyRewrite:
 
     async def _write_some(self, actions: Sequence[TransactAction], needed: Mapping[Content, bytes | None]) -> None:
         race = race_with_garbage(self.port, self.context, "erase")
+        race.hint = _HINT
         left: list[TransactAction] = [*actions]
         while left:
             epoch = await any_epoch_row(self.port, self.context, self.root)

@@ -144,6 +144,8 @@ class Commit:
                     continue  # the answer has shown the time by which the conditions are judged
                 await self._after_refusal(plan, cancelled.reasons)
                 race.table = self.writes[0].model.table.name
+                if self.brought:
+                    race.hint = "No operation was applied; items may have been moved to their keys. Try again later."
                 if await race.lost():
                     await self._read(list(self.known))
             else:
