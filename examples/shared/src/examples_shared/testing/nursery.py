@@ -116,7 +116,7 @@ class Nursery:
         return mine
 
     def close(self) -> None:
-        """End its process. Programs that still run go on."""
+        """End its process, and programs that still run."""
         if self._asked is not None and self._process is not None and self._owner == os.getpid():
             self._asked.close()
             self._process.wait(_START_SECONDS)

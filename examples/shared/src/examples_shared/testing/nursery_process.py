@@ -11,6 +11,7 @@ import json
 import os
 import runpy
 import select
+import signal
 import socket
 import sys
 import warnings
@@ -31,7 +32,8 @@ class Nursery:
         self._poll.register(asked, select.POLLIN)
 
     def fork_what_is_asked(self) -> dict[str, Any]:
-        """Returns in each fork, with what was asked for. The nursery itself ends with the process that asks."""
+        """Returns in each fork, with what was asked for. The nursery itself ends with the process that asks, and so do
+        its programs."""
         while True:
             for descriptor, _ in self._poll.poll():
                 if descriptor in self._running:
@@ -41,7 +43,9 @@ class Nursery:
 
     def _fork(self) -> dict[str, Any] | None:
         message, files, _, _ = socket.recv_fds(self._asked, _LARGEST_BYTES, 4)
-        if not message:
+        if not message:  # whoever asks has ended, or was killed: nobody else ends its programs
+            for process, _ in self._running.values():
+                os.kill(process, signal.SIGKILL)
             os._exit(0)
         program: dict[str, Any] = json.loads(message)
         _import(program["warm"])
