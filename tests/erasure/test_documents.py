@@ -481,7 +481,7 @@ def test_an_erasure_that_loses_each_time_does_not_deny_what_it_wrote(
     """As if a collection of garbage began before each of its transactions."""
     fill(pages)
     epoch: Any = pages.context.model.rows.epoch.by_document("p1")
-    raised = update_if(epoch, [AttributeChange("epoch", {"N": "0"}, plus={"N": "1"})], None)
+    raised: Any = update_if(epoch, [AttributeChange("epoch", {"N": "0"}, plus={"N": "1"})], None)
     send = db.port.send
 
     def work(operation: Any) -> None:

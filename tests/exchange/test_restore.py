@@ -461,7 +461,8 @@ def test_nothing_is_deleted_from_the_begin_of_a_restore_on(
         monkeypatch.setattr(db.port, "sleep", nobody_waits)
         Restore(db, shop, blobs=blobs).run(**copied.source)
         restore = Restore(db, shop, to="shop-monday", blobs=blobs)
-        source, made = {"copy": copied.db}, CopySource.make
+        source: dict[str, Any] = {"copy": copied.db}
+        made = CopySource.make
 
         async def failing(*_: Any) -> None:
             raise Denied("no such backup")

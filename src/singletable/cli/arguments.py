@@ -29,11 +29,10 @@ class PatternCommand(click.Command):
         ctx.ignore_unknown_options = True
         before = args[: args.index("--")] if "--" in args else [*args]
         rest = super().parse_args(ctx, args)
-        for word in ctx.params.get("words") or ():
+        words: tuple[str, ...] = ctx.params.get("words") or ()
+        for word in words:
             if word.startswith("-") and word in before and not _NEGATIVE.fullmatch(word):
-                options: list[str] = [
-                    name for option in self.get_params(ctx) for name in option.opts if name.startswith("-")
-                ]
+                options = [str(name) for option in self.get_params(ctx) for name in option.opts]
                 close: list[str] = difflib.get_close_matches(word.partition("=")[0], options)
                 message = f"No such option: {word}. A value that begins with '-' is written after --, or as NAME=VALUE."
                 raise click.NoSuchOption(word, message, close, ctx)
