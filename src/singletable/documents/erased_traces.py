@@ -1,4 +1,4 @@
-"""What an erasure has found of persons in one family of documents."""
+"""The traces of persons in one family of documents, as an erasure finds them."""
 
 from __future__ import annotations
 
