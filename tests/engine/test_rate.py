@@ -9,6 +9,7 @@ import pytest
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table
 from singletable.flow import Rate
 from tests.support.engines import fresh
+from tests.support.waiting import Waited
 
 paced = Table("paced", indexes=["gsi1"])
 
@@ -28,18 +29,6 @@ class Note(Entity, table=paced, type="note"):
     def all(id: int = ANY) -> Key:
         """All."""
         return "notes", f"{id}"
-
-
-class Waited:
-    """The time that the port of a database has waited."""
-
-    def __init__(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seconds = 0.0
-        monkeypatch.setattr(db.port, "monotonic", lambda: self.seconds)
-        monkeypatch.setattr(db.port, "sleep", self._sleep)
-
-    async def _sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @pytest.fixture

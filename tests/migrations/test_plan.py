@@ -33,6 +33,7 @@ from tests.migrations.watching import killed_at_every_request
 from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
 from tests.support.shells import opened
+from tests.support.waiting import Waited
 
 
 @pytest.fixture
@@ -81,6 +82,27 @@ def test_a_new_index_and_a_raised_version(db: Database) -> None:
     assert (record.by, record.fence, read_document(record.model)) == ("ada", 2, document_of(new))
     assert changes_nothing(db, new)
     is_filled(db, expected)
+
+
+def test_what_it_takes_is_told_before_it_reads(db: Database) -> None:
+    class Enough(Exception):
+        """No more than that."""
+
+    def begins(takes: Estimate) -> None:
+        raise Enough(int(takes.read_units))
+
+    with db.meter() as meter, pytest.raises(Enough, match=r"^1$"):
+        Migrations(db, new).plan(begins=begins)
+    assert set(meter.by_operation) == {"DescribeTable", "DescribeTimeToLive", "GetItem"}
+
+
+def test_it_reads_at_its_rate(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The items are small: pages of a few units, each waited for but the first."""
+    waited = Waited(db, monkeypatch)
+    with db.meter() as meter:
+        Migrations(db, new).plan(rate=Rate(read_units=1))
+    assert meter.read_units - 8 <= waited.seconds <= meter.read_units
+    assert waited.seconds > 2
 
 
 def within_two_percent(outcome: Outcome) -> bool:

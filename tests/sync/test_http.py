@@ -10,11 +10,12 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from singletable import Unavailable, connect_async
-from singletable.documents import BlobStore
+from singletable import Table, Unavailable, connect_async
+from singletable.documents import BlobStore, Document, Draft, Items, collection
 from singletable.sync import Limits
 from singletable.sync.http import read_head
 from singletable.wire import RetryPolicy
+from tests.support.engines import fresh_async
 from tests.sync.calling import Exchange, call, first, scope_of
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -167,6 +168,35 @@ async def test_an_engine_that_is_away_is_503(blobs: BlobStore) -> None:
         answer = await world.send("/pull", Client("g", "c").pull())
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         assert "127.0.0.1" not in answer.body.decode()
+
+
+def sheet(version: int) -> type[Any]:
+    """The document as the program of a version has it."""
+
+    class Sheet(Document, table=Table("sheets")):
+        cells: Items[str] = collection(version=version)
+
+    if version > 1:
+        Sheet.cells.upcast(1)(lambda stored: stored)
+
+    @Sheet.mutation
+    def fill(draft: Draft[Sheet], *, id: str, text: str) -> None:
+        draft.cells[id] = text
+
+    return Sheet
+
+
+async def test_what_a_newer_program_wrote_is_503_at_an_older_server(blobs: BlobStore) -> None:
+    """The client comes again, and may meet a server that knows it."""
+    async with fresh_async() as db:
+        older, newer = World(db, blobs, kind=sheet(1)), World(db, blobs, kind=sheet(2))
+        ada = Client("g", "c")
+        ada.mutate("fill", id="a", text="x")
+        assert (await newer.push(ada)).status == 200
+        answer = await older.send("/pull", ada.pull())
+        assert (answer.status, answer.json["error"], answer.headers["retry-after"]) == (503, "unavailable", "1")
+        assert (await newer.pull(ada)).status == 200
+        assert ada.base["cells/a"] == "x"
 
 
 async def test_what_is_broken_here_is_not_the_callers_fault(world: World) -> None:

@@ -7,15 +7,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from singletable import connect
 from singletable.cli import output
 from singletable.cli.app import COMMANDS, app
 from singletable.cli.session import rate_of
+from singletable.cli.stats import ASKED_ABOVE, confirm_cost
 from singletable.extensions import ExtensionGroup
 from tests.support.distributions import distribution
 
@@ -88,3 +91,14 @@ def test_a_long_value_is_folded_and_not_cut() -> None:
 
 def test_a_map_by_numbers_has_a_text() -> None:
     assert output.json_text({2: "b", 1: "a"}) == '{"2":"b","1":"a"}'
+
+
+def test_an_expensive_scan_elsewhere_is_asked_for() -> None:
+    """Of `plan`, `stats`, `sql` and `adopt`. A test has no terminal: it has to say --yes."""
+    options: dict[str, Any] = {"environ": {}, "region": "x"}
+    with connect("http://127.0.0.1:8000", **options) as here, connect("http://10.1.2.3:8000", **options) as elsewhere:
+        confirm_cost(here, ASKED_ABOVE + 1, yes=False)
+        confirm_cost(elsewhere, ASKED_ABOVE, yes=False)
+        confirm_cost(elsewhere, ASKED_ABOVE + 1, yes=True)
+        with pytest.raises(click.UsageError, match=r"about 10,001 read units at http://10\.1\.2\.3:8000.* --yes"):
+            confirm_cost(elsewhere, ASKED_ABOVE + 1, yes=False)
