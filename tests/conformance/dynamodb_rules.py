@@ -32,6 +32,9 @@ LARGEST_TRANSACTION = 4 << 20
 MOST_BATCH_WRITES = 25
 MOST_BATCH_READS = 100
 MOST_INDEXES = 20
+MOST_LOCAL_INDEXES = 5
+LOCAL_INDEXES: set[tuple[str, str]] = set()
+"""Those of the tables that were created, by table and name: they alone are read consistently."""
 MOST_PROJECTED = 100
 _BETWEEN = re.compile(r"BETWEEN (:\w+) AND (:\w+)")
 _SINGLE = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan")
@@ -81,7 +84,8 @@ def _range_key(key: dict[str, Typed]) -> str | None:
 # --- queries and scans ------------------------------------------------------------------------------------------------
 @rule("Query", "Scan")
 def selections(body: Body) -> Iterator[str]:
-    if body.get("IndexName") and body.get("ConsistentRead"):
+    index = body.get("IndexName")
+    if index and body.get("ConsistentRead") and (body["TableName"], index) not in LOCAL_INDEXES:
         yield "a consistent read of a global index"
     if body.get("ProjectionExpression") and body.get("Select", "SPECIFIC_ATTRIBUTES") != "SPECIFIC_ATTRIBUTES":
         yield "a projection beside another selection"
@@ -205,14 +209,18 @@ def written_in_batch(body: Body) -> Iterator[str]:
 # --- tables -----------------------------------------------------------------------------------------------------------
 @rule("CreateTable")
 def schemas(body: Body) -> Iterator[str]:
-    indexes = body.get("GlobalSecondaryIndexes", [])
+    local = body.get("LocalSecondaryIndexes", [])
+    LOCAL_INDEXES.update((body["TableName"], each["IndexName"]) for each in local)
+    indexes = [*body.get("GlobalSecondaryIndexes", []), *local]
     defined = {each["AttributeName"] for each in body["AttributeDefinitions"]}
     used = {each["AttributeName"] for schema in (body, *indexes) for each in schema["KeySchema"]}
     if defined != used:
         yield f"attributes are defined and not used, or used and not defined: {', '.join(sorted(defined ^ used))}"
-    if len(indexes) > MOST_INDEXES:
-        yield f"more than {MOST_INDEXES} indexes"
-    if "GlobalSecondaryIndexes" in body and not indexes:
+    if len(indexes) - len(local) > MOST_INDEXES or len(local) > MOST_LOCAL_INDEXES:
+        yield f"more than {MOST_INDEXES} indexes, or {MOST_LOCAL_INDEXES} local ones"
+    if any(each["KeySchema"][0] != body["KeySchema"][0] or "ProvisionedThroughput" in each for each in local):
+        yield "a local index with a partition key or a throughput of its own"
+    if [] in (body.get("GlobalSecondaryIndexes"), body.get("LocalSecondaryIndexes")):
         yield "an empty list of indexes"
     projected = [index["Projection"].get("NonKeyAttributes", []) for index in indexes]
     if sum(map(len, projected)) > MOST_PROJECTED:

@@ -278,6 +278,7 @@ PLANTED: list[tuple[str, Change, str]] = [
         lambda b: b["GlobalSecondaryIndexes"].extend({**index(f"g{n:02}"), **WIDE} for n in range(5)),
         "more than 100 projected",
     ),
+    ("CreateTable", lambda b: b.update(LocalSecondaryIndexes=[index("g01")]), "a local index with a partition key"),
     ("CreateTable", lambda b: b["KeySchema"].reverse(), "a key schema of RANGE, HASH"),
     (
         "UpdateTable",

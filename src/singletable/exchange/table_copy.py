@@ -311,9 +311,7 @@ async def _prepare(port: Port, table: Table) -> bool:
     if description is None:
         await flows.create_table(port, table)
         return False
-    wrong = [
-        each for each in differences(table.definition, description) if each.is_of_a_key or each.what.startswith("index")
-    ]
+    wrong = [each for each in differences(table.definition, description) if each.is_of_a_key or each.is_of_an_index]
     if wrong:
         raise NotConfigured(
             "the target is there and differs: " + "; ".join(map(str, wrong)),

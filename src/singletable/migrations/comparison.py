@@ -51,8 +51,16 @@ def creation(table: Table) -> Plan:
 
 
 def check_key(table: Table, live: Description) -> None:
-    """PlanRefused if a table's key is not the declared one."""
-    wrong = [d for d in table_differences(table.definition, live) if d.what == "key"]
+    """PlanRefused if a table's key is not the declared one, or a declared local index is missing or another."""
+    wrong = [d for d in table_differences(table.definition, live) if d.is_fixed]
+    if wrong and wrong[0].what != "key":
+        raise PlanRefused(
+            f"{wrong[0]}; a local index is made with its table, and can't be added or changed",
+            reason="local index",
+            table=table.name,
+            hint="Declare a global index, Index(...). Or copy the items into a new table, which has the local index: "
+            "singletable copy MODULE --to-table NAME.",
+        )
     if wrong:
         raise PlanRefused(
             f"the table's key is {wrong[0].found}, declared is {wrong[0].declared}, and a table keeps its key",

@@ -121,11 +121,12 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
         return [_SLOT.sub(lambda slot: "{" + types.get(slot[1], "") + "}", text) for text in texts]
 
 
-class IndexForm(Struct, frozen=True):
+class IndexForm(Struct, frozen=True, omit_defaults=True):
     """An index: its key's attributes, and what it holds."""
 
     key: tuple[str, str]
     projection: str | tuple[str, ...]
+    local: bool = False
 
 
 class ModelDocument(Struct, frozen=True, omit_defaults=True):
@@ -221,7 +222,9 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
 def document_of(table: Table) -> ModelDocument:
     """The program's declarations of a table."""
     definition = table.definition
-    indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
+    indexes = {
+        name: IndexForm((i.partition, i.sort), i.projection, i.is_local) for name, i in definition.indexes.items()
+    }
     entities = {model.type: form_of(model) for model in table.models}
     leaving = {m.type: replace(form_of(m), other_table=model_of(m.kind).table.name) for m in table.leaving}
     names = {

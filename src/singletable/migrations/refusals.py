@@ -10,6 +10,7 @@ Refusal = Literal[
     "foreign table",
     "older program",
     "changed key",
+    "local index",
     "items unreadable",
     "values not unique",
     "items left behind",

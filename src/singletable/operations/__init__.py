@@ -17,10 +17,10 @@ from singletable.operations.answers import (
     RefusedWrite as RefusedWrite,
     applied as applied,
     encode as encode,
-    is_too_large as is_too_large,
     met_by as met_by,
     read_item as read_item,
     read_one as read_one,
+    why_too_large as why_too_large,
 )
 from singletable.operations.limits import MAX_BATCH_GET as MAX_BATCH_GET, check_item as check_item
 from singletable.operations.read import (

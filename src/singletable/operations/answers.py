@@ -219,18 +219,27 @@ def named(fault: Fault, operation: str, table: str) -> SingletableError:
         )
     if fault.code == "UnknownOperationException" and (missing := OPERATIONS.get(operation)) is not None:
         return lacking(missing, why=f"it does not know {operation}", operation=operation, table=table)
-    if is_too_large(fault.message):
-        return TooLarge(
-            "DynamoDB refused the request: the item would be over 400 KB, or the transaction over 4 MB",
-            hint="Keep large content outside the item, or split it over several.",
-            **where,
-        )
+    if (too_large := why_too_large(fault.code, fault.message)) is not None:
+        what, hint = too_large
+        return TooLarge(f"DynamoDB refused the request: {what}", hint=hint, **where)
     return InvalidRequest(f"DynamoDB refused the request: {fault.code}: {_without_values(fault.message)}", **where)
 
 
-def is_too_large(message: str) -> bool:
-    """Whether a refusal is because of the size of the updated item, or of the whole transaction."""
-    return message.startswith(("Item size", "Collection size of items exceeded"))
+def why_too_large(code: str, message: str) -> tuple[str, str] | None:
+    """The size that a refused write would have passed, and what to do; None for a refusal of another reason."""
+    if code.startswith("ItemCollectionSizeLimitExceeded"):
+        return _FULL_PARTITION
+    return _LARGE_ITEM if message.startswith(("Item size", "Collection size of items exceeded")) else None
+
+
+_LARGE_ITEM = (
+    "the item would be over 400 KB, or the transaction over 4 MB",
+    "Keep large content outside the item, or split it over several.",
+)
+_FULL_PARTITION = (
+    "the items of its partition, with their entries in local indexes, would be over 10 GB",
+    "Delete items of the partition, or begin another one: put a part, as the year, into the partition key.",
+)
 
 
 def _without_values(message: str) -> str:

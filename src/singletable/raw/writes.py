@@ -29,7 +29,7 @@ from singletable.operations import (
     TransactAction,
     TransactWriteItems,
     UpdateItem,
-    is_too_large,
+    why_too_large,
 )
 from singletable.raw.items import NONE, PLAIN, RawItem, RawTable, condition, stored
 
@@ -185,13 +185,9 @@ def _refuse(table: str, writes: Sequence[RawWrite], reasons: Sequence[Reason]) -
 def _reason(write: RawWrite, reason: Reason, table: str) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
         return _failed(reason.stored, write.where, table, write.verb)
-    if is_too_large(reason.message):
-        return TooLarge(
-            "the item would be over 400 KB",
-            table=table,
-            operation=write.verb,
-            hint="Keep large content outside the item, or split it over several.",
-        )
+    if (too_large := why_too_large(reason.code, reason.message)) is not None:
+        what, hint = too_large
+        return TooLarge(what, table=table, operation=write.verb, hint=hint)
     return InvalidRequest(
         f"DynamoDB refused the {write.verb}: {reason.code}",
         table=table,

@@ -37,7 +37,7 @@ from singletable.operations import (
     Reason,
     ReasonedCancellation,
     TransactWriteItems,
-    is_too_large,
+    why_too_large,
 )
 from singletable.records.conditions import is_there
 from singletable.records.first_use import ready
@@ -328,11 +328,8 @@ class Commit:
 def _error(write: Write, part: WritePart, reason: Reason) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
         return part.refusal(reason.stored)
-    if is_too_large(reason.message):
-        what, hint = (
-            "the item would be over 400 KB",
-            "Keep large content outside the item, or split it over several.",
-        )
+    if (too_large := why_too_large(reason.code, reason.message)) is not None:
+        what, hint = too_large
         return TooLarge(what, hint=hint, key=write.key, operation=write.verb)
     what = f"DynamoDB refused the {write.verb}: {reason.code}"
     return InvalidRequest(what, key=write.key, operation=write.verb, hint=write.advice(reason.message))

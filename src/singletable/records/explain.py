@@ -21,6 +21,7 @@ from singletable.schema import KeyOf, Query, Whole
 
 _PLACEHOLDER = re.compile(r"#\w+")
 _WRITE_COST = "1 write unit for each KB of the item, and of its entry in each index that changes"
+_MOST_OF_PARTITION = "its partition, with the entries in local indexes, has 10 GB at most"
 Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 
 
@@ -83,12 +84,14 @@ def _update(key: Any, updates: tuple[Update, ...], now: float) -> list[Explained
     if (check := placement_of(key.model).check_in_transaction) is not None:
         check(write)
     needed = write.needed_names
+    has_local = bool(key.model.table.definition.local_indexes)
+    cost = f"{_WRITE_COST}; {_MOST_OF_PARTITION}" if has_local else _WRITE_COST
     part = write.main(UNREAD, Moment(now, True))
     if part is not None:
         action: Any = part.action
-        return [_explained(action.request(), None, _WRITE_COST)]
+        return [_explained(action.request(), None, cost)]
     first = f"sent first, for {', '.join(sorted(needed))}: {_read_cost(True, 'the item')}"
-    then = f"{_WRITE_COST}; on condition that they are unchanged since"
+    then = f"{cost}; on condition that they are unchanged since"
     operation = "TransactWriteItems" if write.touches_uniques else "UpdateItem"
     return [
         _explained(get_operation(key, consistent=True).request(), None, first),

@@ -35,15 +35,15 @@ async def _make(port: Port, table: Table) -> None:
     if description is None:
         await tables.create(port, definition)
     else:
-        await _add_indexes(port, definition, definition.indexes.keys() - description.indexes.keys())
+        await _add_indexes(port, definition, definition.global_indexes.keys() - description.indexes.keys())
         if definition.ttl_attribute is not None and description.ttl is None:
             await tables.set_ttl(port, definition)
         if definition.stream is not None and not description.has_stream:
             await tables.set_stream(port, definition)
-        keys = [d for d in tables.differences(definition, description) if d.is_of_a_key]
+        keys = [d for d in tables.differences(definition, description) if d.is_of_a_key or d.is_fixed]
         if keys:
             raise NotConfigured(
-                "the table in this data file has different keys: " + "; ".join(map(str, keys)),
+                "the table in this data file has different keys, or local indexes: " + "; ".join(map(str, keys)),
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )

@@ -32,7 +32,7 @@ from singletable.operations import (
     TransactAction,
     TransactWriteItems,
     check_item,
-    is_too_large,
+    why_too_large,
 )
 from singletable.records.conditions import CHANGED, is_gone
 from singletable.records.guarded_write import check_if, delete_if, put_if
@@ -188,9 +188,10 @@ class TryMove(Struct, frozen=True):
 
     def _outcome(self, reasons: Sequence[Reason]) -> MoveOutcome:
         for reason in reasons:
+            if (too_large := why_too_large(reason.code, reason.message)) is not None:
+                what, hint = too_large
+                raise TooLarge(f"{what}, under its new key", key=self.move.key, hint=hint)
             if reason.code == "ValidationError":
-                if is_too_large(reason.message):
-                    raise TooLarge("an item would be over 400 KB under its new key", key=self.move.key)
                 raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key)
         count = len(reasons) - 1 - len(self.move.claims)
         refused = [reason.code == "ConditionalCheckFailed" for reason in reasons]

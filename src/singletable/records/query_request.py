@@ -90,11 +90,13 @@ def partition_query(
     limit: int | None = None,
     consistent: bool = True,
 ) -> Query[Item]:
-    """A page of the raw items of a partition. An index is never read consistently."""
+    """A page of the raw items of a partition. A global index is never read consistently."""
     attribute = table.definition.index_keys(index)[0]
     names: dict[str, str] = {"#0": attribute}
     values: dict[str, Any] = {":0": {table.definition.kinds.get(attribute, "S"): text}}
-    selection = Selection(index, None, None, names, values, limit, after, consistent and index is None)
+    selection = Selection(
+        index, None, None, names, values, limit, after, consistent and table.definition.may_be_consistent(index)
+    )
     return Query(table.name, "#0 = :0", selection, RAW)
 
 

@@ -113,8 +113,9 @@ async def scan_pages(
     *,
     consistent: bool = True,
 ) -> list[PageRead]:
-    """The next page of each segment of a parallel scan; of the table itself consistently, unless that is not needed."""
-    limit, consistent = min(page, port.traits.scan_page_limit or page), consistent and index is None
+    """The next page of each segment of a parallel scan, consistently where that may be, unless it is not needed."""
+    limit = min(page, port.traits.scan_page_limit or page)
+    consistent = consistent and table.definition.may_be_consistent(index)
     scans = [page_scan(table, segment, limit, index, consistent=consistent) for segment in segments]
     return [PageRead(page.items, page.after) for page in await port.send_all(scans)]
 

@@ -121,8 +121,8 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         sort.shown,
         _parameters(captured),
         _requests(model, captured, is_query=pages, may_be_open=open_ is not None),
-        _capacity(captured.index is None, is_query),
-        captured.index is None,
+        _capacity(_may_be_consistent(captured), is_query),
+        _may_be_consistent(captured),
         is_query and needs_type_filter(widest),
         _sparse_by(model, captured),
         cleandoc(captured.function.__doc__ or ""),
@@ -144,8 +144,8 @@ def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[...
         "",
         tuple(p for p in _parameters(captured) if not p.may_be_open),
         "1 request for each MB of the partition",
-        _capacity(captured.index is None, True),
-        captured.index is None,
+        _capacity(_may_be_consistent(captured), True),
+        _may_be_consistent(captured),
         needs_type_filter(whole),
         (),
         class_doc(kind),
@@ -189,9 +189,13 @@ def _requests(model: Model[Any], captured: Captured, *, is_query: bool, may_be_o
     return f"{one}; left open, 1 a page" if may_be_open else one
 
 
-def _capacity(on_table: bool, is_query: bool) -> str:
+def _may_be_consistent(captured: Captured) -> bool:
+    return captured.model.table.definition.may_be_consistent(captured.index)
+
+
+def _capacity(consistent: bool, is_query: bool) -> str:
     cost = "0.5 read units for each 4 KB" + (" of a page" if is_query else "")
-    return f"{cost}; consistent, 1" if on_table else cost
+    return f"{cost}; consistent, 1" if consistent else cost
 
 
 def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:

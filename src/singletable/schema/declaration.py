@@ -17,6 +17,7 @@ from singletable.errors import DeclarationError
 from singletable.schema.bound_patterns import Declared, DeclaredKey
 from singletable.schema.capture import sortable, type_in_key
 from singletable.schema.copies import check_copies, version_fields
+from singletable.schema.derived_keys import check_own_attributes
 from singletable.schema.foreign import READ_ONLY_HINT, Stamp, stamps_of
 from singletable.schema.key_shapes import shape_of
 from singletable.schema.models import Model
@@ -76,6 +77,7 @@ def make_model(
     types: dict[str, Any] = {**declared, **special.types}
     captured = dict(_captured(cls, table, types, ambiguous=ambiguous))
     key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
+    check_own_attributes(key, indexes, table.definition)
     check_copies(cls, table, declared)
     roles = _roles(cls)
     _check_counts(indexes, roles)

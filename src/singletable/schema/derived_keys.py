@@ -42,6 +42,19 @@ def derived_keys(
                 yield Derived(attribute, _text_writer(template, optional), bool(optional), kind)
 
 
+def check_own_attributes(key: Captured, indexes: Mapping[str, Captured], definition: TableDefinition) -> None:
+    """DeclarationError for an index keyed by an attribute of the table's key, as a local one is, with another text."""
+    primary = dict(key_templates(key, definition))
+    for captured in indexes.values():
+        for attribute, template in key_templates(captured, definition):
+            if attribute in definition.key and template.parts != primary[attribute].parts:
+                raise DeclarationError(
+                    f"{captured.shown} makes another {attribute} than {key.shown}: {template.shown}, "
+                    f"{primary[attribute].shown}",
+                    hint=f"Index {captured.index} is keyed by it too: return the text of the primary key.",
+                )
+
+
 def key_templates(captured: Captured, definition: TableDefinition) -> Iterator[tuple[str, Template]]:
     """The attributes of a key, of the table or an index, with their templates."""
     return zip(definition.index_keys(captured.index), captured.templates, strict=True)

@@ -123,8 +123,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return replace(self, descending=True)
 
     def consistent(self) -> Self:
-        """Read consistently, at twice the units. Only on the table itself, never on an index."""
-        if self.index is not None:
+        """Read consistently, at twice the units. On the table itself, or a local index; never on a global one."""
+        if not self.model.table.definition.may_be_consistent(self.index):
             raise InvalidRequest(
                 f"{self.captured.shown} reads index {self.index}, which is never consistent",
                 hint="Read through the table's own key, or omit consistent().",

@@ -80,7 +80,8 @@ class Table:
     """One DynamoDB table, and the entities in it.
 
     `key` has the attributes of the primary key, or its only one; `N("at")` holds numbers, `B("digest")` bytes.
-    `indexes` are names, with the attributes `<name>pk` and `<name>sk`; or names with their attributes or an `Index`.
+    `indexes` are names, with the attributes `<name>pk` and `<name>sk`; or names with their attributes, an `Index`
+    or a `Local`.
     `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str that is not a
     key's last part, other signs numbers, times and identifiers. `overlap="guard"` allows entities whose keys could be
     equal, without `write_many`. `stream` is the view type of the table's stream; none by default. `settings` and
@@ -128,7 +129,7 @@ class Table:
         self.definition = TableDefinition(
             name,
             key_names(key),
-            named_indexes(indexes),
+            named_indexes(indexes, key),
             *own,
             ttl_attribute,
             stream,

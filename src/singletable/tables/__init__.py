@@ -13,6 +13,7 @@ from singletable.tables.definition import (
     Index as Index,
     Indexes as Indexes,
     KeyKind as KeyKind,
+    Local as Local,
     N as N,
     StreamView as StreamView,
     TableDefinition as TableDefinition,

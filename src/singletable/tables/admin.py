@@ -27,7 +27,17 @@ class Difference(Struct, frozen=True):
     @property
     def is_of_a_key(self) -> bool:
         """True for a difference in a key of the table or an index: a key can't be changed after creation."""
-        return self.what == "key" or (self.what.startswith("index ") and self.what.endswith(" key"))
+        return self.what == "key" or (self.is_of_an_index and self.what.endswith(" key"))
+
+    @property
+    def is_of_an_index(self) -> bool:
+        """Whether it is about an index, global or local."""
+        return self.what.startswith(("index ", "local index "))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether only a new table could be as declared: of the key, and of a declared local index."""
+        return self.what == "key" or (self.what.startswith("local index ") and self.declared != "absent")
 
     @property
     def is_of_less(self) -> bool:
@@ -67,7 +77,12 @@ class Description(Struct, frozen=True):
     @property
     def indexes(self) -> Mapping[str, Mapping[str, Any]]:
         """Its indexes by name, as the service describes them."""
-        return {i["IndexName"]: i for i in self.raw.get("GlobalSecondaryIndexes", ())}
+        return {i["IndexName"]: i for i in self.raw.get("GlobalSecondaryIndexes", ())} | self.local_indexes
+
+    @property
+    def local_indexes(self) -> dict[str, Mapping[str, Any]]:
+        """Those of them that were made with the table."""
+        return {i["IndexName"]: i for i in self.raw.get("LocalSecondaryIndexes", ())}
 
 
 async def create(port: Port, table: TableDefinition) -> Description:
@@ -207,17 +222,20 @@ def differences(table: TableDefinition, live: Description) -> Iterator[Differenc
     raw = live.raw
     kinds = {each["AttributeName"]: each["AttributeType"] for each in raw.get("AttributeDefinitions", ())}
     yield from _compare("key", _key_names(table.key, table.kinds), _schema(raw.get("KeySchema", ()), kinds))
+    local, indexes = live.local_indexes, live.indexes
     for name, index in table.indexes.items():
-        if name not in live.indexes:
-            yield Difference(f"index {name}", "present", "missing")
+        what = f"local index {name}" if index.is_local or name in local else f"index {name}"
+        if name not in indexes:
+            yield Difference(what, "present", "missing")
             continue
-        there = live.indexes[name]
+        there = indexes[name]
+        yield from _compare(f"{what} kind", _kind(index.is_local), _kind(name in local))
         keys = _key_names((index.partition, index.sort), table.kinds)
-        yield from _compare(f"index {name} key", keys, _schema(there.get("KeySchema", ()), kinds))
+        yield from _compare(f"{what} key", keys, _schema(there.get("KeySchema", ()), kinds))
         declared, projected = table.projection(index), there.get("Projection", {})
-        yield from _compare(f"index {name} projection", _projection(declared), _projection(projected))
-    for name in live.indexes.keys() - table.indexes.keys():
-        yield Difference(f"index {name}", "absent", "present")
+        yield from _compare(f"{what} projection", _projection(declared), _projection(projected))
+    for name in indexes.keys() - table.indexes.keys():
+        yield Difference(f"local index {name}" if name in local else f"index {name}", "absent", "present")
     stream = raw.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "on") if stream.get("StreamEnabled") else "off"
     yield from _compare("stream", STREAM_VIEWS[table.stream] if table.stream else "off", view)
@@ -270,6 +288,10 @@ def _schema(schema: Any, kinds: Mapping[str, str]) -> str:
 
 def _projection(projection: Mapping[str, Any]) -> str:
     return " ".join([projection.get("ProjectionType", ""), *sorted(projection.get("NonKeyAttributes") or ())])
+
+
+def _kind(is_local: bool) -> str:
+    return "local" if is_local else "global"
 
 
 def _on(setting: bool) -> str:

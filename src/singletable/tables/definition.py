@@ -18,6 +18,8 @@ from singletable.values import lone_text
 _NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _ENCRYPTION_KEY = r"(?a)(?:arn:[\w-]+:kms:[\w-]+:\d{12}:key/)?[\w-]+"
 MAX_INDEXES = 20
+"""The global indexes of a table."""
+MAX_LOCAL_INDEXES = 5
 MAX_PROJECTED = 100
 """Attributes that all indexes together hold by name, the type and schema version of each among them."""
 MAX_PROJECTED_OF_INDEX = 20
@@ -49,6 +51,9 @@ class B(str):
     kind: ClassVar[KeyKind] = "B"
 
 
+Projection = Literal["all", "keys"] | tuple[str, ...]
+
+
 class Index(Struct, frozen=True):
     """A global secondary index: the attributes of its key, `sort` being optional, and what it holds of each item.
 
@@ -58,7 +63,20 @@ class Index(Struct, frozen=True):
 
     partition: str
     sort: str = ""
-    projection: Literal["all", "keys"] | tuple[str, ...] = "all"
+    projection: Projection = "all"
+    is_local: bool = False
+    """Whether it was declared as a `Local`."""
+
+
+class Local(Struct, frozen=True):
+    """A local secondary index: the partition key of the table, with another sort attribute; `projection` as of `Index`.
+
+    It is made with its table alone, and goes with it. Its queries may be consistent. All items of a partition, with
+    their entries in local indexes, have 10 GB at most: a write beyond is TooLarge.
+    """
+
+    sort: str
+    projection: Projection = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +112,11 @@ class TableDefinition:
         for name in self.indexes:
             if not re.fullmatch(_NAME, name):
                 raise DeclarationError(f"{name!r} is not a valid index name", table=self.name)
-        if len(self.indexes) > MAX_INDEXES:
-            raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB allows {MAX_INDEXES}", table=self.name)
+        of_kinds = (("", self.global_indexes, MAX_INDEXES), ("local ", self.local_indexes, MAX_LOCAL_INDEXES))
+        for kind, indexes, most in of_kinds:
+            if len(indexes) > most:
+                raise DeclarationError(f"{len(indexes)} {kind}indexes; DynamoDB allows {most}", table=self.name)
+        self._check_local()
         if self.stream is not None and self.stream not in STREAM_VIEWS:
             raise DeclarationError(
                 f"{self.stream!r} is not a stream view",
@@ -121,6 +142,23 @@ class TableDefinition:
     def is_encrypted_by(self, arn: str) -> bool:
         """Whether a table's key, by its ARN, is the declared one."""
         return self.encryption_key in (arn, arn.rpartition("/")[2])
+
+    def _check_local(self) -> None:
+        """DeclarationError for a local index that has not the table's partition key, with another sort attribute."""
+        for name, index in self.local_indexes.items():
+            if not self.key[1]:
+                raise DeclarationError(
+                    f"{name} is a local index, and the table has no sort key",
+                    table=self.name,
+                    hint="Declare a global one, Index(...), or a table whose key has two attributes.",
+                )
+            if index.partition != self.key[0] or not index.sort or index.sort in self.key:
+                raise DeclarationError(
+                    f"{name} is a local index of {index.partition} and {index.sort or 'nothing'}",
+                    table=self.name,
+                    hint=f"Name an attribute that is not in the table's key, Local(...): its partitions are those of "
+                    f"{self.key[0]}.",
+                )
 
     def _check_held(self, names: list[str]) -> None:
         """DeclarationError for more attributes than indexes hold by name, and for names that DynamoDB does not take."""
@@ -150,6 +188,20 @@ class TableDefinition:
         keys = [name for name in dict.fromkeys(parts) if name not in self.key]  # which two indexes may share
         return [name for name in (*self.key, *own, *keys) if name]
 
+    @property
+    def global_indexes(self) -> dict[str, Index]:
+        """The indexes that can be made and deleted while the table is there."""
+        return {name: index for name, index in self.indexes.items() if not index.is_local}
+
+    @property
+    def local_indexes(self) -> dict[str, Index]:
+        """The indexes that are made with the table."""
+        return {name: index for name, index in self.indexes.items() if index.is_local}
+
+    def may_be_consistent(self, index: str | None) -> bool:
+        """Whether a read may be consistent: of the table itself, or of a local index."""
+        return index is None or self.indexes[index].is_local
+
     def index_keys(self, index: str | None) -> tuple[str, str]:
         """The attributes of the key of an index, or of the table itself."""
         if index is None:
@@ -165,8 +217,8 @@ class TableDefinition:
             "KeySchema": key_schema(self.key),
             "DeletionProtectionEnabled": bool(self.deletion_protection),
         }
-        if self.indexes:
-            body["GlobalSecondaryIndexes"] = [self.index_creation(name) for name in self.indexes]
+        kinds = (("GlobalSecondaryIndexes", self.global_indexes), ("LocalSecondaryIndexes", self.local_indexes))
+        body |= {kind: [self.index_creation(name) for name in indexes] for kind, indexes in kinds if indexes}
         if self.stream is not None:
             body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": STREAM_VIEWS[self.stream]}
         if self.encryption_key is not None:
@@ -208,7 +260,7 @@ class TableDefinition:
             "KeySchema": key_schema((index.partition, index.sort)),
             "Projection": self.projection(index),
         }
-        if isinstance(self.settings.billing, Provisioned):
+        if isinstance(self.settings.billing, Provisioned) and not index.is_local:
             creation["ProvisionedThroughput"] = self.settings.billing.throughput
         return creation
 
@@ -234,7 +286,7 @@ def key_schema(names: tuple[str, str]) -> list[dict[str, str]]:
     return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=True) if name]
 
 
-Indexes = Sequence[str] | Mapping[str, Index | tuple[str, str] | str]
+Indexes = Sequence[str] | Mapping[str, Index | Local | tuple[str, str] | str]
 
 
 def key_names(key: str | tuple[str, ...]) -> tuple[str, str]:
@@ -249,24 +301,34 @@ def key_names(key: str | tuple[str, ...]) -> tuple[str, str]:
 
 def kinds_in(key: str | tuple[str, str], indexes: Indexes) -> Mapping[str, KeyKind]:
     """The kinds of the key attributes that a table's declaration names as numbers or bytes."""
-    keys: list[str | Index | tuple[str, str]] = [key, *(indexes.values() if isinstance(indexes, Mapping) else ())]
+    keys: list[str | Index | Local | tuple[str, str]] = [
+        key,
+        *(indexes.values() if isinstance(indexes, Mapping) else ()),
+    ]
     names = [name for one in keys for name in _names_in(one)]
     return MappingProxyType({str(name): name.kind for name in names if isinstance(name, (N, B))})
 
 
-def _names_in(key: str | Index | tuple[str, str]) -> tuple[str, ...]:
+def _names_in(key: str | Index | Local | tuple[str, str]) -> tuple[str, ...]:
     if isinstance(key, Index):
         return key.partition, key.sort
+    if isinstance(key, Local):
+        return (key.sort,)
     return (key,) if isinstance(key, str) else key
 
 
-def named_indexes(indexes: Indexes) -> Mapping[str, Index]:
-    """Indexes from a table's declaration: names, or names with their key attributes."""
+def named_indexes(indexes: Indexes, key: str | tuple[str, str]) -> Mapping[str, Index]:
+    """Indexes from the declaration of a table with this key: names, or names with their key attributes."""
     if isinstance(indexes, Mapping):
-        named = {
-            name: Index(*key_names(_names_in(one)), one.projection if isinstance(one, Index) else "all")
-            for name, one in indexes.items()
-        }
+        named = {name: _index(one, key_names(key)[0]) for name, one in indexes.items()}
     else:
         named = {name: Index(f"{name}pk", f"{name}sk") for name in indexes}
     return MappingProxyType(named)
+
+
+def _index(declared: Index | Local | tuple[str, str] | str, partition: str) -> Index:
+    if isinstance(declared, Local):
+        return Index(partition, str(declared.sort), declared.projection, is_local=True)
+    is_local = isinstance(declared, Index) and declared.is_local
+    projection = declared.projection if isinstance(declared, Index) else "all"
+    return Index(*key_names(_names_in(declared)), projection, is_local)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from singletable import ConditionFailed, InvalidRequest, InvalidValue
-from singletable.errors import NotConfigured
+from singletable.errors import NotConfigured, TooLarge
 from singletable.flow import Response
 from singletable.operations import (
     BatchWriteItem,
@@ -86,6 +86,13 @@ def test_a_refusal_carries_the_stored_item() -> None:
         answer(OPERATIONS[1], 400, **fault)
     assert caught.value.stored == KEY
     assert isinstance(caught.value, ConditionFailed)
+
+
+@pytest.mark.parametrize("number", range(len(OPERATIONS)))
+def test_a_full_partition_is_too_large(number: int) -> None:
+    """Whatever was sent: the limit is that of a table with local indexes."""
+    with pytest.raises(TooLarge, match="with their entries in local indexes, would be over 10 GB"):
+        answer(OPERATIONS[number], 400, __type="x#ItemCollectionSizeLimitExceededException", message="of 10 GB")
 
 
 def test_a_cancelled_transaction_has_its_reasons_in_order() -> None:

@@ -55,7 +55,7 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
 
 def _of_table(table: Table, name: str) -> Iterator[Alarm]:
     whole = {"TableName": name}
-    places = [whole, *({**whole, "GlobalSecondaryIndexName": index} for index in table.definition.indexes)]
+    places = [whole, *({**whole, "GlobalSecondaryIndexName": index} for index in table.definition.global_indexes)]
     # Ten metrics an alarm: of a table with many indexes, those of the indexes' writes, which hold up the table's.
     reads = [Metric("AWS/DynamoDB", _THROTTLES[0], place) for place in places]
     writes = [Metric("AWS/DynamoDB", _THROTTLES[1], place) for place in places]

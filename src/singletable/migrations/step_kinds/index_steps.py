@@ -34,7 +34,7 @@ class AddIndex(Step, frozen=True, tag="add index"):
         table, live = compared.table, compared.live.description
         changes = {each.what: each for each in differences(table.definition, live)}
         patterns = _patterns_of(table)
-        for name in table.definition.indexes:
+        for name in table.definition.global_indexes:
             index = live.indexes.get(name)
             changed = changes.get(f"index {name} key") or changes.get(f"index {name} projection")
             if index is not None and changed is not None:
@@ -69,8 +69,11 @@ class DropIndex(Step, frozen=True, tag="drop index"):
     @classmethod
     def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:
         adds = sum(isinstance(step, AddIndex) for _, step in AddIndex.needed(compared))
-        over = len(compared.live.description.indexes) + adds > MAX_INDEXES
+        live = compared.live.description
+        over = len(live.indexes) - len(live.local_indexes) + adds > MAX_INDEXES
         for name in _undeclared(compared):
+            if name in live.local_indexes:
+                continue
             if compared.record is not None and name in compared.record.indexes:
                 phase = StepPhase.ROOM if over else StepPhase.OLD_INDEXES
                 stays = () if name in compared.purge else (_STAYS.format(name),)
@@ -85,9 +88,14 @@ _MAKE = "make the index; DynamoDB fills it with the items that have its keys"
 
 
 def foreign_indexes(compared: Compared) -> list[str]:
-    """The indexes that stay, as no declaration has ever had them."""
+    """The indexes that stay: no declaration has ever had them, or they go with their table only."""
     known = compared.record.indexes if compared.record is not None else ()
-    return [f"index {name}: it was never declared" for name in _undeclared(compared) if name not in known]
+    local = compared.live.description.local_indexes
+    return [
+        f"index {name}: {'a local index goes with its table' if name in known else 'it was never declared'}"
+        for name in _undeclared(compared)
+        if name in local or name not in known
+    ]
 
 
 def _undeclared(compared: Compared) -> list[str]:

@@ -249,7 +249,7 @@ def _indexes(table: Table, models: Sequence[Model[Any]]) -> Iterator[IndexView]:
     for name, index in table.definition.indexes.items():
         held = index.projection if isinstance(index.projection, str) else ", ".join(index.projection)
         inside = tuple(entity_name(model.kind) for model in models if name in model.indexes)
-        yield IndexView(name, (index.partition, index.sort), held, inside)
+        yield IndexView(name, (index.partition, index.sort), f"{held}, local" if index.is_local else held, inside)
 
 
 def _settings(table: Table) -> Iterator[tuple[str, str]]:
