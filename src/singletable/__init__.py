@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         key_of as key_of,
         starting_with as starting_with,
     )
-    from singletable.tables import Index as Index, Local as Local
+    from singletable.tables import Index as Index
 
 __version__ = VERSION
 
@@ -67,7 +67,7 @@ __getattr__ = late_names(
     records="Page",
     schema="ANY Collection Entity Key KeyOf Query Table after at_least at_most before between collect copy_of field "
     "key_of starting_with",
-    tables="Index Local",
+    tables="Index",
 )
 
 

@@ -40,7 +40,8 @@ GROUND = {
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (
-        *("B", "Billing", "Description", "Difference", "N", "Provisioned", "StreamView", "TableClass", "TableSettings"),
+        *("B", "Billing", "Description", "Difference", "Local", "N", "Provisioned", "StreamView", "TableClass"),
+        "TableSettings",
     ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
     "singletable_local": ("Engine",),

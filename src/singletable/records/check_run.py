@@ -195,7 +195,7 @@ async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> d
     for table in {each.table.name: each.table for each in passes}.values():
         described = await describe(port, table.definition)
         raw: Mapping[str, Any] = {} if described is None else described.raw
-        live = {} if described is None else described.indexes
+        live: Mapping[str, Mapping[str, Any]] = {} if described is None else described.indexes
         indexes = {name: index.get("IndexSizeBytes", 0) for name, index in live.items()}
         own = (each.read_units(raw.get("TableSizeBytes", 0), indexes) for each in passes if each.table is table)
         units[table.name] = sum(own) * (1.0 if sample is None else sample)

@@ -47,12 +47,16 @@ def check_own_attributes(key: Captured, indexes: Mapping[str, Captured], definit
     primary = dict(key_templates(key, definition))
     for captured in indexes.values():
         for attribute, template in key_templates(captured, definition):
-            if attribute in definition.key and template.parts != primary[attribute].parts:
+            if attribute in definition.key and _written_as(template) != _written_as(primary[attribute]):
                 raise DeclarationError(
                     f"{captured.shown} makes another {attribute} than {key.shown}: {template.shown}, "
                     f"{primary[attribute].shown}",
                     hint=f"Index {captured.index} is keyed by it too: return the text of the primary key.",
                 )
+
+
+def _written_as(template: Template) -> tuple[str, str]:
+    return template.shown, template.form
 
 
 def key_templates(captured: Captured, definition: TableDefinition) -> Iterator[tuple[str, Template]]:
