@@ -143,9 +143,9 @@ async def test_units_are_those_of_a_global_one(shell: Shell) -> None:
 
 
 def test_writes_and_reads_are_explained() -> None:
-    (update,) = flows.explain(Order.of_customer("c", 1), attr(Order.day).set(2))
+    (update,) = flows.explain(Order.of_customer("c", 1), attr(Order.day).set(2), now=0.0)
     assert update.cost.endswith("; its partition, with the entries in local indexes, has 10 GB at most")
-    (query,) = flows.explain(Order.by_day("c").consistent())
+    (query,) = flows.explain(Order.by_day("c").consistent(), now=0.0)
     assert (query.index, query.body["ConsistentRead"]) == ("by_day", True)
     assert query.cost == "1 read unit for each 4 KB of the items of each page of 1 MB, together"
 
