@@ -16,7 +16,7 @@ from tests.property.keys import Role
 LITERALS = ("", "", "-", "_", "__", "::", "#", "#x_", "x", "0", "#item#", "-1-", "/")
 SEPARATORS = ("#", "#", "-", "/", "::", "__", "|")
 FORMS: dict[type[Any], tuple[str, ...]] = {
-    str: ("", "raw", "raw", "lower", "upper", "ulid", "ksuid"),
+    str: ("", "raw", "raw", "lower", "upper", "ulid", "ksuid", "rest"),
     int: ("", "raw", "raw", "02", "012"),
     datetime: ("", "s", "ms", "%Y", "%Y-%m-%d", "%Y%m%dT%H", "%Y-%m-%d %H:%M:%S.%f"),
     date: ("", "%Y-%m", "%Y%m%d"),
@@ -52,6 +52,9 @@ def random_template(random: Random) -> Template | None:
         form = random.choice(FORMS[kind])
         types[f"v{number}"] = kind
         text += f"{{v{number}:{form}}}" + random.choice(LITERALS)
+        if form == "rest":  # which ends its key
+            text = text[: text.rindex("}") + 1]
+            break
     try:
         return template_of(text, types, random.choice(SEPARATORS))
     except DeclarationError:

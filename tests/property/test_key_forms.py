@@ -10,7 +10,10 @@ import pytest
 
 from singletable.schema.key_bounds import Range, bounds
 from singletable.schema.key_text import Slot, Template
-from singletable.values.key_types import DecimalNumber, WholeNumber
+from singletable.values import VALUE_TYPES, in_form
+from singletable.values.key_forms import FORMS
+from singletable.values.key_forms.shard import SHARD, ShardText
+from singletable.values.key_types import DecimalNumber, PaddedNumber, RestText, WholeNumber
 from tests.property.key_forms import random_template, random_value
 from tests.property.keys import rank
 
@@ -110,3 +113,13 @@ def slots(template: Template) -> list[Slot]:
 def test_a_key_in_any_form_is_told_ordered_and_read_back_or_refused(draws: int) -> None:
     kinds = [checked(Random(seed)) for seed in range(draws)]
     assert {"not a key", "ambiguous", "told", "ordered"} <= {*kinds}
+
+
+def test_every_form_is_drawn() -> None:
+    """Each that a key may have, but shards, which spread partitions alone: `tests/unit/schema/test_shards.py`."""
+    templates = [random_template(Random(seed)) for seed in range(400)]
+    drawn = {(slot.key_type.type, type(slot.key_type)) for one in templates if one for slot in slots(one)}
+    own = {kind: value_type.key for kind, value_type in VALUE_TYPES.items() if value_type.key is not None}
+    every = {(kind, type(in_form(own[kind], form.example))) for form in FORMS for kind in form.types}
+    assert every - drawn == {(kind, ShardText) for kind in SHARD.types}
+    assert {(str, RestText), (int, PaddedNumber)} <= drawn

@@ -57,3 +57,7 @@ def test_a_page_of_a_large_partition_takes_what_one_of_a_small_partition_does() 
     told = json.loads(benchmark("studio", "--partition", "2000", "--rounds", "15", "--json"))
     costs = {(result["page"], result["requests"], result["read_units"]) for result in told}
     assert len(costs) == len(told) / 2
+
+
+def test_a_class_of_a_foreign_table_is_measured() -> None:
+    assert benchmark("foreign", "--rounds", "1").count("query100 of") == 3
