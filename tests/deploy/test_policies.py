@@ -32,6 +32,7 @@ from singletable_deploy import (
 from singletable_deploy.access import Resource, ResourceAccess
 from singletable_deploy.cloudformation import template
 from singletable_deploy.key_patterns import covers, fewest
+from singletable_deploy.ready_roles import administers, reads_all
 from singletable_deploy.record_grants import Pattern
 from singletable_deploy.statements import MOST_CHARACTERS, size_of
 from tests.graph import models as graph
@@ -343,3 +344,28 @@ def test_a_role_that_deletes_nodes_reaches_the_node_itself() -> None:
 def test_a_pattern_that_a_layer_made_is_read() -> None:
     held = Role("it", [reads(graph.User.by_id)], {})
     assert [table.name for table in held.tables] == [graph.records.name]
+
+
+def test_roles_reach_what_tools_keep_of_a_foreign_table() -> None:
+    """A worker asks its hold where that lies; who reads or administers the table has what belongs to it."""
+    own = Table("legacy-own")
+    legacy = Table("legacy", foreign=True, own_items=own, stream="new_and_old")
+
+    class Record(Entity, table=legacy, type="record"):
+        id: str
+
+        @legacy.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"record#{id}", "record"
+
+    def actions(grant: Grant, table: Table) -> set[str]:
+        accesses = [each for each in grant.accesses({}) if each.resource == Resource("table", table.name)]
+        return {action for access in accesses for action in access.actions}
+
+    handled = handles(Changes(legacy))
+    (hold,) = [each for each in handled.accesses({}) if each.resource.name == "legacy-own" and each.partitions]
+    assert (hold.actions, hold.partitions) == (frozenset({"GetItem"}), ("_migration",))
+    assert {"GetItem", "Query", "Scan"} <= actions(reads_all(legacy), own)
+    assert {"GetItem", "PutItem", "BatchWriteItem", "CreateTable"} <= actions(administers(legacy), own)
+    assert not actions(reads_all(app), own)

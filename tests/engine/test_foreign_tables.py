@@ -276,7 +276,8 @@ async def test_classes_of_one_index_without_a_type_are_told_by_their_keys(shell:
         def by_state(state: str) -> Key:
             return f"{state}", "PET"
 
-    await shell.write_many(puts=[Cat(name="Tom"), Dog(name="Rex")])
+    for pet in (Cat(name="Tom"), Dog(name="Rex")):
+        await shell.put(pet)
     assert await shell.all(Cat.by_state("well")) == [Cat(name="Tom")]
     assert [cat.state for cat in await shell.all(Cat.by_state("well").only(Cat.state))] == ["well"]
     tom = await stored(shell.port, Cat.of("Tom"))
@@ -477,3 +478,21 @@ def test_an_id_with_the_name_of_a_key_attribute_is_refused() -> None:
 def test_an_id_that_no_key_has_is_refused() -> None:
     with pytest.raises(DeclarationError, match="the key does not have it"):
         declare(foreign(), {}, count=field(in_key=True))
+
+
+async def test_a_batch_replaces_no_item_of_another_type_or_stamp(shell: Shell) -> None:
+    """It has no conditions: refused where another program's item may have the key. Classes known by it alone pass."""
+    await put_raw(shell.port, Invoice, invoice_item("1", **texts(__edb_e__="bill", __edb_v__="1")))
+    await put_raw(shell.port, Invoice, invoice_item("2", **texts(__edb_e__="invoice", __edb_v__="7")))
+    for number in ("1", "2"):
+        before = await stored(shell.port, Invoice.of("a", number))
+        with shell.meter() as meter, pytest.raises(InvalidRequest, match="a stamp in a foreign table") as refused:
+            await shell.write_many(puts=[Invoice(org="a", number=number)])
+        with pytest.raises(InvalidRequest, match="a stamp in a foreign table"):
+            await shell.write_many(puts=[], deletes=[Invoice.of("a", number)])
+        assert "at the same units" in str(refused.value)
+        assert meter.requests == 0
+        with pytest.raises(AlreadyExists):
+            await shell.put(Invoice(org="a", number=number))
+        assert await stored(shell.port, Invoice.of("a", number)) == before
+    await shell.write_many(puts=[Profile(user="ada"), Order(user="ada", number="1")])

@@ -15,6 +15,7 @@ from singletable import (
     Entity,
     Index,
     InvalidRequest,
+    InvalidValue,
     Key,
     NotFound,
     Table,
@@ -367,3 +368,21 @@ async def test_a_report_counts_the_partitions_of_numbers(shell: Shell) -> None:
     tally.add(await all_items(shell.port, table.name))
     (index,) = tally.shape(None, 1.0).indexes
     assert (index.items, index.partitions) == (3, 2)
+
+
+async def test_an_empty_text_is_not_the_key_of_an_index(shell: Shell) -> None:
+    """Refused by the attribute's name, before the service does; None keeps the item out of the index."""
+    await shell.put(User(user_id="u1", email="ada@example.org", age=36))
+    with shell.meter() as meter:
+        for write in (
+            lambda: shell.put(User(user_id="u2", email="")),
+            lambda: shell.create(User(user_id="u2", town="")),
+            lambda: shell.write_many(puts=[User(user_id="u2", email="")]),
+            lambda: shell.update(User.of("u1"), attr(User.email).set("")),
+        ):
+            with pytest.raises(InvalidValue, match="an empty text can't be a key") as refused:
+                await write()
+            assert refused.value.attribute in ("User.email", "User.town")
+    assert meter.requests == 0
+    await shell.put(User(user_id="u2", email=None))
+    assert await shell.get(User.of("u2")) == User(user_id="u2", email=None)

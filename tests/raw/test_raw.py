@@ -299,3 +299,20 @@ async def test_a_table_whose_key_is_a_number_and_has_no_sort_key(shell: Shell) -
     page = await raw.page(RawQuery(), limit=1)
     assert [*page, *(await raw.page(RawQuery(), after=page.cursor))] in (items, items[::-1])
     assert await raw.delete({"at": 0.1}) == items[0]
+
+
+async def test_a_batch_has_one_write_of_an_item(shell: Shell, raw: AsyncRaw) -> None:
+    """Refused before any is sent, also 25 writes apart; of a table by its name where a key shows its attributes."""
+    others = [{"pk": f"p{number}", "sk": "s"} for number in range(30)]
+    await raw.write_many(puts=others)
+    by_name = raw_of(shell, "app")
+    batches: tuple[tuple[AsyncRaw, list[dict[str, Any]], list[dict[str, Any]]], ...] = (
+        (raw, [*others, {**others[0], "n": 1}], []),
+        (raw, others, others[29:]),
+        (by_name, others, others[29:]),
+        (by_name, [], [*others, others[0]]),
+    )
+    for twice, puts, deletes in batches:
+        with shell.meter() as meter, pytest.raises(InvalidRequest, match="two writes of the same item in one batch"):
+            await twice.write_many(puts=puts, deletes=deletes)
+        assert meter.requests == 0

@@ -155,7 +155,8 @@ def _name_tables(ctx: click.Context, parameter: click.Parameter, value: tuple[st
             name, there = named_table(text)
         except InvalidRequest as error:
             raise click.BadParameter(error.what, ctx, parameter) from None
-        session_of(ctx).tables[name] = there
+        if session_of(ctx).tables.setdefault(name, there) != there:
+            raise click.BadParameter(f"{name} has two names: give it one", ctx, parameter)
 
 
 def _name_prefix(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -8,7 +8,7 @@ and another account's table has an ARN. An operation holds the declared name, it
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -52,7 +52,7 @@ class TableNames(dict[str, str]):
             return cls(tables or {}, prefix)
         texts = [text.strip() for text in environ.get(NAMES_VARIABLE, "").split(",")]
         try:
-            return cls(dict(map(named_table, filter(None, texts))), environ.get(PREFIX_VARIABLE, ""))
+            return cls(_once(map(named_table, filter(None, texts))), environ.get(PREFIX_VARIABLE, ""))
         except InvalidRequest as error:
             variables = " and ".join(name for name in (NAMES_VARIABLE, PREFIX_VARIABLE) if environ.get(name))
             raise NotConfigured(
@@ -147,6 +147,19 @@ def named_table(text: str) -> tuple[str, str]:
     if not (name and there):
         raise InvalidRequest(f"{text} is not NAME=THERE, as orders=orders-7", operation="connect", hint=_HINT)
     return name, there
+
+
+def _once(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The names by the declared ones. InvalidRequest for a table that has two."""
+    called: dict[str, str] = {}
+    for name, there in names:
+        if called.setdefault(name, there) != there:
+            raise InvalidRequest(
+                f"{name!r} is given twice, as {called[name]!r} and as {there!r}",
+                operation="connect",
+                hint="Give each table one name.",
+            )
+    return called
 
 
 def name_in(there: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import Incomplete, InvalidRequest
@@ -68,7 +68,22 @@ async def write_many(
     await table.ready(port)
     requests: list[dict[str, Any]] = [{"PutRequest": {"Item": stored(item, "write_many")}} for item in puts]
     requests += [{"DeleteRequest": {"Key": stored(key, "write_many")}} for key in deletes]
+    _check_apart(table, [*map(_given, requests)], next((_given(r) for r in requests if "DeleteRequest" in r), {}))
     await write_batches(port, table.name, requests, _given)
+
+
+def _check_apart(table: RawTable, given: Sequence[RawItem], key: RawItem) -> None:
+    """Raise InvalidRequest for two writes of one item. `key` is one of the table, by which its attributes are known
+    where it isn't declared; without one the service refuses two in one request."""
+    names = table.key or tuple(key)
+    places = [tuple((name, each.get(name)) for name in names) for each in given]
+    if names and len({*places}) < len(places):
+        raise InvalidRequest(
+            "two writes of the same item in one batch, which has no order",
+            table=table.name,
+            operation="write_many",
+            hint="Remove one, or send them one after the other.",
+        )
 
 
 def _given(request: Mapping[str, Any]) -> RawItem:

@@ -67,6 +67,11 @@ class RawTable:
         self.name = table if isinstance(table, str) else table.name
         self._declared = None if isinstance(table, str) else table
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The attributes of its key; none of a table by its name alone."""
+        return () if self._declared is None else tuple(filter(None, self._declared.definition.key))
+
     async def ready(self, port: Port) -> None:
         if self._declared is not None:
             await ready(port, self._declared)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, ItemReader, Key
-from singletable.records.conditions import check_verb, is_answer
+from singletable.records.conditions import check_verb, is_answer, is_own_or_absent
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
 from singletable.records.query_request import check_whole
@@ -225,12 +225,14 @@ def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
     why = why or placement_of(model).elsewhere or ("ambiguous=True" if model.is_ambiguous else "")
+    if not why and model.table.definition.foreign and is_own_or_absent(model) is not None:
+        why = "a type, a version or a stamp in a foreign table, where another program's item may have its key"
     if why:
         raise InvalidRequest(
             f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",
             table=model.table.name,
             operation="write_many",
-            hint="Use put() and delete(), or a transaction.",
+            hint="Use put() and delete(), at the same units and a request each; or a transaction, at twice the units.",
         )
 
 

@@ -10,8 +10,8 @@ update  missing, other type, expired: NotFound, never a ghost. Version: one more
 upsert  missing, expired: writes whole, all keys. Other type: refused. The rest as update; unique as put.
 delete  missing, other type, expired: None. Version: compared when given. Unique: reads the value, removes the guard.
         Answer lost: repeated.
-write_many  refused for entities with a version or unique attributes, overlap="guard", or ambiguous=True. Answer lost:
-        repeated.
+write_many  refused for entities with a version or unique attributes, overlap="guard", or ambiguous=True; in a foreign
+        table for those with a type, a version or a stamp. Answer lost: repeated.
 
 A class with ambiguous=True: each write holds the values of its key as a condition. An item of other values under the
 key is one of another type to create, put and upsert, and missing to the other verbs.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from singletable.errors import DeclarationError
+from msgspec import structs
+
+from singletable.errors import DeclarationError, InvalidValue
 from singletable.schema.key_text import Template
 from singletable.schema.patterns import Captured
 from singletable.tables import TableDefinition
-from singletable.values import Derived, Field, LoneValue, Role
+from singletable.values import Derived, Field, LoneValue, Role, Scalar
 
 
 def derived_keys(
@@ -79,6 +82,25 @@ def is_attribute(template: Template, attribute: str, fields: Mapping[str, Field]
     if slot is None or not isinstance(slot.key_type, LoneValue):
         return False
     return fields[slot.name].stored == attribute and fields[slot.name].is_written
+
+
+def filled(field: Field) -> Field:
+    """The field of an attribute that is a key as it is: without an empty value, as DynamoDB has no empty keys."""
+    plan = field.plan
+    if not isinstance(plan, Scalar) or plan.tag == "N":
+        return field
+    what = "an empty text" if plan.tag == "S" else "no bytes"
+
+    def check(value: Any) -> Any:
+        if inner := plan.check(value):
+            return inner
+        raise InvalidValue(
+            f"{what} can't be a key, which the attribute is",
+            hint="An attribute that may be None keeps its item out of the index.",
+        )
+
+    fast = f"({plan.fast_check}) and {{v}}" if plan.fast_check else ""
+    return replace(field, plan=structs.replace(plan, check=check, fast_check=fast))
 
 
 def _check_primary(key: Captured, fields: Mapping[str, Field], roles: Mapping[str, Role]) -> None:

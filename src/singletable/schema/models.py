@@ -11,7 +11,7 @@ from singletable import values
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.corrupt_items import named, naming
-from singletable.schema.derived_keys import derived_keys, is_attribute, key_templates, made_by_library
+from singletable.schema.derived_keys import derived_keys, filled, is_attribute, key_templates, made_by_library
 from singletable.schema.key_text import Template
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
@@ -80,7 +80,7 @@ class Model(Generic[T]):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Computed at first use, when classes that the module defines later exist."""
-        fields = tuple(self.make_fields())
+        fields = tuple(filled(f) if self._is_key(f) else f for f in self.make_fields())
         stored = [f.stored for f in fields]
         for f in fields:
             is_own = (f.is_written or f.is_in_key) and f.role != "expires"

@@ -104,6 +104,8 @@ def test_a_table_has_another_name_in_the_account(folder: Folder) -> None:
     for wrong in ("shop", "shop=", "=x"):
         refused = folder.run("--table-name", wrong, "table", "create", "shop.model")
         assert (refused.code, f"{wrong} is not NAME=THERE" in refused.err) == (2, True)
+    twice = folder.run(*named, "table", "create", "shop.model", "--table-name", "shop=shop-8")
+    assert (twice.code, "shop has two names: give it one" in twice.err) == (2, True)
     aws = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "eu-central-1"}
     asked = folder.run("table", "create", "shop.model", "--db", "aws", *named, **aws)
     assert (asked.code, "shop (shop-7)" in asked.err) == (2, True)

@@ -117,6 +117,11 @@ def test_an_argument_takes_the_place_of_both_variables() -> None:
         ("SINGLETABLE_TABLE_NAMES", "orders=x1x, =users", "=users is not NAME=THERE"),
         ("SINGLETABLE_TABLE_NAMES", "orders=or ders", "'or ders' is not the name or the ARN of a table"),
         ("SINGLETABLE_TABLE_NAMES", "orders=same,users=same", "two tables would be one, same"),
+        (
+            "SINGLETABLE_TABLE_NAMES",
+            "orders=one,users=two,orders=six",
+            "'orders' is given twice, as 'one' and as 'six'",
+        ),
         ("SINGLETABLE_TABLE_PREFIX", "pro d", "'pro d' can't begin a table's name"),
     ],
 )

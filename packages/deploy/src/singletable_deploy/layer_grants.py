@@ -84,9 +84,11 @@ def stream_reads(table: Table) -> ResourceAccess:
 
 
 def hold_reads(table: Table) -> ResourceAccess:
-    """The access that reads whether a table is held, which every worker and every function behind a stream asks."""
-    partition = model_of(HoldItem.of(table)).key.templates[0]
-    return ResourceAccess(table_resource(table), frozenset({"GetItem"}), (held_at(partition, {}),))
+    """The access that reads whether a table is held, which every worker and every function behind a stream asks. Of a
+    foreign table its `own_items` say so."""
+    model = model_of(HoldItem.of(table))
+    partition = model.key.templates[0]
+    return ResourceAccess(table_resource(model.table), frozenset({"GetItem"}), (held_at(partition, {}),))
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from singletable.foundation import TOOLS_PARTITION, Table
 from singletable.streams import Changes
@@ -20,10 +20,10 @@ _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagR
 
 
 def reads_all(*tables: Table) -> Grant:
-    """Read everything of tables and their indexes, and how they are set up."""
+    """Read everything of tables and their indexes, and how they are set up; of a foreign table its `own_items` too."""
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
-        for table in tables:
+        for table in _with_own_items(tables):
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
             yield from anywhere(table, (*_READS, *_DESCRIBES))
 
@@ -49,10 +49,10 @@ def migrates(*tables: Table) -> Grant:
 
 
 def administers(*tables: Table) -> Grant:
-    """Everything on tables and their items: create and delete them too."""
+    """Everything on tables and their items, and on the `own_items` of foreign ones: create and delete them too."""
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
-        for table in tables:
+        for table in _with_own_items(tables):
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
             yield from anywhere(table, (*_READS, *_ITEMS, *_DESCRIBES, *_SETTINGS, "CreateTable", "DeleteTable"))
 
@@ -95,6 +95,11 @@ def migration(*tables: Table, name: str = "migration") -> Role:
 def admin(*tables: Table, name: str = "admin") -> Role:
     """Everything on the tables, and nothing else: `singletable import`, and the target of `copy`."""
     return Role(name, [administers(*tables)])
+
+
+def _with_own_items(tables: tuple[Table, ...]) -> Iterable[Table]:
+    """The tables, and those where the tools keep what belongs to foreign ones."""
+    return dict.fromkeys(each for table in tables for each in (table, table.own_items) if each is not None)
 
 
 def _names(tables: tuple[Table, ...]) -> str:
