@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from manhunt.deployment import deployment as manhunt
 from organisations.deployment import deployment as organisations
 from projects.deployment import deployment as projects
 from singletable import Index, Table
-from singletable.tables import Provisioned, TableSettings
+from singletable.tables import Local, Provisioned, TableSettings
 from singletable_deploy import Deployment, MessageQueue, Role
+from singletable_deploy.alarms import alarms_of
 from singletable_deploy.cdk import template_in
 from singletable_deploy.difference import newly_allowed, rights_of
 from singletable_deploy.formats import FORMATS, template_of, template_text
@@ -32,6 +34,7 @@ EVERYTHING = Deployment(
             indexes={
                 "all": ("a", "b"),
                 "some": Index("c", "d", ("e", "f")),
+                "near": Local("n", "keys"),
                 "keys": Index("g", "h", "keys"),
             },
             ttl_attribute="ends",
@@ -141,6 +144,15 @@ def test_a_table_is_what_it_declares() -> None:
     assert properties["SSESpecification"]["SSEEnabled"] is True
     held = {i["IndexName"]: i["Projection"]["ProjectionType"] for i in properties["GlobalSecondaryIndexes"]}
     assert held == {"all": "ALL", "some": "INCLUDE", "keys": "INCLUDE"}
+    assert [i["KeySchema"][1]["AttributeName"] for i in properties["LocalSecondaryIndexes"]] == ["n"]
+
+
+def test_a_local_index_has_no_throttles_of_its_own() -> None:
+    """Its units are those of the table."""
+    alarms = alarms_of(replace(EVERYTHING, alarms=True))
+    named = {m.dimensions.get("GlobalSecondaryIndexName") for alarm in alarms for m in alarm.metrics}
+    assert named >= {"all", "some", "keys", None}
+    assert "near" not in named
 
 
 def test_a_table_has_the_settings_that_it_declares() -> None:

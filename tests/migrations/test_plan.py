@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of, read_document
 from singletable.migrations.step_kinds.setting_steps import SetSetting
 from singletable.migrations.steps import Compared, Live
-from singletable.tables import Description, Index, Provisioned, TableSettings
+from singletable.tables import Description, Index, Local, Provisioned, TableSettings
 from singletable.tables.live import settings_of
 from tests.migrations.models import OldPerson, Place, new, old, written
 from tests.migrations.test_fill import is_filled, people, places
@@ -296,6 +297,17 @@ def test_a_key_is_declared_by_its_id_or_its_arn(arn: str, wanted: list[str]) -> 
     live = Live(found, replace(settings_of(found, None, None), encryption_key=arn))
     compared = Compared(declared, document_of(declared), None, live)
     assert [step.what for _, step in SetSetting.needed(compared)] == wanted
+
+
+def test_a_document_says_of_an_index_that_it_is_local() -> None:
+    """And nothing of a global one: its document is that of a version that knew no others."""
+    table = Table("set", indexes={"near": Local("n"), "far": Index("a", "b")})
+    indexes = json.loads(document_of(table).text)["indexes"]
+    assert indexes == {
+        "near": {"key": ["pk", "n"], "projection": "all", "local": True},
+        "far": {"key": ["a", "b"], "projection": "all"},
+    }
+    assert read_document(document_of(table).text) == document_of(table)
 
 
 def test_provisioned_capacity_is_priced_by_the_hour() -> None:
