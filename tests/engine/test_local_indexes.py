@@ -244,8 +244,12 @@ def test_no_plan_adds_or_changes_one(tmp_path: Any, live: Any, declared: Any, wh
         assert [re.search(what, str(each)) is not None for each in db.diff_table(wanted)] == [True]
     with connect(f"local:{tmp_path}/app.db") as db:
         db.create_table(variants(**live))
-    with connect(f"local:{tmp_path}/app.db") as db, pytest.raises(NotConfigured, match=what):
-        db.all(db_query(wanted))
+    with connect(f"local:{tmp_path}/app.db") as db:
+        with pytest.raises(NotConfigured, match=what):
+            db.all(db_query(wanted))
+        described = db.describe_table(wanted)
+        assert described is not None
+        assert described.indexes.keys() == live.keys(), "none was added"
 
 
 def db_query(table: Table) -> Any:
