@@ -237,6 +237,19 @@ async def test_what_is_there_throughout_is_given_once(shell: Shell) -> None:
         assert all(times.count(each) == 1 for each in stayed)
 
 
+@pytest.mark.parametrize("descending", [False, True])
+async def test_items_of_one_sort_key_that_were_given_are_not_read_again(shell: Shell, descending: bool) -> None:
+    """80 items of 4 KB of one day, in 8 shards: behind 70 of them the last shards have 10, half a unit each."""
+    await shell.write_many(puts=[Order(id=f"o{n}", state="tied", day=1, text="x" * 3900) for n in range(80)])
+    query = Order.by_state("tied")
+    query = query.newest_first() if descending else query
+    first = await shell.page(query, limit=70)
+    with shell.meter() as meter:
+        rest = await shell.page(query, limit=70, after=first.cursor)
+    assert (len(first), len(rest)) == (70, 10)
+    assert meter.read_units <= 10 / 2 + 7 / 2
+
+
 async def test_an_explanation_has_a_request_for_each_shard(shell: Shell) -> None:
     explained = shell.explain(Line.of(7))
     assert len(explained) == 8

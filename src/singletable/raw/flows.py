@@ -9,7 +9,7 @@ from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, Page, Position, read_batches, too_many_pages, write_batches
 from singletable.operations import MAX_ACTIONS, AnswerPage, GetItem, Key, TransactGetItems
-from singletable.raw.items import PLAIN, RawItem, RawTable, stored
+from singletable.raw.items import NONE, PLAIN, RawItem, RawTable, stored
 from singletable.raw.queries import RawQuery
 
 Place = tuple[tuple[str, Any], ...]
@@ -68,11 +68,11 @@ async def write_many(
     await table.ready(port)
     requests: list[dict[str, Any]] = [{"PutRequest": {"Item": stored(item, "write_many")}} for item in puts]
     requests += [{"DeleteRequest": {"Key": stored(key, "write_many")}} for key in deletes]
-    _check_apart(table, [*map(_given, requests)], next((_given(r) for r in requests if "DeleteRequest" in r), {}))
+    _check_apart(table, [*map(_given, requests)], next((_given(r) for r in requests if "DeleteRequest" in r), NONE))
     await write_batches(port, table.name, requests, _given)
 
 
-def _check_apart(table: RawTable, given: Sequence[RawItem], key: RawItem) -> None:
+def _check_apart(table: RawTable, given: Sequence[RawItem], key: Mapping[str, Any]) -> None:
     """Raise InvalidRequest for two writes of one item. `key` is one of the table, by which its attributes are known
     where it isn't declared; without one the service refuses two in one request."""
     names = table.key or tuple(key)

@@ -73,6 +73,13 @@ def test_a_value_is_in_the_shard_of_its_text() -> None:
     assert not Line.of(7, "a#1").shards
 
 
+def test_a_text_of_no_shard_is_of_another_class() -> None:
+    partition, _ = Line.of(7).captured.templates
+    assert partition.read("log#15") == {}
+    assert partition.read("log#16") is None
+    assert partition.read("log#7") is None
+
+
 def test_a_shard_alone_has_no_range() -> None:
     with pytest.raises(InvalidRequest, match="as its shard alone, which takes one value, or all"):
         Line.by_time(id=at_least("a"))

@@ -59,13 +59,15 @@ class ShardText(KeyType, frozen=True):
 
         def write_shard(value: Any) -> str:
             if value.__class__ is ShardNumber:
-                return texts[value]
+                return texts[int(value)]
             return texts[crc32(write(value).encode()) % len(texts)]
 
         return write_shard
 
     def read(self, text: str) -> ShardNumber:
-        return self.shards[int(text)]
+        if (number := int(text)) >= self.count:
+            raise ValueError("there are fewer shards")
+        return ShardNumber(number)
 
     @property
     def form(self) -> str:
