@@ -60,9 +60,11 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
     text = ModuleText(layout, named, _separator(items, key))
     trials = ClassTrials(text)
     refused = _tried(kinds, layout, named, trials)
+    reasons = {id(item): why for name, why in refused.items() for item in kinds[name]}
     if named is None:
         parts = {words: part for name in refused for words, part in parts_of(kinds[name], key).items()}
-        _tried(parts, layout, named, trials)
+        again = _tried(parts, layout, named, trials)
+        reasons |= {id(item): why for name, why in again.items() for item in parts[name]}
     if not trials.kinds:
         raise InvalidRequest(
             f"the items of {layout.name} have nothing in common that a class could say"
@@ -70,13 +72,13 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
             table=layout.name,
             hint="Read and write them by Raw(db, name): docs/how-to/raw.md.",
         )
-    return _told(items, layout, text, trials)
+    return _told(items, layout, text, trials, reasons)
 
 
 def _tried(
     kinds: Mapping[str, Sequence[Item]], layout: TableLayout, named: str | None, trials: ClassTrials
-) -> list[str]:
-    """Take in the kinds that a class makes again, the ones with most literals first. Returns the others."""
+) -> Mapping[str, str]:
+    """Take in the kinds that a class makes again, the ones with most literals first. Returns why the others are not."""
     titles = titles_of([*kinds], trials.titles)
     readers = {
         name: KindReader(_type_of(name, title, named), title, some, layout, named)
@@ -86,10 +88,16 @@ def _tried(
     for name in sorted(specs, key=lambda name: (_vagueness(specs[name]), -len(kinds[name]))):
         trials.take(specs[name], kinds[name])
     taken = {kind.type for kind in trials.kinds}
-    return [name for name, reader in readers.items() if reader.type not in taken]
+    return {
+        name: f"{reader.type}: {trials.refused.get(reader.type, 'nothing makes its keys')}"
+        for name, reader in readers.items()
+        if reader.type not in taken
+    }
 
 
-def _told(items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: ClassTrials) -> Adopted:
+def _told(
+    items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: ClassTrials, reasons: Mapping[int, str]
+) -> Adopted:
     """The module, and what it makes of each item."""
     source = text.source(trials.kinds)
     table = table_in(source, text.variable)
@@ -102,7 +110,7 @@ def _told(items: Sequence[Item], layout: TableLayout, text: ModuleText, trials: 
             explained[trial.type] += 1
             undeclared.setdefault(trial.type, set()).update(trial.undeclared)
         elif not trial.type:
-            others.setdefault("no class has such a key", []).append(item)
+            others.setdefault(reasons.get(id(item), "no class has such a key"), []).append(item)
         else:
             what = trial.refused or f"{', '.join(trial.different)} would be written otherwise"
             others.setdefault(f"{trial.type}: {what}", []).append(item)

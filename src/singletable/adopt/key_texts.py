@@ -78,7 +78,7 @@ def _texts_of_number(text: str) -> Iterator[tuple[ValueForm, str]]:
     if text.startswith("-"):
         return
     for width in range(max(2, len(text)), _WIDEST + 1):
-        yield ValueForm(f"{width:02}", "int"), text.zfill(width)
+        yield ValueForm(f"0{width}", "int"), text.zfill(width)
     for digits, format, annotation, unit in _SINCE:
         if len(text) == digits and not text.startswith("0"):
             yield ValueForm(format, "datetime", annotation), text
@@ -107,7 +107,7 @@ CLASSES: Mapping[str, tuple[re.Pattern[str], ValueForm]] = {
     "ulid": (re.compile(r"[0-9A-Z]{26}(?![0-9A-Za-z])"), ValueForm("ulid")),
     "number": (re.compile(r"(?:0|[1-9]\d{0,17})(?![0-9A-Za-z])", re.ASCII), ValueForm("raw", "int")),
     **{
-        f"digits{width}": (re.compile(rf"\d{{{width}}}(?![0-9A-Za-z])", re.ASCII), ValueForm(f"{width:02}", "int"))
+        f"digits{width}": (re.compile(rf"\d{{{width}}}(?![0-9A-Za-z])", re.ASCII), ValueForm(f"0{width}", "int"))
         for width in range(2, 19)
     },
     "time": (re.compile(TIME_TEXT, re.ASCII), ValueForm("raw")),

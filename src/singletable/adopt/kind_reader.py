@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from singletable.adopt.attributes import AttributeColumn, column_of
@@ -17,6 +18,7 @@ _MOST_READ = 80
 """Items whose keys are read in every way. The others only have to fit."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FEW = 3
+_MOST_SHAPES = 2
 _GENERIC = re.compile(r"(?:pk|sk|hash|range|key|partition|sort)(?:[-_]?(?:key|\d+))?$", re.IGNORECASE)
 """The names of attributes that hold keys and nothing else."""
 _STAMPS = ("__edb_v__",)
@@ -74,11 +76,13 @@ class KindReader:
         live = [reading for reading in readings_of(_spread(keys)) if self._fits(reading, keys)]
         if not live or _is_one_value(live[0]) or (_is_literal(live[0]) and not _GENERIC.search(attribute)):
             return lone
-        pieces = tuple(self._chosen(before, piece) for before, piece in zip(("", *live[0]), live[0], strict=False))
+        befores = zip(("", *live[0]), live[0], strict=False)
+        pieces = tuple(self._chosen(before, piece, _lowers(self.named, live[0])) for before, piece in befores)
         unnamed = [piece for piece in pieces if isinstance(piece, SlotValue) and not piece.name]
         if unnamed and index is not None:
             return None
-        doubts = (*_doubts(live, pieces, self.in_key), *self._same_constants(pieces))
+        shapes = live[:1] if len(self.items) < _FEW else live  # a rare kind is told as such
+        doubts = (*_doubts(shapes, pieces, self.in_key), *self._same_constants(pieces))
         return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
 
     def _texts(self, at: int) -> Mapping[SlotValue, str]:
@@ -99,11 +103,14 @@ class KindReader:
     def _fits(self, reading: Reading, keys: Sequence[KeyTexts]) -> bool:
         return len(keys) <= _MOST_READ or all(_narrowed(reading, key) for key in keys)
 
-    def _chosen(self, before: Piece, piece: Piece) -> str | SlotValue:
-        """A literal; or the likeliest of what may stand there."""
+    def _chosen(self, before: Piece, piece: Piece, usual: str) -> str | SlotValue:
+        """A literal; or the likeliest of what may stand there, in the usual form if it is right."""
         if isinstance(piece, str):
             return piece
-        return min(piece, key=lambda place: _rank(place, before))
+        return min(
+            piece,
+            key=lambda place: (bool(usual) and (place.form.format != usual or not place.name), _rank(place, before)),
+        )
 
     def _with_names(
         self,
@@ -142,11 +149,14 @@ class KindReader:
         """The attributes that have one text in all of several items."""
         if len(self.items) < _FEW:
             return {}
-        first = self.items[0]
+        values: dict[str, list[Any]] = {}
+        for item in self.items:
+            for name, value in item.items():
+                values.setdefault(name, []).append(value)
         return {
-            name: next(iter(value.values()))
-            for name, value in first.items()
-            if next(iter(value)) in ("S", "N") and all(item.get(name) == value for item in self.items)
+            name: next(iter(some[0].values()))
+            for name, some in values.items()
+            if next(iter(some[0])) in ("S", "N") and len(some) >= _FEW and all(value == some[0] for value in some)
         }
 
     def _same_constants(self, pieces: Sequence[str | SlotValue]) -> Iterator[str]:
@@ -154,7 +164,7 @@ class KindReader:
         for piece in pieces:
             words = re.split(r"[#|/:]", piece) if isinstance(piece, str) else []
             for name, text in self.constant.items():
-                if text in words and name not in self.layout.attributes and name not in (self.named, *_STAMPS):
+                if text and text in words and name not in self.layout.attributes and name not in (self.named, *_STAMPS):
                     yield f"{text!r} is a literal, or the attribute {name}, which is so in all {len(self.items)} items"
 
     def _stamps(self) -> Stamps:
@@ -208,11 +218,17 @@ def _is_literal(reading: Reading) -> bool:
     return len(reading) == 1 and isinstance(reading[0], str)
 
 
+def _lowers(named: str | None, reading: Reading) -> str:
+    """The form that a library gives every text of a key: ElectroDB has those with a `$` in front in lower case."""
+    is_electro = named == "__edb_e__" and isinstance(reading[0], str) and reading[0].startswith("$")
+    return "lower" if is_electro else ""
+
+
 def _rank(place: SlotValue, before: Piece) -> tuple[float, int, SlotValue]:
     if not place.name:
         return 9.0, list(CLASSES).index(place.kind), place
     form = -0.2 if place.form.format in ("s", "ms") and TIMELY.search(place.name) else place.form.cost
-    return form - 0.5 * is_named(before, place.name), 0, place
+    return form - 0.5 * is_named(before, place.name) + 0.1 * place.name.startswith("_"), 0, place
 
 
 def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue], in_key: Collection[str]) -> Iterator[str]:
@@ -234,7 +250,7 @@ def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue], in_key: 
         if chosen.form.format == "raw" and widths and chosen.name not in in_key:
             yield f"{{{chosen.name}:raw}} or {{{chosen.name}:{min(widths)}}}"
     if _is_of_attributes(live[0]) and not _are_named(live[0], pieces):
-        yield from _other_shapes(live)
+        yield from islice(_other_shapes(live), _MOST_SHAPES)
 
 
 def _are_named(reading: Reading, pieces: Sequence[str | SlotValue]) -> bool:

@@ -26,9 +26,11 @@ TYPE_NAMES = (
     "kind",
 )
 """Names of attributes that hold a type in the tables of well-known libraries."""
+_SURE = re.compile("_|cls|entity|item", re.IGNORECASE)
+"""The beginnings of names that say a type of an item, not of what the item is about."""
 _MOST_KINDS = 60
 _LEAD = re.compile(
-    r"[$A-Za-z\"'<(][A-Za-z_$.-]*(?=[#:/|=]|[\"'>)]?$)|[$A-Za-z][A-Za-z_$]*[-_](?=\d)|[A-Za-z_]+(?=\d+$)"
+    r"[$A-Za-z\"'<(][A-Za-z_$.-]*(?=[#:/|=]|[\"'>)]?$)|[$A-Za-z][A-Za-z_$]*[-_](?=\d)|[A-Z][A-Z_]+(?=-[A-Za-z0-9])|[A-Za-z_]+(?=\d+$)"
 )
 _MARK = re.compile(r"[#:/|]")
 _ALPHA = re.compile(r"[\W_]*[A-Za-z_]+[\W_]*")
@@ -72,7 +74,7 @@ def type_attribute(items: Sequence[Item], attributes: frozenset[str], key: Seque
     """The attribute that names the type: of a well-known name, or one that follows from each key's beginning."""
     counts = Counter(name for item in items for name, value in item.items() if "S" in value and name not in attributes)
     data = data_in(items, key)
-    usable = [name for name, count in counts.items() if count >= 0.98 * len(items)]
+    usable = [name for name, count in counts.items() if count >= 0.7 * len(items)]
     rated = [(rating, name) for name in usable if (rating := _rating(items, name, key, data)) > 0]
     return max(rated)[1] if rated else None
 
@@ -81,7 +83,9 @@ def _rating(items: Sequence[Item], name: str, key: Sequence[str], data: frozense
     values: dict[Lead, set[str]] = defaultdict(set)
     leads: dict[str, set[Lead]] = defaultdict(set)
     for item in items:
-        value, lead = str(item.get(name, {}).get("S", "")), lead_of(item, key, data)
+        if name not in item:
+            continue
+        value, lead = str(item[name].get("S", "")), lead_of(item, key, data)
         values[lead].add(value)
         leads[value].add(lead)
     if not 1 <= len(leads) <= min(_MOST_KINDS, max(1, len(items) // 2)):
@@ -91,7 +95,7 @@ def _rating(items: Sequence[Item], name: str, key: Sequence[str], data: frozense
     if is_one_each and (is_known or len(leads) > 1):
         return 2 + is_known + (name.startswith("_"))
     tells = all(len(some) == 1 for some in leads.values())
-    return 1 + name.startswith("_") if is_known and name.startswith(("_", "cls")) and tells else 0
+    return 1 + name.startswith("_") if is_known and _SURE.match(name) and tells else 0
 
 
 def parts_of(items: Sequence[Item], key: Sequence[str]) -> Mapping[str, list[Item]]:

@@ -23,12 +23,15 @@ _MOST = 600
 _IN_KEY = {name: SlotValue("", form, name) for name, (_, form) in CLASSES.items()}
 _BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 9.0}.get(name, 0.1) for name in CLASSES}
 """The unlikelihood of a value that is in keys alone, by its class."""
+_WORD = re.compile(r"[^\W_]+")
 _MIXED = r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[0-9A-Za-z]{6,}"
 _VALUE = re.compile(
     rf"(?<![0-9A-Za-z_])(?:{UUID_TEXT}|{TIME_TEXT}|\d{{2,}}|{_MIXED})(?![0-9A-Za-z])",
     re.ASCII,
 )
 """An identifier, a time or a number in a literal: rather a value that is the same in all items that were read."""
+_LEAST_INSIDE = 3
+"""The least length of a value that a key has without a mark before or behind it."""
 _MARKS = re.compile(r"[#|/:]")
 
 
@@ -62,10 +65,16 @@ def cost(reading: Reading, *, few: bool) -> float:
     total = 0.0
     for before, piece in zip(("", *reading), reading, strict=False):
         if isinstance(piece, str):
-            total += 8.0 * sum(1 for _ in _VALUE.finditer(piece)) + (0.4 * sum(map(str.isalnum, piece)) if few else 0)
+            total += 8.0 * sum(1 for _ in _VALUE.finditer(piece))
+            total += sum(_word_cost(word, is_first=not before) for word in _WORD.findall(piece)) if few else 0
             continue
         total += min(_cost_of(place, before) for place in piece)
     return total
+
+
+def _word_cost(word: str, *, is_first: bool) -> float:
+    """The unlikelihood of a word as a literal, if few items were read: it may be a value."""
+    return min(3.0, 0.4 * len(word)) if is_first or word.isupper() or word.istitle() else 5.0
 
 
 def is_named(before: Piece, name: str) -> bool:
@@ -104,7 +113,7 @@ def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[SlotValue]]]:
     for place, text in key.places.items():
         for match in re.finditer(f"(?={re.escape(text)})", key.text):
             start, end = match.start(), match.start() + len(text)
-            if _is_edge(key.text, start) and _is_edge(key.text, end):
+            if all(_is_edge(key.text, at, len(text)) for at in (start, end)):
                 spans[start][end].add(place)
     for match in ATOM.finditer(key.text):
         for end in _ends(key.text, match):
@@ -113,12 +122,12 @@ def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[SlotValue]]]:
     return spans
 
 
-def _is_edge(text: str, at: int) -> bool:
-    """Whether a value may begin or end there: not within a word, or within digits."""
+def _is_edge(text: str, at: int, length: int) -> bool:
+    """Whether a value of a length may begin or end there: not within a word or digits, between both if it is long."""
     if at in (0, len(text)):
         return True
     one, other = text[at - 1], text[at]
-    return not (one.isalnum() and other.isalnum()) or one.isdigit() is not other.isdigit()
+    return not (one.isalnum() and other.isalnum()) or (length >= _LEAST_INSIDE and one.isdigit() is not other.isdigit())
 
 
 def _ends(text: str, match: re.Match[str]) -> Iterator[int]:

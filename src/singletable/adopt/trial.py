@@ -95,11 +95,12 @@ class ClassTrials:
     def take(self, kind: KindSpec, items: Sequence[Item]) -> None:
         """Take a kind in, in the first form that is accepted and makes its items again."""
         why = ""
-        for variant in _variants(kind):
+        for variant in (kind, *_variants(kind)):
             try:
                 table = self._table([*self.kinds, variant])
             except DeclarationError as error:
                 why = why or error.what
+                self.text.guards |= bool(self.text.named) and "could have the same key" in error.what
                 continue
             self.kinds.append(self._exact(variant, table, items))
             return
