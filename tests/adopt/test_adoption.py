@@ -133,3 +133,111 @@ def test_values_of_several_types_are_carried_or_any() -> None:
     outcome = of(items)
     assert outcome.explained == {"x": 30}
     assert outcome.undeclared == {"x": ["v"]}
+
+
+def test_digits_have_their_width_however_wide() -> None:
+    items = [{"PK": f"U#{n:012}", "SK": "X", "n": n} for n in (7, 12, 130)]
+    assert 'return f"U#{n:012}", "X"' in of(items).source
+
+
+def test_classes_that_the_type_alone_tells_apart_share_keys() -> None:
+    items = [{"PK": f"U#{n}", "SK": f"{n * 7}", "_type": ("a", "b")[n % 2], "n": n, "m": n * 7} for n in range(40)]
+    outcome = of(items)
+    assert (outcome.explained, outcome.unexplained) == ({"a": 20, "b": 20}, [])
+    assert '    overlap="guard",\n' in outcome.source
+
+
+def test_an_identifier_that_all_items_have_is_a_value() -> None:
+    """One user was read: the class is not of this user alone."""
+    items = [{"PK": "user#12345#post", "SK": f"p#{n}"} for n in range(9)]
+    outcome = of(items)
+    assert 'return f"user#{user:raw}#post", f"p#{p:raw}"' in outcome.source
+
+
+def test_kinds_that_only_later_words_tell_apart_are_kinds() -> None:
+    items = [{"PK": f"u#{n}", "SK": f"p#{n * n}", "a": n} for n in range(9)]
+    more = [{"PK": f"u#{n}", "SK": f"p#{n * n}#like#{n % 5}", "b": "x"} for n in range(9)]
+    outcome = of([*items, *more])
+    assert sum(outcome.explained.values()) == 18
+    assert len(outcome.kinds) == 2
+
+
+def test_a_library_that_lowers_its_keys_does_so_for_texts_without_capitals() -> None:
+    items = [
+        {"PK": f"$shop#user_u{n}", "SK": f"$order_1#n_{n}", "user": f"u{n}", "n": n, "__edb_e__": "order"}
+        | {"__edb_v__": "1"}
+        for n in range(30)
+    ]
+    source = of(items).source
+    assert 'return f"$shop#user_{user:lower}", f"$order_1#n_{n:raw}"' in source
+    assert 'type="order", stamp={"__edb_v__": "1"}, ambiguous=True):' in source
+
+
+def test_natural_keys_of_each_kind_are_attributes() -> None:
+    layout = TableLayout(
+        "readings",
+        ("device", "at"),
+        {"by_state": Index("state", "at")},
+        {"device": "S", "at": "N", "state": "S"},
+        ttl="gone",
+    )
+    items = [
+        {"device": f"d{n % 3}", "at": 1_700_000_000 + n, "state": "ok", "gone": 1_800_000_000 + n, "v": n / 4}
+        for n in range(30)
+    ]
+    outcome = of(items, layout)
+    assert (sum(outcome.explained.values()), doubts(outcome)) == (30, [])
+    for line in (
+        '    key=("device", N("at")),',
+        '        "by_state": Index("state", N("at")),',
+        '    ttl_attribute="gone",',
+        "    at: EpochSeconds",
+        "    gone: datetime = field(expires=True)",
+        "    v: Decimal",
+        "    def of(device: str, at: datetime = ANY) -> Key:",
+        '        return f"{state}", f"{at}"',
+    ):
+        assert f"{line}\n" in outcome.source
+
+
+def test_a_table_without_sort_key_and_with_bytes_is_declared() -> None:
+    layout = TableLayout("files", ("digest", ""), {}, {"digest": "B"})
+    items = [{"digest": bytes([n, 7]), "size": n, "tags": {"a"} if n % 2 else {"b", "c"}} for n in range(9)]
+    del items[4]["tags"]
+    outcome = of(items, layout)
+    assert sum(outcome.explained.values()) == 9
+    assert '    key=B("digest"),\n' in outcome.source
+    assert "    def of(digest: bytes) -> str:\n" in outcome.source
+    assert 'return f"{digest!r}"' in outcome.source
+    assert "    tags: set[str] = field(default_factory=set[str])\n" in outcome.source
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "declared"),
+    [
+        ("createdAt", [1_700_000_000, 1_700_000_007, 1_800_000_000], "EpochSeconds"),
+        ("createdAt", [1_700_000_000, 7, 1_800_000_000], "int"),
+        ("count", [1_700_000_000, 1_700_000_007, 1_800_000_000], "int"),
+        ("is_active", [0, 1, 1], "ZeroOne"),
+        ("likes", [0, 1, 1], "int"),
+        ("flag", ["true", "false", "true"], "TrueText"),
+        ("meta", ['{"a":1}', '{"b":[]}', "{}"], "Annotated[dict[str, Any], json_text]"),
+        ("meta", ["[1]", '["a"]', "[]"], "Annotated[list[Any], json_text]"),
+        ("meta", ["[1]", '{"a":1.5}', "[]"], "Annotated[Any, json_text]"),
+        ("made", ["2026-01-31T09:30:00.000000+0000", "2026-01-31T09:30:07.120000+0000"] * 2, "PynamoIso"),
+        ("meta", ['{"a": 1}', '{"b":[]}', "{}"], "str"),
+        ("at", ["2026-01-31T09:30:00.000Z"] * 2 + ["2026-01-31T09:30:00.120Z"], "IsoMilliseconds"),
+        ("day", ["2026-01-31", "2026-02-01", "2026-02-02"], "date"),
+        ("day", ["2026-01-31", "2026-02-01", "soon"], "str"),
+        ("lines", [["a"], ["b", "c"], []], "list[str]"),
+        ("lines", [["a"], [1], []], "list[Any]"),
+        ("odd", [None, None, 1], "Any"),
+    ],
+)
+def test_an_attribute_has_the_narrowest_type_that_keeps_it(name: str, values: list[Any], declared: str) -> None:
+    items = [{"PK": f"U#{n}", "SK": "X", name: value} for n, value in zip((7, 12, 130), values, strict=False)]
+    outcome = of(items)
+    assert sum(outcome.explained.values()) == 3
+    assert f": {declared}" in next(
+        line for line in outcome.source.splitlines() if line.startswith(("    " + name[:3], "    created"))
+    )

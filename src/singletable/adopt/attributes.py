@@ -4,7 +4,7 @@ value again unchanged."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ from singletable.values import (
     EpochMilliseconds,
     EpochSeconds,
     IsoMilliseconds,
+    PynamoIso,
     TrueText,
     ZeroOne,
     json_text,
@@ -40,6 +41,9 @@ TYPES: Mapping[str, Any] = {
     "IsoMilliseconds": IsoMilliseconds,
     "TrueText": TrueText,
     "ZeroOne": ZeroOne,
+    "PynamoIso": PynamoIso,
+    "Annotated[dict[str, Any], json_text]": Annotated[dict[str, Any], json_text],
+    "Annotated[list[Any], json_text]": Annotated[list[Any], json_text],
     "Annotated[Any, json_text]": Annotated[Any, json_text],
     "list[str]": list[str],
     "list[int]": list[int],
@@ -52,8 +56,17 @@ TYPES: Mapping[str, Any] = {
     "Any": Any,
 }
 """The annotations that adoption writes, by their texts."""
+_NARROW = ("UUID", "IsoMilliseconds", "datetime", "PynamoIso", "date", "TrueText")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "S": ("UUID", "IsoMilliseconds", "datetime", "date", "TrueText", "Annotated[Any, json_text]", "str"),
+    "S": (
+        *_NARROW,
+        *(
+            "Annotated[dict[str, Any], json_text]",
+            "Annotated[list[Any], json_text]",
+            "Annotated[Any, json_text]",
+            "str",
+        ),
+    ),
     "N": ("ZeroOne", "EpochSeconds", "EpochMilliseconds", "int", "Decimal"),
     "B": ("bytes",),
     "BOOL": ("bool",),
@@ -96,7 +109,7 @@ def column_of(name: str, items: Sequence[Item], *, wanted: str = "") -> Attribut
 
 def _choices(tag: str, name: str, values: Sequence[AttributeValue]) -> Iterator[str]:
     for choice in _CHOICES.get(tag, ()):
-        if choice in ("UUID", "IsoMilliseconds", "datetime", "date", "TrueText") and len(values) < _LEAST_SEEN:
+        if choice in _NARROW and len(values) < _LEAST_SEEN:
             continue
         likely = _LIKELY.get(choice)
         if likely is None or likely(name, values):
@@ -119,15 +132,22 @@ def _are_milliseconds(name: str, values: Sequence[AttributeValue]) -> bool:
     return _are_seconds(name, values, 1000)
 
 
-def _are_json(name: str, values: Sequence[AttributeValue]) -> bool:
-    return len(values) >= _LEAST_SEEN and all(value["S"][:1] in ("{", "[") for value in values)
+def _begin_with(marks: str) -> Callable[[str, Sequence[AttributeValue]], bool]:
+    """Whether texts are of JSON: each begins with one of the marks."""
+
+    def begin(name: str, values: Sequence[AttributeValue]) -> bool:
+        return len(values) >= _LEAST_SEEN and all(value["S"][:1] in {*marks} for value in values)
+
+    return begin
 
 
 _LIKELY = {
     "ZeroOne": _are_flags,
     "EpochSeconds": _are_seconds,
     "EpochMilliseconds": _are_milliseconds,
-    "Annotated[Any, json_text]": _are_json,
+    "Annotated[dict[str, Any], json_text]": _begin_with("{"),
+    "Annotated[list[Any], json_text]": _begin_with("["),
+    "Annotated[Any, json_text]": _begin_with("{["),
 }
 
 

@@ -121,4 +121,13 @@ def kinds_in(
     for item in items:
         type_name = item.get(named, {}).get("S") if named else None
         kinds[type_name or " ".join(lead_of(item, key, data))].append(item)
-    return named, kinds
+    return named, kinds if named else {
+        n: some for name, whole in kinds.items() for n, some in _divided(name, whole, key)
+    }
+
+
+def _divided(name: str, items: list[Item], key: Sequence[str]) -> Iterable[tuple[str, list[Item]]]:
+    """The items of a beginning, by all words of their keys if each sort has attributes of its own."""
+    parts = parts_of(items, key)
+    names = [frozenset(attribute for item in part for attribute in item) for part in parts.values()]
+    return parts.items() if len({*names}) == len(names) > 1 else [(name, items)]

@@ -105,7 +105,7 @@ class ConvertedPlan(ValuePlan, frozen=True, eq=False):
 
 def _dumping(kind: Any, name: str, dump: Convert) -> Convert:
     """The application's function, behind a check of the type; its errors are of the value, which they don't quote."""
-    checked = kind if isinstance(kind, type) else object
+    checked = kind if isinstance(kind, type) and kind is not Any else object
 
     def dumped(value: Any) -> Any:
         if value is None or not isinstance(value, checked):
