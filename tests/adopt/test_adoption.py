@@ -224,6 +224,7 @@ def test_a_table_without_sort_key_and_with_bytes_is_declared() -> None:
         ("meta", ['{"a":1}', '{"b":[]}', "{}"], "Annotated[dict[str, Any], json_text]"),
         ("meta", ["[1]", '["a"]', "[]"], "Annotated[list[Any], json_text]"),
         ("meta", ["[1]", '{"a":1.5}', "[]"], "Annotated[Any, json_text]"),
+        ("made", ["2026-01-31T09:30:00+00:00", "2026-01-31T09:30:07.120000+00:00"] * 2, "PythonIso"),
         ("made", ["2026-01-31T09:30:00.000000+0000", "2026-01-31T09:30:07.120000+0000"] * 2, "PynamoIso"),
         ("meta", ['{"a": 1}', '{"b":[]}', "{}"], "str"),
         ("at", ["2026-01-31T09:30:00.000Z"] * 2 + ["2026-01-31T09:30:00.120Z"], "IsoMilliseconds"),
@@ -241,3 +242,14 @@ def test_an_attribute_has_the_narrowest_type_that_keeps_it(name: str, values: li
     assert f": {declared}" in next(
         line for line in outcome.source.splitlines() if line.startswith(("    " + name[:3], "    created"))
     )
+
+
+def test_a_day_of_a_time_in_another_form_is_read_from_it() -> None:
+    """As boto3 code writes it: `at.isoformat()`, and its first ten characters in the key."""
+    items = [
+        {"PK": f"LOG#2026-01-{n:02}", "SK": f"{n * 7}", "at": f"2026-01-{n:02}T09:30:00+00:00"} for n in range(1, 30)
+    ]
+    outcome = of(items)
+    assert (sum(outcome.explained.values()), doubts(outcome)) == (29, [])
+    assert 'return f"LOG#{at:%Y-%m-%d}", f"{sk}"' in outcome.source
+    assert "    at: PythonIso\n" in outcome.source

@@ -20,6 +20,7 @@ from singletable.values import (
     EpochSeconds,
     IsoMilliseconds,
     PynamoIso,
+    PythonIso,
     TrueText,
     ZeroOne,
     json_text,
@@ -42,6 +43,7 @@ TYPES: Mapping[str, Any] = {
     "TrueText": TrueText,
     "ZeroOne": ZeroOne,
     "PynamoIso": PynamoIso,
+    "PythonIso": PythonIso,
     "Annotated[dict[str, Any], json_text]": Annotated[dict[str, Any], json_text],
     "Annotated[list[Any], json_text]": Annotated[list[Any], json_text],
     "Annotated[Any, json_text]": Annotated[Any, json_text],
@@ -56,7 +58,7 @@ TYPES: Mapping[str, Any] = {
     "Any": Any,
 }
 """The annotations that adoption writes, by their texts."""
-_NARROW = ("UUID", "IsoMilliseconds", "datetime", "PynamoIso", "date", "TrueText")
+_NARROW = ("UUID", "IsoMilliseconds", "datetime", "PynamoIso", "PythonIso", "date", "TrueText")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "S": (
         *_NARROW,

@@ -93,6 +93,8 @@ def _calendar(at: datetime, type: str, annotation: str, formats: tuple[str, ...]
 _SHAPES = {
     "IsoMilliseconds": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
     "datetime": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"),
+    "PynamoIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+0000"),
+    "PythonIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"),
     "date": re.compile(r"\d{4}-\d\d-\d\d"),
 }
 _SINCE = (

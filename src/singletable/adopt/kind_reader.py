@@ -260,12 +260,16 @@ def _are_named(reading: Reading, pieces: Sequence[str | SlotValue]) -> bool:
 
 
 def _other_shapes(live: Sequence[Reading]) -> Iterator[str]:
-    """Other ways to read a text as literals and attributes."""
-    shapes = {first := _shape(live[0])}
+    """Other ways to read a text as literals and attributes: by others, not by parts of the same."""
+    shapes, names = {first := _shape(live[0])}, _names_in(live[0])
     for reading in filter(_is_of_attributes, live[1:]):
-        if (shape := _shape(reading)) not in shapes:
+        if (shape := _shape(reading)) not in shapes and not _names_in(reading) <= names:
             shapes.add(shape)
             yield f"{first} or {shape}"
+
+
+def _names_in(reading: Reading) -> frozenset[str]:
+    return frozenset(place.name for piece in reading if not isinstance(piece, str) for place in piece)
 
 
 def _is_of_attributes(reading: Reading) -> bool:

@@ -31,12 +31,21 @@ _FROM = {
     "singletable": ("ANY", "Entity", "Index", "Key", "Table", "field"),
     "singletable.tables": ("B", "N"),
     "singletable.values": (
-        *("EpochMilliseconds", "EpochSeconds", "IsoMilliseconds", "PynamoIso", "TrueText", "ZeroOne", "json_text"),
+        *(
+            "EpochMilliseconds",
+            "EpochSeconds",
+            "IsoMilliseconds",
+            "PynamoIso",
+            "PythonIso",
+            "TrueText",
+            "ZeroOne",
+            "json_text",
+        ),
     ),
 }
 """The names that a module may import, by their packages."""
 _PARAMETERS = {
-    **dict.fromkeys(("EpochSeconds", "EpochMilliseconds", "IsoMilliseconds", "PynamoIso"), "datetime"),
+    **dict.fromkeys(("EpochSeconds", "EpochMilliseconds", "IsoMilliseconds", "PynamoIso", "PythonIso"), "datetime"),
     **dict.fromkeys(("TrueText", "ZeroOne"), "bool"),
 }
 _TAKEN = frozenset({"becomes", "upcast", "downcast", "key", "of", "field", "date", "datetime", "table", "type", "str"})
