@@ -86,6 +86,19 @@ def test_no_interval_is_measured_by_the_wall_clock() -> None:
     assert set(ALLOWED) <= set(found), "what is allowed is no longer there"
 
 
+def test_the_wall_clock_comes_in_as_an_argument() -> None:
+    """But for the program's own commands, and a process of its own."""
+    readers: set[str] = set()
+    for file in modules():
+        place, text = file.relative_to(ROOT).as_posix(), file.read_text()
+        if "time.time()" in text or "datetime.now(" in text:
+            calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+            if any(ast.unparse(call.func) in ("time.time", "datetime.now") for call in calls):
+                readers.add(place)
+    readers = {place for place in readers if not place.startswith("src/singletable/cli/")}
+    assert readers == {"packages/local/src/singletable_local/expiry_upkeep.py"}
+
+
 @pytest.mark.parametrize(
     "text",
     [
