@@ -17,10 +17,13 @@ from click.testing import CliRunner
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, connect, field
 from singletable.cli.app import app
 from singletable.errors import NotConfigured
-from singletable.exchange import AsyncImports, Exports, ImportCost, Imports
+from singletable.exchange import AsyncImports, Exports, ImportCost, Imports, datasets_of
+from singletable.exchange.foreign_rows import ForeignRows, kind_of
 from singletable.exchange.import_cost import predict_import
+from singletable.exchange.import_files import FileRow
 from singletable.exchange.row_import import OTHER_KINDS, with_more_left_out
 from singletable.flow import Operation, WrappedPort
+from singletable.tables import N
 from singletable_local import Engine
 from tests.exchange import legacy_shop
 from tests.exchange.legacy_shop import legacy
@@ -193,11 +196,22 @@ class Noted(Entity, table=shop, type="noted"):
 
 class Numbered(Entity, table=shop, type="numbered"):
     number: Decimal
+    word: str = ""
 
     @shop.key
     @staticmethod
     def of(number: Decimal) -> Key:
         return f"numbered#{number}", "numbered"
+
+
+class Worded(Entity, table=shop, type="worded"):
+    order: int
+    sku: int
+
+    @shop.key
+    @staticmethod
+    def of(order: int) -> Key:
+        return f"worded#{order}", "worded"
 
 
 def test_what_the_own_class_lacks_is_refused_or_named_or_kept(old: Engine) -> None:
@@ -248,3 +262,83 @@ def test_kinds_without_end_are_counted_as_one() -> None:
     counts = with_more_left_out({"orders: why": 7}, [f"K{n}#*" for n in range(60)])
     assert (len(counts), counts[OTHER_KINDS], sum(counts.values())) == (51, 11, 67)
     assert with_more_left_out(counts, ["K70#*", "K1#*"])["K1#*"] == 2
+
+
+# --- one row ----------------------------------------------------------------------------------------------------------
+ITEM = {"PK": {"S": "USER#u"}, "SK": {"S": "ORDER#7"}, "status": {"S": "paid"}, "amt": {"N": "5"}, "extra": {"N": "1"}}
+OWN = {dataset.model.kind: dataset for dataset in datasets_of(shop)}
+
+
+def rows(*pairs: tuple[type[Any], type[Any]], unknown: Any = "report", ignored: Sequence[str] = ()) -> ForeignRows:
+    return ForeignRows({kind: OWN[taker] for kind, taker in pairs}, unknown, ignored)
+
+
+ORDERS = rows((legacy_shop.Order, Order))
+
+
+def test_a_row_has_the_values_that_its_class_declares_and_the_rest_beside() -> None:
+    row = ORDERS.read(FileRow(3, item={**ITEM, "note": {"S": "n"}}, rest={"column": 2}, size=9))
+    assert (row.number, row.size, row.dataset) == (3, 9, OWN[Order])
+    assert row.item == {
+        "number": {"N": "7"}, "user": {"S": "u"}, "status": {"S": "paid"}, "total": {"N": "5"}, "note": {"S": "n"},
+    }  # fmt: skip
+    assert row.rest == {"column": 2, "extra": 1}
+    ignoring = rows((legacy_shop.Order, Order), ignored=["extra"])
+    assert ignoring.read(FileRow(3, item=ITEM)).rest == {}
+
+
+def test_a_value_of_another_type_is_taken_if_nothing_of_it_is_lost() -> None:
+    numbered = rows((legacy_shop.Order, Numbered))
+    row = numbered.read(FileRow(1, item={**ITEM, "word": {"S": "kept"}}))
+    assert row.item == {"number": {"N": "7"}, "word": {"S": "kept"}}
+    assert row.rest == {"extra": 1, "user": "u", "status": "paid", "total": 5}
+    worded = rows((legacy_shop.Line, Worded)).read(
+        FileRow(1, item={"PK": {"S": "LINES#1"}, "SK": {"S": "LINE#s"}, "count": {"N": "2"}})
+    )
+    assert worded.reason.startswith("sku: a whole number is wanted")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (FileRow(1, reason="it is not an item"), "it is not an item"),
+        (FileRow(1), ""),
+        (FileRow(1, item={**ITEM, "amt": {"S": "x"}}), "amt: stored as S, not as N"),
+    ],
+)
+def test_a_row_that_is_none_says_why(row: FileRow, reason: str) -> None:
+    read = ORDERS.read(row)
+    assert (read.reason, read.item, read.left) == (reason, None, "")
+
+
+def test_the_kind_of_what_no_class_explains_has_no_ids() -> None:
+    typed = Table("typed", foreign=True, type_attribute="entity")
+    numbers = Table("numbers", key=("device", N("at")), foreign=True)
+    keys = {"PK": {"S": "SESSION#ada"}, "SK": {"S": "2026-01-31"}}
+    assert kind_of(legacy, keys) == "SESSION#* / *"
+    assert kind_of(legacy, {**keys, "SK": {"S": "PROFILE"}}) == "SESSION#* / PROFILE"
+    assert kind_of(typed, {"pk": {"S": "a"}, "sk": {"S": "b"}, "entity": {"S": "session"}}) == "session"
+    assert kind_of(numbers, {"device": {"S": "ada@x.org"}, "at": {"N": "5"}}) == "* / *"
+
+
+def test_an_import_of_other_classes_does_not_go_on_with_one_before() -> None:
+    different = [
+        ORDERS,
+        rows((legacy_shop.Order, Numbered)),
+        rows((legacy_shop.Line, Line)),
+        rows((legacy_shop.Order, Order), ignored=["extra"]),
+        rows((legacy_shop.Order, Order), unknown="keep"),
+    ]
+    assert len({repr(each.identity) for each in different}) == len(different)
+    assert ORDERS.identity == rows((legacy_shop.Order, Order)).identity
+
+
+def test_a_table_of_any_layout_names_what_it_leaves(old: Engine) -> None:
+    with connect(old.url) as source, fresh() as db:
+        run = Imports(db, shop).run_table
+        told = run(source, "orders", Stock, dry_run=True)
+        assert (told.written, told.unknown) == (3, {"PK": 3, "SK": 3})
+        assert run(source, "orders", Stock, unknown="refuse", dry_run=True).written == 0
+        refused = run(source, "orders", Stock, unknown="refuse", ignore=["PK", "SK"], dry_run=True)
+        assert refused.written == 3
+        assert "until: the class has no such attribute" in {row.reason for row in refused.bad_rows}

@@ -56,7 +56,7 @@ class ForeignRows:
 
     def read(self, row: FileRow, dataset: Dataset | None = None) -> FileRow:
         """The row of an item for the class that takes it. `dataset` is that of cells."""
-        if row.reason or (row.cells is None and row.item is None):
+        if row.cells is None and row.item is None:
             return row
         item = item_of(dataset, row)
         if isinstance(item, str):
@@ -100,6 +100,8 @@ class _Taker:
         others = [field for field in fields if field.name not in theirs]
         self.undeclared = {name: field.stored for field in others for name in (field.name, field.stored)}
         self.codec = self._codec(self.common)
+        self.codecs: dict[str, Codec[Any]] = {}
+        """The codecs of single attributes, for values of another type: each is compiled once."""
         self.is_direct = all(field.is_written for field in self.common)
 
     def check(self, ignored: frozenset[str]) -> None:
@@ -142,7 +144,9 @@ class _Taker:
     def _value(self, field: Field, entity: Any, cells: Mapping[str, Any]) -> AttributeValue | None:
         with suppress(InvalidValue):
             if field.is_written:
-                return _dumped(self._codec([field]), entity).get(field.stored)
+                if field.name not in self.codecs:
+                    self.codecs[field.name] = self._codec([field])
+                return _dumped(self.codecs[field.name], entity).get(field.stored)
         column = self.columns[field.name].column
         try:
             return column.dump(cell_of(cells[self.source_columns[field.name]], column.type))
