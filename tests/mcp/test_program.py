@@ -181,6 +181,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("Order_of_user", {}, "Order.of_user: email is missing"),
     ("Order_of_user", {**ADA, "nombre": 1}, "Order.of_user has no argument 'nombre'; it has "),
     ("Order_of_user", {**ADA, "number": "many"}, "number: it is a whole number"),
+    ("Order_of_user", {**ADA, "number": '{"before": 2}'}, 'A range is an object, as {"before": ...}.'),
     ("Order_of_user", {**ADA, "number": True}, "number: it is a whole number"),
     ("Order_of_user", {**ADA, "number": [1]}, "number takes one value: a text or a number"),
     (

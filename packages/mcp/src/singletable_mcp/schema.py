@@ -100,15 +100,16 @@ def _argument(slot: Slot, given: Any, ranges: Sequence[str]) -> Any:
     how, values = "exactly", [given]
     if isinstance(given, dict):
         how, values = _range(slot, cast("dict[str, Any]", given), ranges)
-    return value_in(slot, *(text_of(slot.name, value) for value in values), how=how)
+    also = f' A range is an object, as {{"{ranges[0].replace("-", "_")}": ...}}.' if ranges and how == "exactly" else ""
+    return value_in(slot, *(text_of(slot.name, value) for value in values), how=how, also=also)
 
 
-def value_in(slot: Slot, *texts: str, how: str = "exactly") -> Any:
+def value_in(slot: Slot, *texts: str, how: str = "exactly", also: str = "") -> Any:
     """An argument from its texts. UsageError says what is wanted."""
     try:
         return argument_of(slot, how, texts)
     except InvalidValue as error:
-        raise click.UsageError(f"{slot.name}: {error.what}.") from None
+        raise click.UsageError(f"{slot.name}: {error.what}.{also}") from None
 
 
 def _range(slot: Slot, given: dict[str, Any], ranges: Sequence[str]) -> tuple[str, list[Any]]:
