@@ -148,6 +148,16 @@ def test_times_beyond_those_of_python_are_text(session: SqlSession) -> None:
     assert list(session.query("EXPLAIN ANALYZE SELECT 1").rows())
 
 
+def test_a_closed_session_says_so_and_holds_nothing_of_duckdb(any_db: Database, tmp_path: Path) -> None:
+    """DuckDB writes thirty lines of warnings where a program ends with an object of it in a variable."""
+    with open_export(exported(any_db, tmp_path / "exports"), shop) as session:
+        session.query("SELECT 1")
+    session.close()
+    with pytest.raises(InvalidRequest, match=r"the session is closed. Ask inside of its block"):
+        session.query("SELECT 1")
+    assert not [each for each in vars(session._db).values() if type(each).__module__.startswith("_duckdb")]
+
+
 def test_the_engine_itself_is_closed(session: SqlSession, tmp_path: Path) -> None:
     """Also past the check of statements, which is the first of two doors."""
     for statement in (f"COPY customer TO '{tmp_path / 'x'}'", "INSTALL httpfs", f"ATTACH '{tmp_path / 'x'}'"):

@@ -37,10 +37,19 @@ class ClosedDatabase:
 
     def __init__(self, views: frozenset[str], *, is_covered: bool, megabytes: int | None = None) -> None:
         self._views, self._is_covered, self._megabytes = views, is_covered, megabytes
-        self._db = duckdb.connect(":memory:", config=dict(_CONFIG))
+        self._connection: duckdb.DuckDBPyConnection | None = duckdb.connect(":memory:", config=dict(_CONFIG))
+
+    @property
+    def _db(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            raise InvalidRequest("the session is closed", hint="Ask inside of its block, or open the export again.")
+        return self._connection
 
     def close(self) -> None:
-        self._db.close()
+        """Let go of DuckDB too: it writes warnings of what a program that ends still holds."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def take(self, steps: Sequence[Step]) -> None:
         """Take steps, in order."""
