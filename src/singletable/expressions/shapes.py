@@ -40,7 +40,9 @@ def parted_updates(updates: Iterable[Update]) -> Parted | None:
             return None
         verb, value, place = update.verb, update.value, update.path.__dict__
         path = place["_path"]
-        if len(path) != 1 or verb not in _SHAPED_VERBS or (_may_be_absence(value) and verb != "REMOVE"):
+        if len(path) != 1 or verb not in _SHAPED_VERBS:
+            return None
+        if (value is None and verb != "REMOVE") or (value.__class__ in _SETS and not value):
             return None
         shape.append((verb, place["_owner"], path[0]))
         values.append(value)
@@ -59,7 +61,7 @@ def parted_condition(condition: Condition | None) -> Parted | None:
             return None
         place, value = operands[0].__dict__, operands[1]
         path = place["_path"]
-        if len(path) != 1 or _may_be_absence(value):
+        if len(path) != 1 or value is None or (value.__class__ in _SETS and not value):
             return None
         shape.append((how, place["_owner"], path[0]))
         values.append(value)
@@ -67,14 +69,11 @@ def parted_condition(condition: Condition | None) -> Parted | None:
 
 
 _NOTHING: Parted = ((), [])
-
-
-def _may_be_absence(value: Any) -> bool:
-    return value is None or (isinstance(value, (set, frozenset)) and not value)
+_SETS: frozenset[Any] = frozenset({set, frozenset})
 
 
 class Unshaped(Exception):
-    """The type of an attribute leaves it to a value which text is made."""
+    """Raised where the type of an attribute leaves it to a value which text is made."""
 
 
 class BlankValues(Struct, frozen=True):

@@ -21,6 +21,7 @@ from singletable.operations.answers import (
 from singletable.operations.limits import check_items, check_transaction, check_update
 from singletable.operations.read import GetItem
 from singletable.operations.write import PutItem, TransactAction, UpdateItem
+from singletable.values import MAX_ITEM_BYTES
 from singletable.wire import Fault, read_fault
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
 
     @property
     def table(self) -> str:
-        return ", ".join(dict.fromkeys(action.table for action in self.actions))
+        return ", ".join(dict.fromkeys([action.table for action in self.actions]))
 
     def request(self, names: TableNames = DECLARED) -> Request:
         table = self.table
@@ -85,27 +86,28 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
         if self.token is not None:
             body["ClientRequestToken"] = self.token
         encoded = encode(body)
+        if len(encoded) > MAX_ITEM_BYTES:
+            self._check(encoded, table)
+        return Request("TransactWriteItems", encoded, table, repeatable=True, tokened=self.token is not None)
+
+    def answer(self, response: Response) -> tuple[None, Consumed]:
+        if response.status != 200:
+            raise_cancellation(response, "TransactWriteItems", self.table)
+        read_units = write_units = 0.0
+        for consumed in _decode_write(response.body).consumed_capacity:
+            read, written = consumed.read_capacity_units or 0.0, consumed.write_capacity_units
+            read_units += read
+            write_units += consumed.capacity_units - read if written is None else written
+        return None, Consumed(read_units, write_units)
+
+    def _check(self, encoded: bytes, table: str) -> None:
+        """Raises TooLarge for an item, a value, or all of them together."""
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
         check_items(encoded, puts, "TransactWriteItems", table)
         updates = [action.guard.values for action in self.actions if isinstance(action, UpdateItem)]
         for values in updates:
             check_update(encoded, values, "TransactWriteItems", table)
         check_transaction(encoded, puts, updates, table)
-        return Request("TransactWriteItems", encoded, table, repeatable=True, tokened=self.token is not None)
-
-    def answer(self, response: Response) -> tuple[None, Consumed]:
-        if response.status != 200:
-            raise_cancellation(response, "TransactWriteItems", self.table)
-        capacities = _decode_write(response.body).consumed_capacity
-        return None, Consumed(
-            read_units=sum(c.read_capacity_units or 0.0 for c in capacities),
-            write_units=sum(
-                c.capacity_units - (c.read_capacity_units or 0.0)
-                if c.write_capacity_units is None
-                else c.write_capacity_units
-                for c in capacities
-            ),
-        )
 
 
 class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):

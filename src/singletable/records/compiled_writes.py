@@ -48,7 +48,7 @@ class _Texts(Struct, frozen=True):
     values: BlankValues
 
     def guard(self, facts: Facts, given: Sequence[Any]) -> RawCondition | None:
-        """What goes with the texts of one write; None for a value that does not fit."""
+        """The condition of one write, with the values of all texts; None for a value that does not fit."""
         try:
             values = self.values.filled((facts.now, facts.gone_until, facts.count, facts.write_id, *given))
         except Exception:  # also from the class's own code: rendered anew, it says which attribute it is
@@ -79,10 +79,11 @@ def update_of(
     """An update of an item: the caller's `updates`, with their shape if they have one, and `changes` of index keys."""
     model = key.model
     where = parted_condition(facts.where) if parted is not None and facts.held is None else None
-    if parted is not None and where is not None and all(change.value is not None for change in changes):
-        moved = tuple([change.name for change in changes])
-        texts = _texts(model, update_condition, parted[0], moved, where[0], facts.count and 1, bool(facts.write_id))
-        given = (*parted[1], *where[1], *[change.value for change in changes])
+    moved = _moved(changes) if changes else ((), ())
+    if parted is not None and where is not None and moved is not None:
+        names, keys = moved
+        texts = _texts(model, update_condition, parted[0], names, where[0], facts.count and 1, bool(facts.write_id))
+        given = (*parted[1], *where[1], *keys)
         held = None if texts is None else texts.guard(facts, given)
         if texts is not None and held is not None:
             return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable)
@@ -90,6 +91,12 @@ def update_of(
         changes = (*changes, *counted(model, facts.write_id))
     condition = update_condition(model, facts)
     return update_if(key, changes, condition, updates=updates, repeatable=repeatable, reader=model)
+
+
+def _moved(changes: Sequence[AttributeChange]) -> tuple[tuple[str, ...], Sequence[AttributeValue]] | None:
+    """The names and values of index keys; None where the item leaves an index."""
+    values = [change.value for change in changes if change.value is not None]
+    return (tuple(change.name for change in changes), values) if len(values) == len(changes) else None
 
 
 @lru_cache(KEPT)

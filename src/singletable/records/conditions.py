@@ -199,7 +199,7 @@ def is_not_write(model: Model[Any], write_id: str | Given) -> Condition:
 
 
 class Facts(Struct, frozen=True):
-    """What the condition of a write is made of, beside its class: values, or the blanks of a text that is made once."""
+    """The values that the condition of a write is made of, or the blanks of a text that is made once."""
 
     now: float | Given
     gone_until: float | Given
@@ -209,9 +209,9 @@ class Facts(Struct, frozen=True):
     where: Condition | None = None
     """The caller's own condition."""
     held: Condition | None = None
-    """What was read, or asked for, and must be so still."""
+    """The values that were read, or asked for, are so still."""
     parents: tuple[Condition, ...] = ()
-    """What changed paths lie in."""
+    """The maps and lists of changed paths are there."""
 
 
 Recipe = Callable[[Model[Any], Facts], Condition | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -43,11 +43,16 @@ from singletable.values import undeclared_in
 def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
     """The item of an entity, with its count of writes and, if needed, a write id."""
     item = model.item(entity)
+    mark(item, model, count, write_id)
+    return item
+
+
+def mark(item: dict[str, Any], model: Model[Any], count: int | None, write_id: str) -> None:
+    """Put the count of writes and, if needed, a write id into an item."""
     if model.counter is not None and count is not None:
         item[model.counter.stored] = {"N": str(count)}
     if write_id and model.table.definition.write_id_attribute:
         item[model.table.definition.write_id_attribute] = {"S": write_id}
-    return item
 
 
 @dataclass(eq=False)
@@ -62,7 +67,8 @@ class EntityWrite(Write):
 
     def __post_init__(self) -> None:
         model = model_for(self.entity)
-        check_verb(model, self.verb)
+        if model.refuses:
+            check_verb(model, self.verb)
         self.key = model.key_of(self.entity)
         vars(self)["model"] = model  # as the key would give it
 
@@ -72,7 +78,10 @@ class EntityWrite(Write):
         counter = self.model.counter
         return None if counter is None else int(getattr(self.entity, counter.name))
 
-    def claims(self, current: Any) -> Iterator[GuardChange]:
+    def claims(self, current: Any) -> Iterable[GuardChange]:
+        return self._claims(current) if self.model.uniques else ()
+
+    def _claims(self, current: Any) -> Iterator[GuardChange]:
         expires = self.model.expires
         ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
         for unique in self.model.uniques:
@@ -95,7 +104,8 @@ class EntityWrite(Write):
 
     def done(self) -> None:
         """The entity has the count that the item has now."""
-        self.set_count((self.count or 0) + 1)
+        if self.model.counter is not None:
+            self.set_count((self.count or 0) + 1)
 
     def set_count(self, count: int) -> None:
         if self.model.counter is not None:
@@ -123,7 +133,7 @@ class CreateWrite(EntityWrite):
             bool(model.table.definition.write_id_attribute),
         )
 
-    def claims(self, current: Any) -> Iterator[GuardChange]:
+    def claims(self, current: Any) -> Iterable[GuardChange]:
         return super().claims(None)
 
     def done(self) -> None:
@@ -140,9 +150,11 @@ class PutWrite(EntityWrite):
         model = self.model
         if model.uniques and current is UNREAD:
             return None
-        count = self.count
+        count = None if model.counter is None else self.count
         next_count = None if count is None else count + 1
-        item = writes_entity(model, self.entity, next_count, moment.write_id if next_count else "")
+        item = model.item(self.entity)
+        if next_count is not None:
+            mark(item, model, next_count, moment.write_id)
         plain = self.where is None and count is None and not model.uniques and not model.is_ambiguous
         held = plain_guard(model, is_own_or_absent) if plain else self._guard(current, moment)
         action = PutItem(model.table.name, item, held)

@@ -37,7 +37,7 @@ def plan_keys(
     model: Model[Any], key: KeyOf[Any], updates: tuple[Update, ...], current: Any | None
 ) -> Planned | KeysNeeded:
     """The index keys after an update. `current` is the item that was read, or None if none was."""
-    changed = {first_name(u.path): u for u in updates if first_name(u.path) in model.feeds}
+    changed = {name: u for u in updates if (name := first_name(u.path)) in model.feeds} if model.feeds else None
     if not changed:
         return _NOTHING
     values, held = _known(model, key, changed, current)

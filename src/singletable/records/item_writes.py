@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -73,9 +73,10 @@ class UpdateWrite(Write):
             certain=self.where is None and self.expected is None and not self._touches_expiry,
         )
 
-    def claims(self, current: Any) -> Iterator[GuardChange]:
-        if not self.touches_uniques:
-            return
+    def claims(self, current: Any) -> Iterable[GuardChange]:
+        return self._claims(current) if self.model.uniques and self.touches_uniques else ()
+
+    def _claims(self, current: Any) -> Iterator[GuardChange]:
         expires, ends_change = self.model.expires, self._touches_expiry
         after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
         ends = self.model.item(after).get(expires.stored) if expires is not None else None
@@ -123,13 +124,13 @@ class UpdateWrite(Write):
         return any(getattr(entity, n) != getattr(current, n) for n in names)
 
     def _plan(self, current: Any) -> Planned | KeysNeeded:
-        if self.touches_uniques and current is UNREAD:
+        if self.model.uniques and self.touches_uniques and current is UNREAD:
             return KeysNeeded(frozenset(f.name for f in self.model.uniques))
         return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
 
     def _facts(self, planned: Planned, current: Any, moment: Moment) -> Facts:
         model, held = self.model, planned.held
-        if self.touches_uniques:
+        if model.uniques and self.touches_uniques:
             held = both(held, uniques_as_read(model, current, moment.gone_until))
         if model.is_ambiguous:
             held = both(held, held_values(self.key))

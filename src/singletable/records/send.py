@@ -148,7 +148,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             if not moment.is_known:
                 moment = Moment(port.now(), True, moment.write_id)  # the answer has shown the time that decides
             continue
-        if any(True for _ in write.claims(current)):
+        for _ in write.claims(current):
             return await transacted(port, write, {0: current})
         try:
             action: Any = part.action

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,7 +46,7 @@ class Moment(Struct, frozen=True):
     def facts(
         self, count: int | None = None, *, where: Condition | None = None, held: Condition | None = None
     ) -> Facts:
-        """What the condition of a write that is planned now is made of."""
+        """Make the facts of a write that is planned now."""
         return Facts(self.now, self.gone_until, count, "", where, held)
 
 
@@ -143,9 +143,9 @@ class Write(ABC):
         """The action on the item itself; None if the item has to be read first. `current` is UNREAD, None or the
         entity that was read."""
 
-    def claims(self, current: Any) -> Iterator[GuardChange]:
+    def claims(self, current: Any) -> Iterable[GuardChange]:
         """The changes of the guards of the item's unique attributes."""
-        return iter(())
+        return ()
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         """Whether a refusal came only from values that changed after they were read: it is then planned again."""

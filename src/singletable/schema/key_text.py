@@ -356,6 +356,33 @@ class Template:
         return text
 
 
+def key_function(
+    source: Source,
+    templates: tuple[Template, Template],
+    parameters: str,
+    place_of: Callable[[str], str],
+    key: str,
+    mistakes: str,
+    explained: str,
+) -> Callable[..., Any]:
+    """A function that writes both texts of a key, compiled as a whole because requests call it most.
+
+    It returns the expression `key` of `partition` and `sort`; where a value raises one of the `mistakes`, `explained`.
+    """
+    partition, sort = templates
+    lines = [
+        "try:",
+        *(f"    {line}" for line in partition.lines(source, "partition", place_of)),
+        *(f"    {line}" for line in sort.lines(source, "sort", place_of)),
+        f"except {mistakes}:",
+        f"    return {explained}",
+        f"return {key}",
+    ]
+    shown = f"{partition.shown} / {sort.shown}"
+    source.define([f"def make({parameters}):", *(f"    {line}" for line in lines)], f"pattern {shown}")
+    return source.names["make"]  # type: ignore[no-any-return]
+
+
 def _mark(literal: str) -> str:
     """The signs with which a literal begins: they separate the value before it from what follows."""
     signs = _SIGNS.match(literal)

@@ -309,24 +309,18 @@ class Model(Generic[T]):
 
     def place_of(self, entity: T) -> tuple[str, str]:
         """The two texts of an entity's primary key."""
-        write_partition, write_sort = self._key_writers
+        partition, sort = self.key.templates
         try:
-            return write_partition(entity), write_sort(entity)
+            return partition.write_of(entity), sort.write_of(entity)
         except InvalidValue as error:
             name_owner(error, self.kind)
             raise
         except AttributeError:
-            partition, sort = self.key.templates
             missing = next((n for n in (*partition.names, *sort.names) if not hasattr(entity, n)), "its key")
             raise InvalidRequest(
                 f"{self.kind.__name__}.{missing} was not loaded, and is part of the key",
                 hint="Name it in only(...) as well.",
             ) from None
-
-    @cached_property
-    def _key_writers(self) -> tuple[Callable[[object], str], Callable[[object], str]]:
-        partition, sort = self.key.templates
-        return partition.write_of, sort.write_of
 
     def key_in(self, item: Item) -> KeyOf[Any] | None:
         """The key that an item lies under; None if it isn't of the declared kinds."""
@@ -335,8 +329,12 @@ class Model(Generic[T]):
         return self.key_at((partition, sort)) if isinstance(partition, str) and isinstance(sort, str) else None
 
     def key_of(self, entity: T) -> KeyOf[Any]:
-        key = self.key_at(self.place_of(entity))
+        key = self._key_of(entity)
         return key if not self.is_ambiguous else asked_key(key, vars(entity))
+
+    @cached_property
+    def _key_of(self) -> Callable[[T], KeyOf[Any]]:
+        return self.key.of_objects(KeyOf, self.kind, lambda entity: self.key_at(self.place_of(entity)))
 
     def key_at(self, place: tuple[str, str]) -> KeyOf[Any]:
         """The key with an item's two texts, also if its attributes make another one now."""

@@ -18,7 +18,7 @@ from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY
 from singletable.schema.key_bounds import Range, one_period, open_sort, shard_texts
-from singletable.schema.key_text import Template
+from singletable.schema.key_text import Template, key_function
 from singletable.schema.reads import Every, HasId, I_co, query_html
 from singletable.values import TOP, Source, name_owner
 
@@ -324,24 +324,26 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return result((self.owner,), self, text, whole, whole, len(sort.parts))
 
     def direct(self, result: type[Query[Any]]) -> Callable[..., Any]:
-        """`query` for one value of every parameter, in order. Compiled, because this call is the most frequent."""
+        """`query` for one value of every parameter, in order."""
         source = Source()
         place_of = {name: f"a{n}" for n, name in enumerate(self.names)}
         given = ", ".join(place_of.values())
-        partition, sort = self.templates
         query, kinds = source.bind(result, "result"), source.bind((self.owner,), "kinds")
-        captured = source.bind(self, "captured")
+        captured, bound = source.bind(self, "captured"), len(self.templates[1].parts)
         explain, mistake = source.bind(self.query, "query"), source.bind(InvalidValue, "error")
-        lines = [
-            "try:",
-            *(f"    {line}" for line in partition.lines(source, "partition", place_of.__getitem__)),
-            *(f"    {line}" for line in sort.lines(source, "sort", place_of.__getitem__)),
-            f"except {mistake}:",  # a range, ANY, or a mistake: `query` knows which
-            f"    return {explain}({query}, [{given}], {{}})",
-            f"return {query}({kinds}, {captured}, partition, sort, sort, {len(sort.parts)})",
-        ]
-        source.define([f"def make({given}):", *(f"    {line}" for line in lines)], f"pattern {self.shown}")
-        return source.names["make"]  # type: ignore[no-any-return]
+        key = f"{query}({kinds}, {captured}, partition, sort, sort, {bound})"
+        explained = f"{explain}({query}, [{given}], {{}})"  # a range, ANY, or a mistake: `query` knows which
+        return key_function(source, self.templates, given, place_of.__getitem__, key, mistake, explained)
+
+    def of_objects(
+        self, result: type[Query[Any]], kind: type[Any], explain: Callable[[Any], Any]
+    ) -> Callable[[Any], Any]:
+        """The key of an object's own attributes; `explain` is called where one is missing or does not fit."""
+        source = Source()
+        query, kinds, captured = (source.bind(it, "it") for it in (result, (kind,), self))
+        mistakes, explained = source.bind((InvalidValue, AttributeError), "mistakes"), source.bind(explain, "explain")
+        key = f"{query}({kinds}, {captured}, partition, sort, sort, {len(self.templates[1].parts)})"
+        return key_function(source, self.templates, "o", lambda name: f"o.{name}", key, mistakes, f"{explained}(o)")
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
         """With a range, or every value, for some part of the sort key, or for the shard."""

@@ -45,6 +45,8 @@ def binary(value: object) -> bytes:
 
 def instant_text(value: object) -> str:
     """UTC with six decimals and Z: the text sorts as the time does."""
+    if type(value) is datetime and value.tzinfo is timezone.utc:
+        return value.isoformat("T", "microseconds")[:26] + "Z"
     return in_utc(value).isoformat("T", "microseconds")[:26] + "Z"
 
 
@@ -145,13 +147,13 @@ def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Calla
 def sequence(value: object) -> Sequence[Any]:
     if not isinstance(value, list):
         raise wanted("a list", value)
-    return cast("Sequence[Any]", value)
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def tuple_value(value: object) -> Sequence[Any]:
     if not isinstance(value, tuple):
         raise wanted("a tuple", value)
-    return cast("Sequence[Any]", value)
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def mapping(value: Any) -> Mapping[Any, Any]:
@@ -163,7 +165,7 @@ def mapping(value: Any) -> Mapping[Any, Any]:
 
 def set_value(value: Any) -> AbstractSet[Any]:
     found: AbstractSet[Any] = value
-    if not isinstance(value, AbstractSet):
+    if value.__class__ is not set and not isinstance(value, AbstractSet):
         raise wanted("a set", value)
     if not found:  # an attribute that is an empty set is absent, and never comes here
         raise InvalidValue("DynamoDB has no empty set inside another value", hint="Leave it out, or use a list.")
