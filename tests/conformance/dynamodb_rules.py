@@ -227,7 +227,9 @@ def schemas(body: Body) -> Iterator[str]:
         yield f"more than {MOST_PROJECTED} projected attributes"
     for schema in (body, *indexes):
         kinds = [each["KeyType"] for each in schema["KeySchema"]]
-        if kinds not in (["HASH"], ["HASH", "RANGE"]):
+        most = 4 if schema in body.get("GlobalSecondaryIndexes", []) else 1
+        hashes, ranges = kinds.count("HASH"), kinds.count("RANGE")
+        if kinds != ["HASH"] * hashes + ["RANGE"] * ranges or not 1 <= hashes <= most or ranges > most:
             yield f"a key schema of {', '.join(kinds)}"
 
 

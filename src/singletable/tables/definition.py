@@ -291,7 +291,14 @@ Indexes = Sequence[str] | Mapping[str, Index | Local | tuple[str, str] | str]
 
 def key_names(key: str | tuple[str, ...]) -> tuple[str, str]:
     """The two attributes of a table's key, as it is declared; the second is empty for a table without a sort key."""
-    names = (key,) if isinstance(key, str) else key
+    names: tuple[Any, ...] = (key,) if isinstance(key, str) else key
+    several = next((name for name in names if not isinstance(name, str)), None)
+    if several is not None:
+        raise DeclarationError(
+            f"{several!r} is not the name of a key attribute",
+            hint="An index whose key has several attributes can't be declared: name it in ignores=, and read it by "
+            'RawQuery(...). A table of your own has one text of several values, as in f"{tenant}#{region}".',
+        )
     if not 1 <= len(names) <= 2:
         raise DeclarationError(
             f"a key of {len(names)} attributes", hint='Name one, key="id", or two, key=("pk", "sk").'

@@ -34,7 +34,7 @@ class Projected(Struct, frozen=True):
     """The facts of an index that decide the cost of a write."""
 
     name: str
-    keys: tuple[str, str]
+    keys: tuple[str, ...]
     held: frozenset[str] | None
     """The attributes that it holds, keys included; None for all."""
 
@@ -51,7 +51,7 @@ def projected_in(definition: TableDefinition) -> list[Projected]:
 
 
 def projected(
-    name: str, keys: tuple[str, str], table_keys: tuple[str, str], projection: Mapping[str, Any]
+    name: str, keys: tuple[str, ...], table_keys: tuple[str, str], projection: Mapping[str, Any]
 ) -> Projected:
     """An index, from its projection as a request or a description has it."""
     if projection.get("ProjectionType", "ALL") == "ALL":

@@ -144,8 +144,8 @@ def _indexes(table: Table, live: Live) -> list[Projected]:
 
 
 def _index(name: str, raw: Any, table_keys: tuple[str, str]) -> Projected:
-    names = [key["AttributeName"] for key in sorted(raw.get("KeySchema", ()), key=lambda key: str(key["KeyType"]))]
-    return projected(name, (names[0], names[-1]), table_keys, raw.get("Projection", {}))
+    keys = tuple(str(key["AttributeName"]) for key in raw.get("KeySchema", ()))
+    return projected(name, keys, table_keys, raw.get("Projection", {}))
 
 
 def _unread(counted: FillCount) -> tuple[str, ...]:
