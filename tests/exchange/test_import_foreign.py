@@ -204,6 +204,26 @@ class Numbered(Entity, table=shop, type="numbered"):
         return f"numbered#{number}", "numbered"
 
 
+class Priced(Entity, table=shop, type="priced"):
+    number: int
+    total: Decimal
+
+    @shop.key
+    @staticmethod
+    def of(number: int) -> Key:
+        return f"priced#{number}", "priced"
+
+
+class Tagged(Entity, table=shop, type="tagged"):
+    sku: str
+    tags: set[int] = field(default_factory=set[int])
+
+    @shop.key
+    @staticmethod
+    def of(sku: str) -> Key:
+        return f"tagged#{sku}", "tagged"
+
+
 class Worded(Entity, table=shop, type="worded"):
     order: int
     sku: int
@@ -296,6 +316,13 @@ def test_a_value_of_another_type_is_taken_if_nothing_of_it_is_lost() -> None:
         FileRow(1, item={"PK": {"S": "LINES#1"}, "SK": {"S": "LINE#s"}, "count": {"N": "2"}})
     )
     assert worded.reason.startswith("sku: a whole number is wanted")
+    large = rows((legacy_shop.Order, Priced))
+    assert large.read(FileRow(1, item=ITEM)).item == {"number": {"N": "7"}, "total": {"N": "5"}}
+    beyond = large.read(FileRow(1, item={**ITEM, "amt": {"N": str(2**64)}}))
+    assert beyond.reason == "total: a value that no column holds"
+    stock, tagged = {"PK": {"S": "STOCK#s"}, "SK": {"S": "STOCK"}, "sku": {"S": "s"}}, rows((legacy_shop.Stock, Tagged))
+    assert "a whole number is wanted" in tagged.read(FileRow(1, item={**stock, "tags": {"SS": ["a"]}})).reason
+    assert tagged.read(FileRow(1, item=stock)).item == {"sku": {"S": "s"}}
 
 
 @pytest.mark.parametrize(

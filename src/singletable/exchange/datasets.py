@@ -168,14 +168,18 @@ class Dataset:
     def row(self, item: Item) -> dict[str, Any]:
         """The row of an item. Corrupt if the class can't read it."""
         current = self._current(item)
-        known = self.model.stored_key.known_from(current)
-        row = {c.name: self._cell(c, current, known) for c in self.columns}
+        row = self.cells(current)
         kinds = self.table.definition.kinds
         row |= {_key_column(self, name): current.get(name, {}).get(kinds.get(name, "S")) for name in self.keys}
         rest = self._rest(row, item)
         if rest:
             row[REST] = _canonical(rest)
         return row
+
+    def cells(self, item: Item) -> dict[str, Any]:
+        """The cells of the attributes of an item of the class's schema version, null for what has none."""
+        known = self.model.stored_key.known_from(item)
+        return {c.name: self._cell(c, item, known) for c in self.columns}
 
     def left_out(self, row: Mapping[str, Any], item: Item) -> Iterator[tuple[str, LeftOut]]:
         """The null cells of an item's row, made by `row`, for which the item has a value."""

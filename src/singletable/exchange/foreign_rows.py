@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from singletable.errors import InvalidRequest, InvalidValue, SingletableError
@@ -93,16 +92,15 @@ class _Taker:
     def __init__(self, source: Dataset, target: Dataset) -> None:
         self.source, self.target = source, target
         theirs, fields = source.model.by_name, target.model.fields
-        self.common = [field for field in fields if field.name in theirs]
+        common = [field for field in fields if field.name in theirs]
         self.lost = [field for field in source.model.fields if field.name not in target.model.by_name]
         self.columns = {column.field.name: column for column in target.columns}
         self.source_columns = {column.field.name: column.name for column in source.columns}
         others = [field for field in fields if field.name not in theirs]
         self.undeclared = {name: field.stored for field in others for name in (field.name, field.stored)}
-        self.codec = self._codec(self.common)
-        self.codecs: dict[str, Codec[Any]] = {}
-        """The codecs of single attributes, for values of another type: each is compiled once."""
-        self.is_direct = all(field.is_written for field in self.common)
+        self.direct = [field for field in common if field.is_written]
+        self.by_cell = [field for field in common if not field.is_written]
+        self.codec = self._codec()
 
     def check(self, ignored: frozenset[str]) -> None:
         """InvalidRequest for attributes that the other class lacks."""
@@ -131,30 +129,46 @@ class _Taker:
         """The attributes for the other class. BadCell for a value that its attribute can't take."""
         known = self.source.model.codec.known
         named = {to: item[name] for name, to in self.undeclared.items() if name in item and name not in known}
-        with suppress(InvalidValue):  # of another type: taken as a file's value is, if nothing of it is lost
-            if self.is_direct:
-                return named | _dumped(self.codec, entity)
-        cells = self.source.row(item)
-        values: dict[str, AttributeValue] = {}
-        for field in self.common:
-            if getattr(entity, field.name) is not None and (value := self._value(field, entity, cells)) is not None:
-                values[field.stored] = value
-        return named | values
+        while True:
+            try:
+                values = named | _dumped(self.codec, entity)
+            except InvalidValue as error:
+                self._take_by_cell(error)
+            else:
+                break
+        if self.by_cell:
+            canonical = read_item(encode(self.source.model.item(entity)))  # columns take no other form of a value
+            cells = self.source.cells(canonical)
+            values |= {field.stored: self._value(field, cells) for field in self._there(entity)}
+        return values
 
-    def _value(self, field: Field, entity: Any, cells: Mapping[str, Any]) -> AttributeValue | None:
-        with suppress(InvalidValue):
-            if field.is_written:
-                if field.name not in self.codecs:
-                    self.codecs[field.name] = self._codec([field])
-                return _dumped(self.codecs[field.name], entity).get(field.stored)
+    def _take_by_cell(self, error: InvalidValue) -> None:
+        """A value of another type: from now on the attribute is taken as a file's value is, if nothing is lost."""
+        name = (error.attribute or "").partition(".")[2].partition(".")[0]
+        field = next((field for field in self.direct if field.name == name), None)
+        if field is None:
+            raise error
+        self.direct.remove(field)
+        self.by_cell.append(field)
+        self.codec = self._codec()
+
+    def _there(self, entity: Any) -> list[Field]:
+        values = ((field, getattr(entity, field.name)) for field in self.by_cell)
+        return [field for field, value in values if value is not None and (value or not field.plan.is_set)]
+
+    def _value(self, field: Field, cells: Mapping[str, Any]) -> AttributeValue:
         column = self.columns[field.name].column
         try:
-            return column.dump(cell_of(cells[self.source_columns[field.name]], column.type))
+            cell = cell_of(cells[self.source_columns[field.name]], column.type)
+            value = None if cell is None else column.dump(cell)
         except BadCell as bad:
             raise BadCell(f"{field.name}: {bad}") from None
+        if value is None:
+            raise BadCell(f"{field.name}: a value that no column holds")
+        return value
 
-    def _codec(self, fields: Sequence[Field]) -> Codec[Any]:
-        return Codec(self.target.model.kind, [field for field in fields if field.is_written], whole=False)
+    def _codec(self) -> Codec[Any]:
+        return Codec(self.target.model.kind, self.direct, whole=False)
 
 
 def _dumped(codec: Codec[Any], entity: Any) -> dict[str, AttributeValue]:
