@@ -152,9 +152,9 @@ def _found(
 ) -> tuple[AnswerPage[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
-    build = reader.build
+    wire, build = reader.wire, reader.build  # in this order: a reader that learns replaces both
     try:
-        answer = decoder(ItemsAnswer, reader.wire)(response.body)
+        answer = decoder(ItemsAnswer, wire)(response.body)
         wires: list[Any] = answer.items
         is_long = len(wires) > MANY
         items: list[Any] = build_many(reader, wires) if is_long else [i for w in wires if (i := build(w)) is not None]

@@ -75,8 +75,8 @@ class PlacedReader:
     """One class's items with their keys, read in the same pass."""
 
     def __init__(self, reader: ItemReader[Any], table: Table) -> None:
+        self.wire, self._place = _placed(table, reader.wire)  # before `build`, which a reader that learns makes anew
         self._table, self._build, self._load = table, reader.build, reader.load
-        self.wire, self._place = _placed(table, reader.wire)
 
     def build(self, wire: Any) -> tuple[Place, Any]:
         return self._place(wire), self._build(wire)

@@ -19,7 +19,7 @@ from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
 from singletable.schema.told_keys import asked_key
 from singletable.schema.version_steps import Upcaster, VersionSteps, attribute_steps
-from singletable.values import Codec, Constant, Field, KeyPlace, KeyType, Role, name_owner, wire_struct
+from singletable.values import Codec, Constant, Field, KeyPlace, KeyType, Role, name_owner, undeclared_in, wire_struct
 
 T = TypeVar("T")
 
@@ -236,7 +236,10 @@ class Model(Generic[T]):
         Raises Corrupt if it can't be read, or is stored under another key than its attributes make.
         """
         carrying = self.codec.load_carrying(item)
-        return self.load_anywhere(item, at_its_key=True) if carrying is None else carrying
+        if carrying is None:
+            return self.load_anywhere(item, at_its_key=True)
+        self.codec = self.codec.knowing(undeclared_in(carrying))
+        return carrying
 
     def load_anywhere(self, item: Item, *, at_its_key: bool = False) -> T | None:
         """The same, for an item under any key. Attributes that are only in its key are read from there."""

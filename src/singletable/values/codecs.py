@@ -38,7 +38,7 @@ with the same plans: that path names the attribute in its error. Both paths give
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -91,7 +91,8 @@ class Forms(Protocol):
     """The part of a codec that `values.stored_forms` has for foreign classes."""
 
     def reading(self, fields: Sequence[Field]) -> Sequence[Field]: ...
-    def lines(self, fields: Sequence[Field], source: Source) -> Sequence[str]: ...
+    def lines(self, fields: Sequence[Field], source: Source, learned: Sequence[str]) -> Sequence[str]: ...
+    def learned(self, known: Sequence[str], names: Collection[str]) -> tuple[str, ...]: ...
     def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead: ...
 
 
@@ -108,28 +109,30 @@ class Codec(Generic[T]):
         whole: bool = True,
         beside: Collection[str] | None = (),
         forms: Forms | None = None,
+        learned: tuple[str, ...] = (),
     ) -> None:
         """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
         `beside` are names that an item may have, and that no object carries; None for any name. `forms`, of a foreign
-        class, let objects carry attributes in another form than is written.
+        class, let objects carry attributes in another form than is written, and `learned` are names that they carry.
 
         `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
         self.kind, self._whole = kind, whole
         self._carries = beside is not None and whole and not _may_be_shared(kind)
-        self._forms = forms if self._carries else None
+        self._forms, self._learned = (forms, learned) if self._carries else (None, ())
+        self._again = partial(Codec[T], kind, fields, constants, derived, keys, whole, beside, forms)
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
         read = fields if self._forms is None else self._forms.reading(fields)
-        self.wire: Any = _wire_struct(kind, read, constants, keys, beside if self._carries else None)
-        parts = msgspec.structs.fields(self.wire)
+        self.wire: Any = _wire_struct(kind, read, constants, keys, beside if self._carries else None, learned)
+        parts = [part for part in msgspec.structs.fields(self.wire) if part.encode_name not in learned]
         self.known = frozenset(part.encode_name for part in parts)
         """The names that an item may have, and that its object does not carry."""
         self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
         build = _build_lines(kind, read, whole, source, keys)
         if self._forms is not None:
-            build[-1:-1] = self._forms.lines(fields, source)
+            build[-1:-1] = self._forms.lines(fields, source, learned)
         dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
         self._source, self._build_lines = source, build
         source.define((*build, *dump), f"codec of {kind.__qualname__}")
@@ -193,6 +196,12 @@ class Codec(Generic[T]):
             return None
         carry(made, undeclared, (), as_read_of(made))
         return made
+
+    def knowing(self, names: Collection[str]) -> Codec[T]:
+        """A codec that reads undeclared attributes of these names in the compiled way; itself, where that changes
+        nothing. It takes the place of this one as a whole: its reader and wire type belong together."""
+        learned = self._learned if self._forms is None else self._forms.learned(self._learned, names)
+        return self if learned == self._learned else self._again(learned=learned)
 
     def _undeclared(self, item: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
         return {name: item[name] for name in item.keys() - self.known} if self._carries else {}
@@ -267,6 +276,7 @@ def _wire_struct(
     constants: Sequence[Constant],
     keys: Sequence[KeyText],
     beside: Collection[str] | None,
+    learned: Sequence[str],
 ) -> Any:
     """The type of an item. Without `beside` it takes any other name, too."""
     stored = [(f"f{i}", f) for i, f in enumerate(fields) if not f.is_in_key]
@@ -281,7 +291,8 @@ def _wire_struct(
     absent = [(name, f.plan.wire | None, None) for name, f in stored if f.may_be_absent]
     absent += [(name, c.wire | None, None) for name, c in named if c.may_be_absent]
     rename = {name: c.stored for name, c in named} | {name: f.stored for name, f in stored}
-    rename |= {name: key.stored for name, key in own.items()}
+    rename |= {name: key.stored for name, key in own.items()} | {f"y{i}": name for i, name in enumerate(learned)}
+    absent += [(f"y{i}", dict[str, Any], None) for i in range(len(learned))]
     others = {f"x{i}": name for i, name in enumerate(sorted({*(beside or ())} - {*rename.values()}))}
     absent += [(name, Raw, None) for name in others]
     return msgspec.defstruct(

@@ -8,11 +8,13 @@ value is the one that was read.
     shift = db.get(Shift.of("ada"))    # stored: {"at": {"S": "2026-01-31T09:30:00+00:00"}}, and no `note`
     shift.done = True
     db.put(shift)                      # `at` has the same text afterwards, and there is no `note`
+
+Undeclared attributes are usual there. A reader that met one reads its name in the compiled way from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -28,10 +30,12 @@ from singletable.values.numbers import read_float
 from singletable.values.plans import FreePlan, ListPlan, MapPlan, Scalar, SetPlan, ValuePlan, writer_of
 from singletable.values.source import Source
 from singletable.values.types import NestedPlan, plans_within
-from singletable.values.undeclared import AsRead, carry
+from singletable.values.undeclared import UNDECLARED, AsRead, Undeclared, carry
 from singletable.values.untyped import AttributeValue
 from singletable.values.value_types import EXPIRY, FLOAT, INSTANT, VALUE_TYPES
 
+MOST_LEARNED = 24
+"""Names of undeclared attributes that a compiled reader reads at most: a program may have one for each item."""
 _OTHER_FORM = "the stored value is in another form than is written"
 _EXACT_KINDS = frozenset({Kind.TEXT, Kind.FLAG, Kind.BYTES, Kind.INTEGER, Kind.DECIMAL, Kind.DAY})
 """The kinds whose compiled readers take one form alone."""
@@ -103,13 +107,26 @@ class StoredForms:
         """The fields of the compiled reader."""
         return [replace(field, plan=exactly(field.plan)) for field in fields]
 
-    def lines(self, fields: Sequence[Field], source: Source) -> list[str]:
-        """The line of the compiled reader that looks for attributes which an item lacks and an object has."""
+    def lines(self, fields: Sequence[Field], source: Source, learned: Sequence[str]) -> list[str]:
+        """The lines of the compiled reader that look for attributes which an item lacks and an object has, and for
+        undeclared ones whose names were met before."""
         lacking = {f"f{i}": field for i, field in enumerate(fields) if _has_default(field) and not field.is_in_key}
-        if not lacking:
-            return []
-        lacks = " or ".join(f"w.{place} is None" for place in lacking)
-        return [f"    if {lacks}: {source.bind(_let_lack(lacking), 'lack')}(o, w)"]
+        lines: list[str] = []
+        if lacking:
+            lacks = " or ".join(f"w.{place} is None" for place in lacking)
+            lines += [f"    if {lacks}: {source.bind(_let_lack(lacking), 'lack')}(o, w)"]
+        if learned:
+            lines += ["    u = {}"]
+            lines += [f"    if (x := w.y{i}) is not None: u[{name!r}] = x" for i, name in enumerate(learned)]
+            before = f"(b := o.{UNDECLARED})"
+            kept = f"{source.bind(Undeclared, 'undeclared')}(u, (), True, {{}} if {before} is None else b.as_read)"
+            lines += [f"    if u: o.{UNDECLARED} = {kept}"]
+        return lines
+
+    def learned(self, known: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+        """The names of undeclared attributes that a reader knows after it met these: not more than it may know."""
+        more = sorted(name for name in {*names}.difference(known) if name.isprintable() and not {*name} & {*'"\\'})
+        return (*known, *more)[:MOST_LEARNED]
 
     def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead:
         """The attributes whose stored form is another than the object would write."""
