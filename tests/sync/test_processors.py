@@ -227,6 +227,24 @@ def test_a_backlog_is_applied_one_version_of_a_document_at_a_time(blobs: BlobSto
         assert meter.by_operation["Query"].requests < 2 * EDITS
 
 
+@dataclass
+class Arrived:
+    """The change of a row that arrived."""
+
+    new: Any
+
+
+def test_a_row_is_done_with_its_version_and_the_next_document_has_its_turn(blobs: BlobStore) -> None:
+    """However much waits in the inbox: no document waits for the whole backlog of another."""
+    with fresh() as db:
+        documents = Documents(db, Watched, blobs=blobs)
+        worker = Worker(documents, authorise=anybody)
+        backlog(documents, ["p1"])
+        rows = sorted(db.scan(Watched.Inbox), key=lambda row: (row.client, row.id))
+        worker.on_inbox(Arrived(rows[0]))
+        assert documents.head("p1").version == 1
+
+
 async def test_a_backlog_is_applied_one_version_at_a_time_in_an_event_loop(world: World) -> None:
     away = World(world.db, world.documents.context.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
     changes = Changes(away.documents.context.model.table)
