@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from random import Random
 from typing import Any
 
@@ -150,6 +151,42 @@ async def test_pages_hold_each_item_once_where_sort_keys_are_equal(shell: Shell,
     assert len(await shell.all(Order.by_state("open"))) == len(await shell.all(Order.by_number())) == len(ORDERS)
 
 
+def numbered(count: int) -> Any:
+    """A class in a table of its own, whose key has so many shards."""
+    table = Table(f"numbered{count}")
+
+    def of(at: int = ANY, id: str = ANY) -> Any:
+        return eval(f"f'all#{{id:shard({count})}}'", {"id": id}), f"{at:03}#{id}"
+
+    of.__annotations__ = {"at": int, "id": str}
+    names = {"__annotations__": {"at": int, "id": str, "text": str}, "text": "", "of": table.key(staticmethod(of))}
+    return types.new_class("Numbered", (Entity,), {"table": table, "type": "n"}, lambda body: body.update(names))
+
+
+@pytest.mark.parametrize("count", [2, 5, 17, 64])
+async def test_the_merge_is_the_sort_of_all_items(shell: Shell, count: int) -> None:
+    """Over drawn items, ranges, directions and limits; a cursor goes on anywhere."""
+    kind, random = numbered(count), Random(count)
+    items = {f"{random.randint(0, 40)}": random.randint(0, 30) for _ in range(50)}
+    entities = sorted((kind(at=at, id=id) for id, at in items.items()), key=lambda each: key_of(each).low)
+    await shell.write_many(puts=entities)
+    with shell.meter() as meter:
+        assert await shell.all(kind.of()) == entities
+    assert (meter.requests, meter.round_trips) == (count, -(-count // 16))
+    for _ in range(4):
+        low, high = sorted(random.sample(range(31), 2))
+        query, wanted = random.choice(
+            [
+                (kind.of(), entities),
+                (kind.of(between(low, high)), [each for each in entities if low <= each.at <= high]),
+                (kind.of(low), [each for each in entities if each.at == low]),
+            ]
+        )
+        if random.random() < 0.5:
+            query, wanted = query.newest_first(), wanted[::-1]
+        assert await pages_of(shell, query, [random.randint(2, 9) for _ in range(5)]) == wanted
+
+
 async def test_a_page_reads_each_shard_a_little_beyond_its_share(shell: Shell) -> None:
     """400 items of 4 KB: half a unit each. A page of 100 asks each of 8 shards for 25, and one of 10 for 6."""
     await shell.write_many(puts=[Line(at=number, id=f"l{number}", text="x" * 3900) for number in range(400)])
@@ -186,6 +223,19 @@ async def test_a_read_of_all_reads_nothing_twice(shell: Shell) -> None:
     with shell.meter() as meter:
         assert [line async for line in shell.iter(Line.of().newest_first())] == lines[::-1]
     assert (meter.requests, meter.round_trips) == (10, 3)
+
+
+async def test_shards_of_which_little_is_left_are_asked_with_those_that_ended(shell: Shell) -> None:
+    """Two shards of three pages of 1 MB each: three round trips, where each alone would wait for the other."""
+    kind = numbered(2)
+    ids = sorted((f"{number}" for number in range(100)), key=lambda id: str(kind.of(0, id).partition))
+    turns = [id for pair in zip(ids[:12], ids[-12:], strict=True) for id in pair]
+    entities = [kind(at=number, id=id, text="x" * 250_000) for number, id in enumerate(turns)]
+    for entity in entities:
+        await shell.put(entity)
+    with shell.meter() as meter:
+        assert await shell.all(kind.of()) == entities
+    assert (meter.requests, meter.round_trips) == (6, 3)
 
 
 async def test_a_cursor_is_as_short_as_that_of_one_partition_and_bound_to_all_shards(shell: Shell) -> None:
