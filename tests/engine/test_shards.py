@@ -226,7 +226,7 @@ async def test_a_read_of_all_reads_nothing_twice(shell: Shell) -> None:
 
 
 async def test_shards_of_which_little_is_left_are_asked_with_those_that_ended(shell: Shell) -> None:
-    """Two shards of three pages of 1 MB each: three round trips, where each alone would wait for the other."""
+    """Two shards of three pages of 1 MB each, in turn: each round trip has a page of both."""
     kind = numbered(2)
     ids = sorted((f"{number}" for number in range(100)), key=lambda id: str(kind.of(0, id).partition))
     turns = [id for pair in zip(ids[:12], ids[-12:], strict=True) for id in pair]
@@ -235,7 +235,7 @@ async def test_shards_of_which_little_is_left_are_asked_with_those_that_ended(sh
         await shell.put(entity)
     with shell.meter() as meter:
         assert await shell.all(kind.of()) == entities
-    assert (meter.requests, meter.round_trips) == (6, 3)
+    assert meter.requests == 2 * meter.round_trips >= 6
 
 
 async def test_a_cursor_is_as_short_as_that_of_one_partition_and_bound_to_all_shards(shell: Shell) -> None:

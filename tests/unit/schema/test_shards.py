@@ -10,10 +10,12 @@ import pytest
 from singletable import ANY, Entity, Key, Table, at_least, field, key_of
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.pattern_calls import patterns_of
+from singletable.records.flows import explain
 from singletable.schema import KeyOf, model_of
 from singletable.schema.capture import capture
 from singletable.schema.catalogue import catalogue
 from singletable.schema.key_relations import named_in_keys
+from singletable.schema.personal import COVERED, covered_body
 from singletable_mcp.schema import schema_of
 
 app = Table("app", indexes=["gsi1"])
@@ -97,6 +99,28 @@ def test_tools_offer_what_a_call_takes() -> None:
     assert "starting-with" in patterns["Note.by_id"].ranges("id")
     assert schema_of(patterns["Line.by_time"], {})["properties"]["id"] == {"type": "string"}
     assert schema_of(patterns["Line.of"], {})["required"] == []
+
+
+def test_what_is_personal_is_covered_in_the_requests_of_all_shards() -> None:
+    table = Table("letters", indexes=["gsi1"])
+
+    class Letter(Entity, table=table, type="letter"):
+        id: str
+        to: str = field(personal=True)
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"letter#{id}", "letter"
+
+        @table.index("gsi1")
+        @staticmethod
+        def of(to: str, id: str = ANY) -> Key:
+            return f"to#{to}#{id:shard(2)}", f"{id}"
+
+    query = Letter.of("ada@example.org")
+    bodies = [covered_body(query, request.body) for request in explain(query, now=0.0)]
+    assert [body["ExpressionAttributeValues"][":0"] for body in bodies] == [{"S": f"to#{COVERED}#{n}"} for n in (0, 1)]
 
 
 def test_items_of_one_shard_are_not_related() -> None:
