@@ -9,6 +9,7 @@ import pytest
 
 from singletable import Index
 from singletable.adopt import Adopted, TableLayout, adopted
+from singletable.adopt.layout import layout_of
 from singletable.errors import InvalidRequest
 from tests.adopt.tables import SHOP, shop, stored
 
@@ -196,6 +197,36 @@ def test_natural_keys_of_each_kind_are_attributes() -> None:
         "    v: Decimal",
         "    def of(device: str, at: datetime = ANY) -> Key:",
         '        return f"{state}", f"{at}"',
+    ):
+        assert f"{line}\n" in outcome.source
+
+
+def test_a_local_index_has_the_partitions_of_the_table() -> None:
+    """Though only some items are in it."""
+    described = {
+        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("PK", "SK", "day")],
+        "LocalSecondaryIndexes": [
+            {
+                "IndexName": "by_day",
+                "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "day", "KeyType": "RANGE"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+    }
+    items: list[dict[str, Any]] = [
+        {"PK": f"USER#u{n % 5}", "SK": f"ORDER#{n}", "owner": f"u{n % 5}", "number": n} for n in range(40)
+    ]
+    for n in range(0, 40, 4):
+        items[n] |= {"day": f"2026-01-{n % 28 + 1:02}", "user": f"u{n % 5}"}
+    layout = layout_of("plain", described, None)
+    assert (layout.ignored, layout.indexes["by_day"].is_local) == ({}, True)
+    outcome = of(items, layout)
+    assert (sum(outcome.explained.values()), outcome.undeclared) == (40, {})
+    for line in (
+        "from singletable.tables import Local",
+        '        "by_day": Local("day", projection="keys"),',
+        '        return f"USER#{owner:raw}", f"{day}"',
     ):
         assert f"{line}\n" in outcome.source
 

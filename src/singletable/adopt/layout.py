@@ -58,13 +58,14 @@ def layout_of(name: str, raw: Mapping[str, Any], ttl: str | None) -> TableLayout
             f"{name} has a key of {len(raw['KeySchema'])} attributes", table=name, hint="Name a table with one or two."
         )
     indexes: dict[str, Index] = {}
-    ignored = {local["IndexName"]: "it is local" for local in raw.get("LocalSecondaryIndexes", ())}
-    for index in raw.get("GlobalSecondaryIndexes", ()):
+    ignored: dict[str, str] = {}
+    local = raw.get("LocalSecondaryIndexes", ())
+    for index in (*raw.get("GlobalSecondaryIndexes", ()), *local):
         pair = _pair(index["KeySchema"])
         if pair is None or pair[0] == pair[1]:
             ignored[index["IndexName"]] = "its key has several attributes"
         else:
-            indexes[index["IndexName"]] = Index(*pair, projection=_projection(index.get("Projection", {})))
+            indexes[index["IndexName"]] = Index(*pair, _projection(index.get("Projection", {})), index in local)
     uses = {*key, *(name for declared in indexes.values() for name in (declared.partition, declared.sort))}
     return TableLayout(name, key, indexes, kinds, None if ttl in uses else ttl, ignored)
 

@@ -29,7 +29,7 @@ _FROM = {
     "typing": ("Annotated", "Any"),
     "uuid": ("UUID",),
     "singletable": ("ANY", "Entity", "Index", "Key", "Table", "field"),
-    "singletable.tables": ("B", "N"),
+    "singletable.tables": ("B", "Local", "N"),
     "singletable.values": (
         *(
             "EpochMilliseconds",
@@ -115,11 +115,12 @@ class ModuleText:
         return f"{{\n{''.join(lines)}    }}"
 
     def _index(self, index: Index) -> str:
-        names = [self._named(name) for name in (index.partition, index.sort) if name]
+        attributes = (index.sort,) if index.is_local else (index.partition, index.sort)
+        names = [self._named(name) for name in attributes if name]
         if index.projection != "all":
             held = '"keys"' if index.projection == "keys" else f"({', '.join(map(_quoted, index.projection))},)"
             names.append(f"projection={held}")
-        return f"Index({', '.join(names)})"
+        return f"{'Local' if index.is_local else 'Index'}({', '.join(names)})"
 
     def _named(self, attribute: str) -> str:
         kind = self.layout.kinds.get(attribute, "S")
