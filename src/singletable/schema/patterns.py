@@ -124,7 +124,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     def consistent(self) -> Self:
         """Read consistently, at twice the units. On the table itself, or a local index; never on a global one."""
-        if not self.model.table.definition.may_be_consistent(self.index):
+        if self.index is not None and not self.model.table.definition.may_be_consistent(self.index):
             raise InvalidRequest(
                 f"{self.captured.shown} reads index {self.index}, which is never consistent",
                 hint="Read through the table's own key, or omit consistent().",
