@@ -104,6 +104,10 @@ def test_it_reads_at_its_rate(db: Database, monkeypatch: pytest.MonkeyPatch) -> 
         Migrations(db, new).plan(rate=Rate(read_units=1))
     assert meter.read_units - 8 <= waited.seconds <= meter.read_units
     assert waited.seconds > 2
+    before = waited.seconds
+    with db.meter() as meter:
+        Migrations(db, new).apply(rate=Rate(read_units=1))  # it counts first, and then fills
+    assert waited.seconds - before >= meter.read_units - 4
 
 
 def within_two_percent(outcome: Outcome) -> bool:

@@ -92,7 +92,7 @@ RULES: Mapping[str, Rule] = {
     # --- the table
     "index.added": Rule("ordered", "apply it before a program queries it"),
     "index.changed": Rule("ordered", "it is made again: its patterns fail meanwhile"),
-    "index.removed": Rule("remove", "its keys stay in the items"),
+    "index.removed": Rule("remove", "its keys stay in the items, larger by them, until --purge takes them out"),
     "setting": Rule("free", "the table's own steps set it"),
     # --- layers
     "layer.added": Rule("ordered", "deploy the workers that know it, then the programs that write it"),

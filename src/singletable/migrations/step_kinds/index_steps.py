@@ -18,7 +18,6 @@ from singletable.tables import (
 )
 
 _OLD_PROGRAMS = "a program of an older version that still queries it fails from then on"
-_STAYS = "its keys stay in the items, which are larger by them: --purge {} takes them out"
 
 
 class AddIndex(Step, frozen=True, tag="add index"):
@@ -76,8 +75,7 @@ class DropIndex(Step, frozen=True, tag="drop index"):
                 continue
             if compared.record is not None and name in compared.record.indexes:
                 phase = StepPhase.ROOM if over else StepPhase.OLD_INDEXES
-                stays = () if name in compared.purge else (_STAYS.format(name),)
-                yield phase, cls(name, "no class declares it any more", notes=(_OLD_PROGRAMS, *stays))
+                yield phase, cls(name, "no class declares it any more", notes=(_OLD_PROGRAMS,))
 
     async def run(self, applying: Applying) -> None:
         await wait_for_table(applying.port, applying.table.name)
