@@ -284,3 +284,84 @@ def test_a_day_of_a_time_in_another_form_is_read_from_it() -> None:
     assert (sum(outcome.explained.values()), doubts(outcome)) == (29, [])
     assert 'return f"LOG#{at:%Y-%m-%d}", f"{sk}"' in outcome.source
     assert "    at: PythonIso\n" in outcome.source
+
+
+def test_names_that_python_does_not_take_are_others() -> None:
+    names = ("class", "fooBar", "foo_bar", "1st", "of", "a-b", "type", "table", "field", "Ünicode", "match", "_x")
+    items = [{"PK": f"U#{n}", "SK": "X", **{name: f"{name}{n}" for name in names}} for n in (7, 12, 130)]
+    outcome = of(items)
+    assert outcome.explained == {"x": 3}
+    for line in (
+        'class_: str = field(name="class")',
+        'foo_bar: str = field(name="fooBar")',
+        'of_: str = field(name="of")',
+    ):
+        assert f"    {line}\n" in outcome.source
+    assert '    foo_bar_: str = field(name="foo_bar")\n' in outcome.source
+
+
+def test_quotes_and_braces_in_literals_are_written_as_such() -> None:
+    items = [{"PK": f'{{a}}"b"#{n}', "SK": "{x}", "n": n} for n in (7, 12, 130)]
+    outcome = of(items)
+    assert sum(outcome.explained.values()) == 3
+    assert 'return f"{{a}}\\"b\\"#{n:raw}", "{x}"' in outcome.source
+
+
+def test_an_index_that_only_some_items_are_in_by_another_rule_stays_undeclared() -> None:
+    """The program leaves paid orders out of it, which no declaration says."""
+    layout = TableLayout("plain", ("PK", "SK"), {"GSI": Index("GPK", "GSK")})
+    items = [
+        {"PK": f"U#{n}", "SK": "X", "n": n, "state": ("open", "paid")[n % 2]}
+        | ({"GPK": "STATE#open", "GSK": f"{n}"} if n % 2 == 0 else {})
+        for n in range(30)
+    ]
+    outcome = of(items, layout)
+    assert outcome.explained == {"x": 30}
+    assert outcome.kinds[0].left == ("the key of GSI: some items have another one than their attributes make, or none",)
+
+
+def test_indexes_that_can_not_be_declared_are_ignored_with_a_reason() -> None:
+    def schema(*names: str) -> list[dict[str, str]]:
+        kinds = ("HASH", "RANGE", "RANGE")
+        return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=False)]
+
+    described = {
+        "KeySchema": schema("PK", "SK"),
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("PK", "SK", "a", "b")],
+        "LocalSecondaryIndexes": [{"IndexName": "byDay", "KeySchema": schema("PK", "a")}],
+        "GlobalSecondaryIndexes": [
+            {"IndexName": "many", "KeySchema": schema("PK", "a", "b")},
+            {"IndexName": "some", "KeySchema": schema("a"), "Projection": {"ProjectionType": "KEYS_ONLY"}},
+            {
+                "IndexName": "held",
+                "KeySchema": schema("b", "a"),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
+            },
+        ],
+    }
+    layout = layout_of("plain", described, "a")
+    assert (layout.ttl, {*layout.ignored}) == (None, {"byDay", "many"})
+    items = [{"PK": f"U#{n}", "SK": "X", "n": n, "a": f"a{n}", "b": f"b{n}"} for n in (7, 12, 130)]
+    source = of(items, layout).source
+    for line in (
+        '    ignores=["byDay", "many"],',
+        '        "some": Index("a", projection="keys"),',
+        '        "held": Index("b", "a", projection=("x",)),',
+    ):
+        assert f"{line}\n" in source
+
+
+def test_a_type_of_what_an_item_is_about_divides_no_kind() -> None:
+    """An address is of home or work: both are addresses, under keys of one form."""
+    items = [
+        {"PK": f"U#{n}", "SK": f"A#{n * 7}", "n": n, "m": n * 7, "type": ("home", "work")[n % 2]} for n in range(30)
+    ]
+    outcome = of(items)
+    assert outcome.explained == {"a": 30}
+    assert "type_attribute" not in outcome.source
+
+
+def test_a_value_with_signs_that_is_in_the_key_alone_is_one_value() -> None:
+    places = ("north-east", "south", "far north", "x-y-z")
+    items = [{"PK": f"CITY#{places[n % 4]}#{n}", "SK": "X", "n": n} for n in range(30)]
+    assert 'return f"CITY#{city:raw}#{n:raw}", "X"' in of(items).source

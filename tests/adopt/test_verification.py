@@ -97,7 +97,9 @@ def test_a_module_that_changed_is_verified_from_the_beginning(db: Database, sour
     (tmp_path / "old.py.verifying").write_bytes(b"{}")
     with pytest.raises(Ended):
         db.run(verify(run_of(db, source, module, "one"), end))
-    assert db.run(verify(run_of(db, source, module, "other"))).items == 2420
+    with db.meter() as meter:
+        assert db.run(verify(run_of(db, source, module, "other"))).items == 2420
+    assert meter.requests == 3
 
 
 def end(at: Verified) -> None:

@@ -144,7 +144,7 @@ def titles_of(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     return titles
 
 
-_VAGUE = frozenset({"metadata", "meta", "info", "details", "data", "root", "self", "a"})
+_VAGUE = frozenset({"metadata", "meta", "info", "details", "data", "root", "self"})
 _TAKEN = frozenset({"Any", "Entity", "Table", "Key", "Index", "Decimal", "UUID", "Annotated", "N", "B", "ANY", "None"})
 
 

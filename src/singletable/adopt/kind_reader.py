@@ -180,13 +180,11 @@ class KindReader:
         lone = {text.attribute for key in keys for text in key.texts if text.is_lone}
         for place in (place for key in keys for text in key.texts if not text.is_lone for place in text.places):
             wanted.setdefault(place.name, place.form.annotation or place.form.type)
-        declared = {key.index for key in keys}
-        in_keys = {name for index, pair in self.layout.places if index in declared for name in pair} - lone
         names = dict.fromkeys(name for item in self.items for name in item)
         columns = [AttributeColumn(name, form.type, role="in_key") for name, form in self.in_key.items()]
         undeclared = self.layout.attributes - lone
         for name in names:
-            if name in in_keys or name in undeclared or name == self.named or name in _STAMPS:
+            if name in undeclared or name == self.named or name in _STAMPS:
                 continue
             columns += self._column(name, wanted)
         return tuple(sorted(columns, key=lambda column: column.optional))

@@ -9,6 +9,8 @@ from typing import Any
 import boto3
 import pytest
 
+from singletable import Table, connect
+from singletable.raw import Raw
 from singletable_local import Engine
 from tests.adopt.tables import shop, stored
 from tests.e2e.cli.conftest import Folder
@@ -117,3 +119,23 @@ def test_a_file_of_an_export_is_adopted_without_a_database(folder: Folder) -> No
     facts = json.loads(folder.run("adopt", "part.json", *key, "--json").out)
     assert facts["explained"]["order"] == 20
     assert facts["kinds"][0].keys() == {"type", "class", "items", "ambiguous", "left"}
+
+
+def test_an_ambiguous_line_keeps_writes_refused_until_it_is_taken_away(folder: Folder, engine: Engine) -> None:
+    """Owner and user are equal in all items: every item is made again, and one of them would be wrong."""
+    with connect(engine.url) as db:
+        db.create_table(Table("twice", key=("PK", "SK"), foreign=True))
+        items = [{"PK": f"U#u{n}", "SK": f"O#{n * 3}", "n": n * 3, "owner": f"u{n}", "user": f"u{n}"} for n in range(9)]
+        Raw(db, "twice").write_many(puts=items)
+    at = ("--db", engine.url)
+    ran = folder.run("adopt", "--table", "twice", "--out", "twice.py", *at)
+    assert (ran.code, "ambiguous: PK: {owner} or {user}" in ran.err) == (1, True)
+    ran = folder.run("adopt", "--verify", "twice.py", "--all", *at)
+    assert ran.code == 1
+    assert "9 of 9 items" in ran.out
+    assert "# ambiguous: PK: {owner} or {user}" in ran.out
+    module = folder.path / "twice.py"
+    assert 'VERIFIED = ""' in module.read_text()
+    module.write_text(module.read_text().replace("    # ambiguous: PK: {owner} or {user}\n", ""))
+    assert folder.run("adopt", "--verify", "twice.py", "--all", *at).code == 0
+    assert ': 9 of 9 items"' in module.read_text()
