@@ -88,7 +88,7 @@ def test_names_without_end_are_carried_and_not_learned() -> None:
     assert model.wire is wire
 
 
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "\u2028", "é", "w", "o"])
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "\u2028", "é", "w", "o"])
 def test_a_name_of_any_signs_is_carried(name: str) -> None:
     model, more = declared(), {name: {"S": "x"}}
     for _ in range(2):
