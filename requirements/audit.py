@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+NPM = (HERE.parent, HERE.parent / "tests/soak/beside")
+"""The folders with a lock file of npm."""
 _PATIENCE_SECONDS = 300.0
 _NOT_REACHED = re.compile(
     r"ServiceError|ConnectionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError|HTTPError|NameResolutionError"
@@ -170,7 +172,8 @@ def tell(name: str, verdict: Verdict, known: frozenset[str]) -> tuple[list[str],
 def main() -> int:
     known = accepted((HERE / "accepted.txt").read_text())
     verdicts = {f"{path.parent.name}/{path.name}": ask_pip(path, run) for path in pinned()}
-    verdicts["package-lock.json"] = ask_npm(run)
+    for place in NPM:
+        verdicts[str(place.relative_to(HERE.parent) / "package-lock.json")] = ask_npm(run, ["--prefix", str(place)])
     told = [tell(name, verdict, known) for name, verdict in verdicts.items()]
     print("\n".join(line for lines, _ in told for line in lines))
     return max(code for _, code in told)

@@ -194,7 +194,7 @@ def test_one_that_is_red_is_red_whatever_the_others_say(
         return Verdict(not_asked="no network")
 
     monkeypatch.setattr(audit, "ask_pip", pip_says)
-    monkeypatch.setattr(audit, "ask_npm", lambda run: Verdict(8))
+    monkeypatch.setattr(audit, "ask_npm", lambda run, more: Verdict(8))
     assert audit.main() == 1
     assert sorted(asked) == sorted(
         path.name for path in (ROOT / "requirements").glob("*.txt") if "==" in path.read_text()
@@ -202,3 +202,6 @@ def test_one_that_is_red_is_red_whatever_the_others_say(
     told = capsys.readouterr().out
     assert told.count("NOT ASKED") == len(asked) - 1
     assert "requirements/emulators.txt: VULNERABLE: six 1 X-1" in told
+    locks = {f"{path.relative_to(ROOT)}: 8 packages" for path in ROOT.glob("tests/**/package-lock.json")}
+    assert all(each in told for each in (*locks, "\npackage-lock.json: 8 packages"))
+    assert locks

@@ -17,9 +17,12 @@ from typing import Any, Final
 
 import boto3
 import pytest
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute, VersionAttribute
+from pynamodb.exceptions import UpdateError
+from pynamodb.models import Model
 
-from singletable import ANY, Entity, Key, Table, connect
-from singletable.errors import SingletableError
+from singletable import ANY, Entity, Key, Table, attr, connect, field
+from singletable.errors import Conflict, SingletableError
 from singletable_local import Engine
 from tests.soak.beside import on_boto3, on_pynamodb
 from tests.soak.beside.on_electrodb import STAMP, Line
@@ -142,3 +145,60 @@ def test_a_fault_of_a_declaration_is_found(kind: str, place: Path) -> None:
 def go_and_look(both: Play) -> None:
     both.go(300)
     both.look()
+
+
+counted = Table("counted", foreign=True, write_id_attribute="lastWrite")
+
+
+class Stock(Entity, table=counted, type="stock"):
+    sku: str
+    units: int = 0
+    version: int = field(version=True, default=0)
+
+    @counted.key
+    @staticmethod
+    def of(sku: str) -> Key:
+        return f"{sku:raw}", "stock"
+
+
+class StockModel(Model):
+    """The same, as a program with PynamoDB declares it."""
+
+    class Meta:
+        table_name = "counted"
+        region = "local"
+        host = ""
+        aws_access_key_id = "x"
+        aws_secret_access_key = "x"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    sku = UnicodeAttribute()
+    units = NumberAttribute(default=0)
+    version = VersionAttribute()
+
+
+def test_both_programs_count_the_writes_of_an_item() -> None:
+    """Who wrote last is the one that the other's outdated object is refused for."""
+    with Engine.start(exposed=True) as engine, connect(engine.url) as db:
+        StockModel.Meta.host = engine.url
+        db.create_table(counted)
+        StockModel("a", "stock", sku="a").save()
+        ours = db.get(Stock.of("a"))
+        assert ours is not None
+        theirs = StockModel.get("a", "stock")
+        assert (ours.version, theirs.version) == (1, 1)
+        theirs.update([StockModel.units.set(1)])
+        with pytest.raises(Conflict):
+            db.update(ours, attr(Stock.units).set(2))
+        db.update(Stock.of("a"), attr(Stock.units).set(3))
+        with pytest.raises(UpdateError):
+            theirs.update([StockModel.units.set(4)])
+        theirs.refresh()
+        assert (theirs.units, theirs.version) == (3, 3)
+        db.create(Stock(sku="b"))
+        again = StockModel.get("b", "stock")
+        again.units = 5
+        again.save()
+        assert [(each.sku, each.units, each.version) for each in db.scan(Stock)] == [("a", 3, 3), ("b", 5, 2)]
+        assert db.check(counted) == []
