@@ -53,7 +53,7 @@ class SingletableError(Exception):
 
     code: ClassVar[str] = "error"
     called: str = ""
-    """The table's name in the account, where that differs; the service's errors have it."""
+    """The table's name in the account; empty where it is not known."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class SingletableError(Exception):
     def _places(self) -> tuple[tuple[str, str | None], ...]:
         """The part of `str` in parentheses, for developers: names of the program's classes and attributes among it."""
         key = getattr(self.key, "shown", None)
-        table = f"{self.table}, called {self.called}" if self.called else self.table
+        table = self.table if self.called in ("", self.table) else f"{self.table}, called {self.called}"
         return ("operation", self.operation), ("table", table), ("key", key), ("attribute", self.attribute)
 
     def __str__(self) -> str:

@@ -79,14 +79,16 @@ class TableNames(dict[str, str]):
         return name if there == name else f"{name} ({there})"
 
     def tell(self, error: SingletableError) -> None:
-        """Add the names in the account to an error, and to those of a transaction's operations, where they differ from
-        the declared ones that it has."""
+        """Add the names in the account to an error, and to those of a transaction's operations: once, by the port that
+        is nearest to where it was raised."""
         if error.table and not error.called:
-            names = error.table.split(", ")
-            there = [self[name] for name in names]
-            error.called = ", ".join(there) if there != names else ""
+            error.called = ", ".join(map(self._told, error.table.split(", ")))
         for failure in getattr(error, "failures", ()):
             self.tell(failure.error)
+
+    def _told(self, name: str) -> str:
+        """The name in the account, which a name may be already. None is added."""
+        return self.get(name) or (name if name in self._declared else self._in_account(name))
 
     @property
     def arns(self) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from singletable import InvalidRequest, connect, connect_async
-from singletable.errors import NotConfigured, NotFound
+from singletable.errors import NotConfigured, NotFound, TransactionCancelled
 from singletable.flow import DECLARED, TableNames
 
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
@@ -87,6 +89,22 @@ def test_an_error_has_both_names_where_they_differ() -> None:
         assert error.table == declared
         assert f"(table {shown or 'orders, users, called orders-7, users'})" in str(error)
     assert (names.shown("orders"), names.shown("users")) == ("orders (orders-7)", "users")
+
+
+def test_an_error_is_told_once_and_by_names_of_either_kind() -> None:
+    source, target = TableNames({"orders": "orders-7"}), TableNames({"orders": "orders-8"})
+    error = NotFound("the item is missing", table="orders")
+    TableNames().tell(error)
+    source.tell(error)
+    assert str(error) == "the item is missing (table orders)"  # as the first one knows it
+    for named in ("orders", "orders-8"):  # a restore names its table as the account does
+        error = NotFound("the item is missing", table=named)
+        target.tell(error)
+        assert error.called == "orders-8"
+    failed = SimpleNamespace(error=NotFound("the item is missing", table="orders"))
+    target.tell(TransactionCancelled("it was not applied", failures=(failed,)))
+    assert failed.error.called == "orders-8"
+    assert dict(target) == {"orders": "orders-8"}
 
 
 SET = {**KEYS, "SINGLETABLE_TABLE_PREFIX": "prod-", "SINGLETABLE_TABLE_NAMES": f"orders=orders-7, people = {ARN},"}
