@@ -241,6 +241,9 @@ def test_no_plan_adds_or_changes_one(tmp_path: Any, live: Any, declared: Any, wh
         assert (refused.value.reason, "singletable copy" in str(refused.value)) == ("local index", True)
         with pytest.raises(NotConfigured, match=what):
             db.create_table(wanted)
+        if "ALL" in what:
+            with pytest.raises(NotConfigured, match=r"A local one can't be rebuilt: declare .* Local\("):
+                db.require("whole indexes", table=wanted)
         assert [re.search(what, str(each)) is not None for each in db.diff_table(wanted)] == [True]
     with connect(f"local:{tmp_path}/app.db") as db:
         db.create_table(variants(**live))

@@ -148,10 +148,12 @@ def check_indexes(table: TableDefinition, live: Description | None) -> None:
     """Raises NotConfigured if an index holds less than declared: what it lacks would be read as its default, and the
     next put would write that over the item."""
     if smaller := smaller_indexes(table, live):
+        has_local = any(each.is_fixed for each in smaller)
+        rebuild = "A local one can't be rebuilt: " if has_local else "`singletable apply MODULE` rebuilds it; or "
         raise NotConfigured(
             "an index of the table holds less than declared: " + "; ".join(map(str, smaller)),
             table=table.name,
-            hint="`singletable apply MODULE` rebuilds it; or declare what the index has: Index(..., projection=...).",
+            hint=f"{rebuild}declare what the index has: {'Local' if has_local else 'Index'}(..., projection=...).",
         )
 
 
