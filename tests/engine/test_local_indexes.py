@@ -11,6 +11,7 @@ import pytest
 
 from singletable import ANY, Entity, Index, InvalidRequest, Key, Table, at_least, attr, connect
 from singletable.errors import DeclarationError, NotConfigured, TooLarge, TransactionCancelled
+from singletable.exchange import TableCopy
 from singletable.flow import Response
 from singletable.migrations import Migrations, PlanRefused
 from singletable.records import flows
@@ -306,3 +307,18 @@ async def test_a_partition_of_ten_gigabytes_is_full(shell: Shell) -> None:
     with pytest.raises(TransactionCancelled) as cancelled:
         await move()
     assert [type(failure.error) for failure in cancelled.value.failures] == [TooLarge]
+
+
+@pytest.mark.embedded("its own engine, at its address")
+def test_a_table_in_use_gets_one_by_a_copy() -> None:
+    """As the refusal of a plan says: the new table is made by the declaration."""
+    with connect("local") as engine, connect(engine.target.endpoint.url) as db:
+        db.create_table(variants())
+        wanted = variants(by_day=Local("day_sk"))
+        (model,) = wanted.models
+        db.put(model.kind(id="1", day=3))
+        assert TableCopy(db, db, wanted, to_table="variants-2").run(keep_personal=True).written == 1
+        with connect(engine.target.endpoint.url, tables={"variants": "variants-2"}) as renamed:
+            assert renamed.diff_table(wanted) == []
+            assert renamed.get(model.kind.by_id("1")) == model.kind(id="1", day=3)
+            assert [step.kind for step in Migrations(renamed, wanted).plan().steps] == ["record"]

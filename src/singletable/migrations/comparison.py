@@ -59,7 +59,7 @@ def check_key(table: Table, live: Description) -> None:
             reason="local index",
             table=table.name,
             hint="Declare a global index, Index(...). Or copy the items into a new table, which has the local index: "
-            "singletable copy MODULE --to-table NAME.",
+            "singletable copy MODULE --from ... --to ... --to-table NAME --keep-personal.",
         )
     if wrong:
         raise PlanRefused(
