@@ -328,7 +328,6 @@ def test_indexes_that_can_not_be_declared_are_ignored_with_a_reason() -> None:
     described = {
         "KeySchema": schema("PK", "SK"),
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("PK", "SK", "a", "b")],
-        "LocalSecondaryIndexes": [{"IndexName": "byDay", "KeySchema": schema("PK", "a")}],
         "GlobalSecondaryIndexes": [
             {"IndexName": "many", "KeySchema": schema("PK", "a", "b")},
             {"IndexName": "some", "KeySchema": schema("a"), "Projection": {"ProjectionType": "KEYS_ONLY"}},
@@ -340,11 +339,11 @@ def test_indexes_that_can_not_be_declared_are_ignored_with_a_reason() -> None:
         ],
     }
     layout = layout_of("plain", described, "a")
-    assert (layout.ttl, {*layout.ignored}) == (None, {"byDay", "many"})
+    assert (layout.ttl, {*layout.ignored}) == (None, {"many"})
     items = [{"PK": f"U#{n}", "SK": "X", "n": n, "a": f"a{n}", "b": f"b{n}"} for n in (7, 12, 130)]
     source = of(items, layout).source
     for line in (
-        '    ignores=["byDay", "many"],',
+        '    ignores=["many"],',
         '        "some": Index("a", projection="keys"),',
         '        "held": Index("b", "a", projection=("x",)),',
     ):
