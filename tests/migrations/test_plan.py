@@ -26,6 +26,7 @@ from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import document_of, read_document
 from singletable.migrations.step_kinds.setting_steps import SetSetting
 from singletable.migrations.steps import Compared, Live
+from singletable.operations.table import TableCall
 from singletable.tables import Description, Index, Local, Provisioned, TableSettings
 from singletable.tables.live import settings_of
 from tests.migrations.models import OldPerson, Place, new, old, written
@@ -85,15 +86,27 @@ def test_a_new_index_and_a_raised_version(db: Database) -> None:
     is_filled(db, expected)
 
 
-def test_what_it_takes_is_told_before_it_reads(db: Database) -> None:
+@pytest.mark.parametrize(("size", "sample", "units"), [(0, None, 0), (100, None, 1), (8192, None, 2), (81920, 0.1, 2)])
+def test_what_it_takes_is_told_before_it_reads(
+    db: Database, monkeypatch: pytest.MonkeyPatch, size: int, sample: float | None, units: int
+) -> None:
     class Enough(Exception):
         """No more than that."""
 
     def begins(takes: Estimate) -> None:
         raise Enough(int(takes.read_units))
 
-    with db.meter() as meter, pytest.raises(Enough, match=r"^1$"):
-        Migrations(db, new).plan(begins=begins)
+    send: Any = db.port.send
+
+    async def sized(operation: Any) -> Any:
+        answer = await send(operation)
+        if isinstance(operation, TableCall) and "Table" in answer:
+            answer["Table"]["TableSizeBytes"] = size  # the embedded engine gives none
+        return answer
+
+    monkeypatch.setattr(db.port, "send", sized)
+    with db.meter() as meter, pytest.raises(Enough, match=rf"^{units}$"):
+        Migrations(db, new).plan(begins=begins, sample=sample)
     assert set(meter.by_operation) == {"DescribeTable", "DescribeTimeToLive", "GetItem"}
 
 

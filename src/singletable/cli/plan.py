@@ -114,7 +114,9 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     """The plan of one table, under the shared options."""
 
     def begins(takes: Estimate) -> None:
-        output.note(f"{table.name}: reading the table, by the service's last count of its size about {_taken(takes)}")
+        known = f"by the service's last count of its size about {_taken(takes)}"
+        unknown = "the service gives no size, so the cost is unknown"
+        output.note(f"{table.name}: reading the table: {known if takes.read_units else unknown}")
         confirm_cost(db, takes.read_units, yes=options["yes"])
 
     return Migrations(db, table).plan(

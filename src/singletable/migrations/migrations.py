@@ -44,8 +44,8 @@ class Migrations:
         need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
         fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
         `rate` gives each step its time, and is kept to by the reading; `prices` gives it money. `begins` is called
-        before the table is read, with what that takes. `keep` is a file for the progress of the reading: killed, the
-        next plan with it goes on. Writes nothing to the table.
+        before the table is read, with what that takes: no units where the service gives no size. `keep` is a file for
+        the progress of the reading: killed, the next plan with it goes on. Writes nothing to the table.
 
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.

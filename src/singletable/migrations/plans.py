@@ -138,8 +138,10 @@ async def _read(port: Port, kept: CountsFile, segments: int, sample: float | Non
 
 
 def _reading_cost(live: Live, sample: float | None) -> Estimate:
-    """The cost of reading a table once, consistently, by its size in the service's description, hours old on AWS."""
-    return Estimate(read_units=max(1.0, round(live.description.bytes / READ_BYTES * (sample or 1.0))))
+    """The cost of reading a table once, consistently, by its size in the service's description, hours old on AWS. 0
+    units where it gives none."""
+    size = live.description.bytes
+    return Estimate(read_units=size and max(1.0, round(size / READ_BYTES * (sample or 1.0))))
 
 
 def _is_filled(outlined: Plan) -> bool:
