@@ -24,6 +24,7 @@ from singletable.exchange.import_files import FileRow
 from singletable.exchange.row_import import OTHER_KINDS, with_more_left_out
 from singletable.flow import Operation, WrappedPort
 from singletable.tables import N
+from singletable.values import EpochSeconds
 from singletable_local import Engine
 from tests.exchange import legacy_shop
 from tests.exchange.legacy_shop import legacy
@@ -369,3 +370,37 @@ def test_a_table_of_any_layout_names_what_it_leaves(old: Engine) -> None:
         refused = run(source, "orders", Stock, unknown="refuse", ignore=["PK", "SK"], dry_run=True)
         assert refused.written == 3
         assert "until: the class has no such attribute" in {row.reason for row in refused.bad_rows}
+
+
+def test_keys_that_are_attributes_and_numbers_are_values_too() -> None:
+    readings = Table("readings", key=("device", N("at")), foreign=True, type_attribute="kind")
+
+    class Reading(Entity, table=readings, type="reading", stamp={"_v": "1"}):
+        device: str
+        at: EpochSeconds
+        state: str | None = None
+
+        @readings.key
+        @staticmethod
+        def of(device: str, at: EpochSeconds = ANY) -> Key:
+            return f"{device}", f"{at}"
+
+    class Measured(Entity, table=shop, type="measured"):
+        device: str
+        at: datetime
+        state: str = "ok"
+
+        @shop.key
+        @staticmethod
+        def of(device: str, at: datetime = ANY) -> Key:
+            return f"measured#{device}", f"{at}"
+
+    target = next(dataset for dataset in datasets_of(shop) if dataset.model.kind is Measured)
+    keys = {"device": {"S": "d#1"}, "at": {"N": "1769817600"}, "kind": {"S": "reading"}}
+    reader = ForeignRows({Reading: target}, "refuse", ())
+    row = reader.read(FileRow(1, item={**keys, "_v": {"S": "1"}}))
+    assert (row.reason, row.rest) == ("", {})
+    assert row.item is not None
+    assert target.model.codec.load(row.item) == Measured(device="d#1", at=NOON)
+    other = reader.read(FileRow(1, item={**keys, "_v": {"S": "2"}}))  # of another version of its program
+    assert other.left == "reading: no class of readings explains it"
