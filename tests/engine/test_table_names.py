@@ -105,6 +105,9 @@ async def test_errors_of_items_have_both_names(prod: Shell) -> None:
     nobody = replace(ADA, email="nobody@example.org")
     update = attr(User.name).set("B")
 
+    async def of_a_layer() -> None:
+        raise NotFound("the document is missing", table="app")
+
     async def both() -> None:
         async with prod.transaction() as tx:
             tx.create(ADA)
@@ -115,6 +118,7 @@ async def test_errors_of_items_have_both_names(prod: Shell) -> None:
         (prod.put(ADA, where=attr(User.name) == "B"), ConditionFailed),
         (both(), TransactionCancelled),
         (prod.run(flows.update(prod.port, key_of(nobody), (update,))), NotFound),
+        (prod.run(of_a_layer()), NotFound),
     ):
         with pytest.raises(error) as caught:
             await call
