@@ -93,6 +93,8 @@ def over(count: int, literal: str = "numbers") -> Any:
 
     def of_day(number: int = ANY, placed: datetime = ANY) -> Key:
         """The orders by number."""
+        if count == 1:
+            return literal, f"{number:06}#{placed}"
         return eval(f"f'{literal}#{{placed:shard({count})}}'", {"placed": placed}), f"{number:06}#{placed}"
 
     return of_day
@@ -114,22 +116,33 @@ def test_another_count_of_shards_rewrites_index_keys() -> None:
         assert Migrations(db, now).plan().is_empty
 
 
-def test_a_primary_key_with_another_count_of_shards_is_a_move() -> None:
-    def old(number: int, placed: datetime) -> Key:
-        return f"orders#{placed:shard(8)}", f"{number:06}#{placed}"
-
-    def new(number: int, placed: datetime) -> Key:
-        return f"orders#{placed:shard(16)}", f"{number:06}#{placed}"
-
-    was, kind = order(ATTRIBUTES, key=over(8, "orders"))
-    now, again = order(ATTRIBUTES, key=over(16, "orders"))
-    moving, moved = order(ATTRIBUTES, key=new, was=old)
+@pytest.mark.parametrize(("before", "after"), [(8, 16), (1, 16), (8, 1)])
+def test_a_primary_key_with_another_count_of_shards_is_a_move(before: int, after: int) -> None:
+    """Meanwhile all shards of both keys are listed in one order, by pages and newest first too."""
+    was, kind = order(ATTRIBUTES, key=over(before, "orders"))
+    now, again = order(ATTRIBUTES, key=over(after, "orders"))
+    moving, moved = order(ATTRIBUTES, key=over(after, "orders"), was=over(before, "orders"))
     with fresh() as db:
         Migrations(db, was).apply()
         db.write_many(puts=[kind(number=n, placed=NOON + timedelta(days=n)) for n in range(20)])
         assert refused(db, now) == ("changed key", [("key.changed", "Order", 20)])
-        assert db.get(moved.by_key(11, NOON + timedelta(days=11))) == moved(number=11, placed=NOON + timedelta(days=11))
+        orders = [moved(number=n, placed=NOON + timedelta(days=n)) for n in range(20)]
+        for at in (11, 4, 19):
+            db.put(orders[at])
+        assert db.get(moved.by_key(11, NOON + timedelta(days=11))) == orders[11]
+        with db.meter() as meter:
+            assert db.all(moved.by_key()) == orders
+        assert (meter.requests, meter.round_trips) == (before + after, 2)
+        assert db.all(moved.by_key(at_least(7)).newest_first()) == orders[:6:-1]
+        paged, cursor = list[Any](), None
+        while True:
+            page = db.page(moved.by_key(), limit=3, after=cursor)
+            paged += page
+            if (cursor := page.cursor) is None:
+                break
+        assert paged == orders
         Migrations(db, moving).apply()
+        assert db.all(moved.by_key()) == orders
         assert db.check(moving) == []
         Migrations(db, now).apply()
         assert [one.number for one in db.all(again.by_key())] == list(range(20))

@@ -18,15 +18,17 @@ from msgspec.structs import replace
 from singletable.flow import Port
 from singletable.operations import RAW, AnswerPage, Item, Key
 from singletable.records.moves import at_new_key
-from singletable.records.query_request import PreparedQuery, prepare_query
+from singletable.records.query_request import prepare_query
 from singletable.records.readers import reader_of
+from singletable.records.shards import ShardMerge
 from singletable.records.unreadable import OnUnreadable, load_or_tell
-from singletable.schema import KeyOf, Model, Query
+from singletable.schema import KeyOf, Model, MovingKey, Query
 
 
 class _Row(Struct, frozen=True):
-    """An item, with the sort texts of both its keys. It lies under one of them."""
+    """An item, with its key and the sort texts of both its keys. It lies under one of them."""
 
+    key: KeyOf[Any]
     sort: str
     old_sort: str
     item: Item
@@ -47,27 +49,28 @@ async def read_both(
 
     Units as for two queries; the one under the new key is consistent.
     """
-    model, now = query.model, port.now()
-    old_part, new_part = (prepare_query(part, now) for part in query.parts)
+    model, shown = query.model, f"Query of {query.captured.shown}"
+    assert isinstance(query, MovingKey), "its class moves"
+    old_part, new_part = query.both
     old = await _read(port, query, old_part, _old_position(model, query, after), limit, unreadable, is_old=True)
     new = await _read(port, query, new_part, after, limit, unreadable, is_old=False)
     rows = {row.sort: row for row in (*old.rows, *new.rows)}
     ordered = sorted(rows.values(), key=lambda row: row.sort.encode(), reverse=query.descending)
-    shown = [
+    known = [
         row for row in ordered if _is_before(query, row.sort, new.end) and _is_before(query, row.old_sort, old.end)
     ]
-    taken = shown[:limit]
+    taken = known[:limit]
     is_over = old.end is None and new.end is None and len(taken) == len(ordered)
-    position = None if is_over else model.key_item(_key_at(query, taken[-1].sort))
+    position = None if is_over else model.key_item(taken[-1].key)
     reader = reader_of(query.kinds, query.attributes)
-    loaded = [load_or_tell(reader, row.item, unreadable, new_part.shown) for row in taken]
+    loaded = [load_or_tell(reader, row.item, unreadable, shown) for row in taken]
     return AnswerPage([each for each in loaded if each is not None], position, len(ordered), b"")
 
 
 async def _read(
     port: Port,
     query: Query[Any],
-    prepared: PreparedQuery,
+    part: Query[Any],
     after: Key | None,
     limit: int | None,
     unreadable: OnUnreadable,
@@ -75,9 +78,14 @@ async def _read(
     is_old: bool,
 ) -> _RowsOfKey:
     """The first pages under one key that have a row."""
+    prepared, merge = prepare_query(part, port.now()), ShardMerge(RAW)
     sort = prepared.table.definition.key[1]
     while True:
-        page: AnswerPage[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
+        page: AnswerPage[Item] = (
+            await merge(port, part, after, limit)
+            if part.shards
+            else await port.send(replace(prepared.operation(after, limit), reader=RAW))
+        )
         rows = list(_rows(query, page.items, unreadable, prepared.shown, is_old=is_old))
         after = page.after
         if rows or after is None:
@@ -97,9 +105,9 @@ def _rows(
         if entity is None or lies_in.is_moved(entity, item) is is_old:
             continue
         partition, sort = model.place_of(entity)
-        if partition == query.partition and low <= sort.encode() <= high:
-            made = at_new_key(lies_in, _key_at(query, sort), item)
-            yield _Row(sort, was.templates[1].write_of(entity), made)
+        if partition in (query.shards or (query.partition,)) and low <= sort.encode() <= high:
+            key = _key_at(query, partition, sort)
+            yield _Row(key, sort, was.templates[1].write_of(entity), at_new_key(lies_in, key, item))
 
 
 def _is_before(query: Query[Any], sort: str, end: str | None) -> bool:
@@ -109,13 +117,14 @@ def _is_before(query: Query[Any], sort: str, end: str | None) -> bool:
     return sort.encode() >= end.encode() if query.descending else sort.encode() <= end.encode()
 
 
-def _key_at(query: Query[Any], sort: str) -> KeyOf[Any]:
-    return KeyOf(query.kinds, query.captured, query.partition, sort, sort, len(query.captured.templates[1].parts))
+def _key_at(query: Query[Any], partition: str, sort: str) -> KeyOf[Any]:
+    return KeyOf(query.kinds, query.captured, partition, sort, sort, len(query.captured.templates[1].parts))
 
 
 def _old_position(model: Model[Any], query: Query[Any], after: Key | None) -> Key | None:
     """The position under the old key that a position under the new one stands for."""
     if after is None:
         return None
-    key = model.old_key(_key_at(query, str(after[model.key_attributes[1]]["S"])))
+    partition, sort = (str(after[name]["S"]) for name in model.key_attributes)
+    key = model.old_key(_key_at(query, partition, sort))
     return model.key_item(key)

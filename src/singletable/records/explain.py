@@ -110,7 +110,7 @@ def _requests(read: Explainable, now: float) -> list[Explained]:
                 return [first]
             request, cost = find(read)
             return [first, _explained(request, None, cost)]
-        side_by_side = f"; 1 of {len(read.shards)} shards, side by side" if read.shards else ""
+        side_by_side = f"; 1 of {len(read.parts)} shards, side by side" if read.shards else ""
         requests = [_query(part, now, side_by_side) for part in read.parts]
         return [*requests, _hydration(read)] if read.answers == "items by key" else requests
     return _gets(list(read))

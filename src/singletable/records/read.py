@@ -133,6 +133,10 @@ async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> A
 
 def _reader_of_parts(query: Query[Any]) -> ReadParts:
     """The flow that reads the next items of a query that takes more than a request: one for each read."""
+    if query.has_parts and query.answers == "items":
+        read_both = placement_of(query.model).read_parts
+        assert read_both is not None, "the class is moving"
+        return read_both
     merge: ReadParts | None = None
     if query.shards:
         from singletable.records.shards import ShardMerge  # noqa: PLC0415 few keys have shards
@@ -142,9 +146,8 @@ def _reader_of_parts(query: Query[Any]) -> ReadParts:
         from singletable.records.hydration import read_hydrated  # noqa: PLC0415 few queries read by keys
 
         return partial(read_hydrated, read_keys=merge)
-    read_parts = merge or placement_of(query.model).read_parts
-    assert read_parts is not None, "the class is moving"
-    return read_parts
+    assert merge is not None, "the query has shards"
+    return merge
 
 
 async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = None) -> PreparedQuery:

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from singletable.flow import Port
-from singletable.operations import AnswerPage, Item, Key, read_one
+from singletable.operations import AnswerPage, Item, ItemReader, Key, read_one
 from singletable.records.query_request import PreparedQuery, look, prepare_query, shard_limit
 from singletable.records.unreadable import OnUnreadable, readable
 from singletable.schema import Query, below
@@ -71,7 +71,9 @@ class _ShardRead:
 class ShardMerge:
     """One read over all shards, page after page."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: ItemReader[Any] | None = None) -> None:
+        """`reader` takes the place of that of the query's classes."""
+        self._reader = reader
         self._ended: Key | None = None
         self._shards: list[_ShardRead] = []
         self._rows: list[_ShardRow] = []
@@ -89,7 +91,7 @@ class ShardMerge:
         looked_at = await self._read(port, limit)
         rows = self._taken(limit)
         whole = self._whole
-        items = [read_one(row.item, whole.reader, whole.shown) for row in rows]
+        items = [read_one(row.item, self._reader or whole.reader, whole.shown) for row in rows]
         told = readable([item for item in items if item is not None], unreadable, whole.shown)
         return AnswerPage([*told], self._ended, looked_at, b"")
 

@@ -37,7 +37,7 @@ from singletable.schema.mistakes import (
     not_one_item as not_one_item,
 )
 from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
-from singletable.schema.old_keys import MovingPattern as MovingPattern
+from singletable.schema.old_keys import MovingKey as MovingKey, MovingPattern as MovingPattern
 from singletable.schema.patterns import Captured as Captured, Key as Key, KeyOf as KeyOf, Query as Query
 from singletable.schema.personal import covered_place as covered_place
 from singletable.schema.ranges import (

@@ -180,7 +180,9 @@ def _requests(model: Model[Any], captured: Captured, *, is_query: bool, may_be_o
     one = "1 request a page" if is_query else "1 request"
     shard = captured.templates[0].spread
     if shard is not None and captured.parameters[shard.name].default is ANY:
-        return f"{one}; without {shard.name}, {len(shard.key_type.shards)} a page, side by side"
+        was = captured.was and captured.was.templates[0].spread
+        old = 0 if captured.was is None else len(was.key_type.shards) if was else 1
+        return f"{one}; without {shard.name}, {len(shard.key_type.shards) + old} a page, side by side"
     if is_query:
         return f"{one}; hydrated, 2" if captured.index and missing_in(model, captured.index) else one
     if captured.was is not None:

@@ -44,17 +44,23 @@ _TIMES: tuple[Any, ...] = (datetime, date, int, float, Decimal)
 
 
 class MovingKey(KeyOf[E_co], frozen=True, gc=False):
-    """The items of a partition that lie under their key, and the ones that lie under the old key."""
+    """The items of a partition, or of its shards, that lie under their key, and the ones that lie under the old key."""
 
     has_parts: ClassVar[bool] = True
     old: Query[Any] | None = None
 
     @property
-    def parts(self) -> tuple[Query[Any], ...]:
+    def both(self) -> tuple[Query[Any], Query[Any]]:
         """The old partition, then the new one, consistently: an item that moves meanwhile is in the second answer."""
         assert self.old is not None
         old = replace(self.old, filter=self.filter, descending=self.descending, strong=self.strong)
-        return old, replace(self, strong=True, attributes=())
+        bounds = self.partition, self.low, self.high, self.bound, self.filter, self.descending
+        return old, KeyOf(self.kinds, self.captured, *bounds, strong=True, shards=self.shards)
+
+    @property
+    def parts(self) -> tuple[Query[Any], ...]:
+        """Both, or their shards."""
+        return tuple(part for query in self.both for part in query.parts)
 
 
 class MovingPattern(Captured, frozen=True, eq=False, dict=True):
@@ -73,7 +79,8 @@ class MovingPattern(Captured, frozen=True, eq=False, dict=True):
             )
         made = super()._open(result, given)
         old = self.was._open(KeyOf, given)  # noqa: SLF001  the same method of another pattern
-        return MovingKey(made.kinds, self, made.partition, made.low, made.high, made.bound, made.filter, old=old)
+        bounds = made.partition, made.low, made.high, made.bound, made.filter
+        return MovingKey(made.kinds, self, *bounds, shards=made.shards, old=old)
 
 
 def old_key(
@@ -124,16 +131,15 @@ def deciding_attribute(where: str, doubles: Any, types: Mapping[str, Any], roles
 
 
 def is_listed_alike(new: Templates, old: Templates) -> bool:
-    """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order; not
-    where a key has shards."""
-    if new[0].spread or old[0].spread:
-        return False
+    """Whether the items of a partition of the new key, or of its shards, lie in one of the old one too, or in its
+    shards, in the same order."""
     ordered = all(
         slot is None or template.orders(slot)
         for template in (new[1], old[1])
         for slot in (part.slot for part in template.parts)
     )
-    return ordered and {*old[0].names} <= {*new[0].names} and old[1].names == new[1].names
+    fixed = [{*t[0].names} - {t[0].spread.name if t[0].spread else ""} for t in (old, new)]
+    return ordered and fixed[0] <= fixed[1] and old[1].names == new[1].names
 
 
 def _check_tables(where: str, table: Table, old: Table) -> None:

@@ -96,6 +96,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
             (self.descending, "newest first"),
             (self.strong, "consistent"),
             (bool(self.attributes), f"only {', '.join(self.attributes)}"),
+            (bool(self.shards), f"{len(self.shards)} shards"),
         )
         return tuple(text for is_so, text in told if is_so)
 

@@ -186,22 +186,11 @@ def test_a_count_of_writes_is_in_no_index() -> None:
                 return f"held#{count:shard(8)}", f"{id}"
 
 
-def test_a_partition_that_moves_to_shards_is_not_listed_meanwhile() -> None:
+def test_a_partition_that_moves_to_shards_has_the_parts_of_both_keys() -> None:
     table = Table("held")
 
-    def of_before(at: int, id: str) -> Key:
+    def of_before(at: int = ANY, id: str = ANY) -> Key:
         return f"log#{id:shard(8)}", f"{at:06}#{id}"
-
-    with pytest.raises(DeclarationError, match="at may be ANY"):
-
-        class _Open(Entity, table=table, type="open"):
-            at: int
-            id: str
-
-            @table.key(was=of_before)
-            @staticmethod
-            def of(at: int = ANY, id: str = ANY) -> Key:
-                return f"log#{id:shard(16)}", f"{at:06}#{id}"
 
     class Held(Entity, table=table, type="held"):
         at: int
@@ -209,10 +198,13 @@ def test_a_partition_that_moves_to_shards_is_not_listed_meanwhile() -> None:
 
         @table.key(was=of_before)
         @staticmethod
-        def of(at: int, id: str) -> Key:
+        def of(at: int = ANY, id: str = ANY) -> Key:
             return f"log#{id:shard(16)}", f"{at:06}#{id}"
 
     key = Held.of(7, "a")
     assert model_of(Held).old_key(key).partition == f"log#{crc32(b'a') % 8}"
-    with pytest.raises(InvalidRequest, match="can't list a partition"):
-        Held.of(7, ANY)
+    parts = Held.of(7).parts
+    assert [part.partition for part in parts] == [*(f"log#{n}" for n in range(8)), *(f"log#{n:02}" for n in range(16))]
+    assert [part.strong for part in parts] == [False] * 8 + [True] * 16
+    assert len(explain(Held.of(), now=0.0)) == 24
+    assert "16 shards" in repr(Held.of())
