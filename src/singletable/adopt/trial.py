@@ -20,6 +20,7 @@ from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec
 from singletable.errors import DeclarationError, SingletableError
 from singletable.foundation import Table
 from singletable.operations import Item, encode, read_item
+from singletable.values import as_read_of
 
 _NUMBERS = count()
 
@@ -55,9 +56,16 @@ def trial_of(table: Table, item: Item) -> ItemTrial:
         again = read_item(encode(model.item(entity)))
     except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError) as error:
         return ItemTrial(type_name, refused=str(error).partition("\n")[0])
-    names = sorted(name for name in {*item, *again} if not _is_same(item.get(name), again.get(name)))
+    names = {name for name in {*item, *again} if not _is_same(item.get(name), again.get(name))}
+    names |= _in_other_forms(entity)
     known = {*model.beside, *(field.stored for field in model.fields)}
-    return ItemTrial(type_name, tuple(names), "", tuple(sorted(name for name in item if name not in known)))
+    return ItemTrial(type_name, tuple(sorted(names)), "", tuple(sorted(name for name in item if name not in known)))
+
+
+def _in_other_forms(entity: Any) -> set[str]:
+    """The attributes that are kept as they are stored, and that a new value would be written otherwise."""
+    forms = as_read_of(entity).items()
+    return {name for name, (_, stored) in forms if stored is not None and "NULL" not in stored}
 
 
 def _is_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
