@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from singletable.flow import Port
 Row = InboxRow | MutationRecord
 
 
-class _Flaw(Struct, frozen=True, forbid_unknown_fields=True):
+class _Flaw(Struct, frozen=True):
     """The only argument of a flawed mutation; no mutator has a parameter of this name."""
 
     reason: str = msgspec.field(name="$flaw")
@@ -37,12 +36,11 @@ def flawed(name: str, reason: str) -> Mutation:
 def refuse_flawed(mutation: Mutation) -> None:
     """Raise InvalidValue, with the reason, for a mutation that was stored as flawed."""
     if mutation.arguments.startswith('{"$flaw":"'):
-        with suppress(msgspec.ValidationError):  # a client's own object: refused as any other
-            raise InvalidValue(
-                f"it was refused when it was pushed: {_FLAW.decode(mutation.arguments).reason}",
-                operation=mutation.name,
-                hint="docs/how-to/sync.md has what a mutation may be, under Limits and Attachments.",
-            )
+        raise InvalidValue(
+            f"it was refused when it was pushed: {_FLAW.decode(mutation.arguments).reason}",
+            operation=mutation.name,
+            hint="docs/how-to/sync.md has what a mutation may be, under Limits and Attachments.",
+        )
 
 
 async def texts_of(port: Port, contents: Contents, rows: Sequence[Row]) -> list[str]:

@@ -17,9 +17,12 @@ from rich.console import Console
 from singletable import connect
 from singletable.cli import output
 from singletable.cli.app import COMMANDS, app
+from singletable.cli.plan import show
 from singletable.cli.session import rate_of
 from singletable.cli.stats import ASKED_ABOVE, confirm_cost
 from singletable.extensions import ExtensionGroup
+from singletable.migrations import Estimate, Plan
+from singletable.migrations.step_kinds.index_steps import DropIndex
 from tests.support.distributions import distribution
 
 _BROKEN = "the entry point audit = 'nowhere:audit' of shop-audit 0.3 (singletable.commands) can't be loaded"
@@ -102,3 +105,9 @@ def test_an_expensive_scan_elsewhere_is_asked_for() -> None:
         confirm_cost(elsewhere, ASKED_ABOVE + 1, yes=True)
         with pytest.raises(click.UsageError, match=r"about 10,001 read units at http://10\.1\.2\.3:8000.* --yes"):
             confirm_cost(elsewhere, ASKED_ABOVE + 1, yes=False)
+
+
+@pytest.mark.parametrize(("dollars", "told"), [(12.0, "$12"), (0.25, "$0.25"), (1e-9, "$0")])
+def test_a_price_ends_in_no_point(dollars: float, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show(Plan("shop", (DropIndex("gsi1", "no class declares it", takes=Estimate(dollars=dollars)),)))
+    assert f"drop index gsi1: {told}\n" in capsys.readouterr().out
