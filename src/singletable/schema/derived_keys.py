@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -42,7 +43,8 @@ def derived_keys(
                 )
             if other is captured:
                 kind = definition.kinds.get(attribute, "S")
-                yield Derived(attribute, _text_writer(template, optional), bool(optional), kind)
+                lines = partial(template.lines, place_of=lambda name: f"o.{name}")
+                yield Derived(attribute, _sparse_text(template, optional) if optional else None, lines, kind)
 
 
 def check_own_attributes(key: Captured, indexes: Mapping[str, Captured], definition: TableDefinition) -> None:
@@ -122,11 +124,9 @@ def _names(captured: Captured) -> set[str]:
     return {name for template in captured.templates for name in template.names}
 
 
-def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
+def _sparse_text(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
     """The function that returns an object's key text, or None if one of the `optional` attributes is None."""
     write = template.write_of
-    if not optional:
-        return write
 
     def sparse(entity: Any) -> str | None:
         return None if any(getattr(entity, name) is None for name in optional) else write(entity)

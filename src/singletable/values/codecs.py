@@ -82,8 +82,10 @@ class Derived(Struct, frozen=True):
     """An attribute computed from the others, such as a key's text. If it is None, the attribute is left out."""
 
     stored: str
-    compute: Callable[[Any], str | None]
-    optional: bool = False
+    compute: Callable[[Any], str | None] | None
+    """Of one that may be None."""
+    lines: Callable[[Source, str], list[str]]
+    """Generated code that sets a variable to the text, from the object `o`: most items need no call for it."""
     tag: str = "S"
 
 
@@ -133,12 +135,21 @@ class Codec(Generic[T]):
         build = _build_lines(kind, read, whole, source, keys)
         if self._forms is not None:
             build[-1:-1] = self._forms.lines(fields, source, learned)
-        dump = [*_dump_lines(fields, constants, derived, source), f"    return {_dumped(kind, self.known, source)}"]
-        self._source, self._build_lines = source, build
-        source.define((*build, *dump), f"codec of {kind.__qualname__}")
+        self._source, self._build_lines, self._written = source, build, (constants, derived)
+        source.define(build, f"codec of {kind.__qualname__}")
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
-        self._dump: Callable[[T], dict[str, AttributeValue]] = source.names["dump"]
+
+    @cached_property
+    def _dump(self) -> Callable[[T], dict[str, AttributeValue]]:
+        """Compiled by the first write: many programs only read."""
+        source = Source()
+        lines = [
+            *_dump_lines(self.fields, *self._written, source),
+            f"    return {_dumped(self.kind, self.known, source)}",
+        ]
+        source.define(lines, f"codec of {self.kind.__qualname__}")
+        return source.names["dump"]  # type: ignore[no-any-return]
 
     @cached_property
     def build_all(self) -> Callable[[Sequence[Any]], list[T]]:
@@ -345,7 +356,12 @@ def _dump_lines(
     fields: Sequence[Field], constants: Sequence[Constant], derived: Sequence[Derived], source: Source
 ) -> list[str]:
     lines = ["def dump(o):"]
-    entries = [f"{d.stored!r}: {{{d.tag!r}: {source.bind(d.compute, 'key')}(o)}}" for d in derived if not d.optional]
+    entries: list[str] = []
+    for d in derived:
+        if d.compute is None:
+            key = source.fresh("key")
+            lines += [f"    {line}" for line in d.lines(source, key)]
+            entries.append(f"{d.stored!r}: {{{d.tag!r}: {key}}}")
     entries += [f"{c.stored!r}: {source.bind(c.value, 'constant')}" for c in constants]
     fields = [f for f in fields if f.is_written]
     for field in fields:
@@ -358,7 +374,7 @@ def _dump_lines(
         if field.optional or field.plan.is_set:
             lines += _dump_optional(field, source)
     for d in derived:
-        if d.optional:
+        if d.compute is not None:
             call = f"{source.bind(d.compute, 'key')}(o)"
             lines += [f"    if (v := {call}) is not None:", f"        d[{d.stored!r}] = {{{d.tag!r}: v}}"]
     return lines

@@ -20,7 +20,7 @@ from benchmarks.libraries.ours import UPDATES, Order, make, table
 from singletable import ANY, Database, Entity, Key, Table, connect
 
 PACKAGE = Path(singletable.__file__).parent
-MOST = {"get": 60, "put": 72, "update": 92, "transact": 176}
+MOST = {"get": 60, "put": 68, "update": 86, "transact": 167}
 
 
 def write_four(db: Database) -> None:
