@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 from singletable.late_names import late_names
 from singletable.values.checks import check_texts as check_texts, name_owner as name_owner
-from singletable.values.codecs import (
-    Codec as Codec,
-    Constant as Constant,
-    Derived as Derived,
-)
+from singletable.values.codecs import Codec as Codec
 from singletable.values.decoders import (
     declared_decoder as declared_decoder,
     json_decoder as json_decoder,
     json_form as json_form,
 )
 from singletable.values.exact import is_kept as is_kept
-from singletable.values.fields import Field as Field, Role as Role, Was as Was
+from singletable.values.fields import (
+    Constant as Constant,
+    Derived as Derived,
+    Field as Field,
+    Role as Role,
+    Was as Was,
+)
 from singletable.values.key_enums import EnumText as EnumText
 from singletable.values.key_forms import formats_of as formats_of, in_form as in_form
 from singletable.values.key_lines import KeyText as KeyText

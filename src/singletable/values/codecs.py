@@ -42,51 +42,25 @@ from functools import cached_property, partial
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.checks import name_owner
-from singletable.values.fields import Field
+from singletable.values.fields import Constant, Derived, Field
 from singletable.values.key_lines import KeyText, key_lines, key_reads
 from singletable.values.plans import wire_struct
 from singletable.values.source import Source
 from singletable.values.undeclared import (
-    UNDECLARED,
     AsRead,
     as_read_of,
     carry,
-    completed,
-    completed_slotted,
     reading_inside,
-    slotted_now,
 )
 from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, Any] = {}
-
-
-class Constant(Struct, frozen=True):
-    """An attribute that every item of a class carries, the same in each: its type, its schema version."""
-
-    stored: str
-    value: AttributeValue
-    wire: Any
-    """The msgspec type that only this value passes."""
-    may_be_absent: bool = False
-    """Whether an item that lacks it is one of the class, as in a table that another program writes too."""
-
-
-class Derived(Struct, frozen=True):
-    """An attribute computed from the others, such as a key's text. If it is None, the attribute is left out."""
-
-    stored: str
-    compute: Callable[[Any], str | None] | None
-    """Of one that may be None."""
-    lines: Callable[[Source, str], list[str]]
-    """Generated code that sets a variable to the text, from the object `o`: most items need no call for it."""
-    tag: str = "S"
 
 
 class Forms(Protocol):
@@ -143,10 +117,12 @@ class Codec(Generic[T]):
     @cached_property
     def _dump(self) -> Callable[[T], dict[str, AttributeValue]]:
         """Compiled by the first write: many programs only read."""
+        from singletable.values.dump_lines import dump_lines, dumped  # noqa: PLC0415 as its docstring says
+
         source = Source()
         lines = [
-            *_dump_lines(self.fields, *self._written, source),
-            f"    return {_dumped(self.kind, self.known, source)}",
+            *dump_lines(self.fields, *self._written, source),
+            f"    return {dumped(self.kind, self.known, source)}",
         ]
         source.define(lines, f"codec of {self.kind.__qualname__}")
         return source.names["dump"]  # type: ignore[no-any-return]
@@ -350,57 +326,6 @@ def _read(field: Field, attribute: str, source: Source) -> str:
 def _plain(expression: str, name: str) -> bool:
     """Whether the name stands once, with its content taken at once, so that it can be written out in place."""
     return expression.count(f"{name}.") == 1 and expression.count(name) == 1
-
-
-def _dump_lines(
-    fields: Sequence[Field], constants: Sequence[Constant], derived: Sequence[Derived], source: Source
-) -> list[str]:
-    lines = ["def dump(o):"]
-    entries: list[str] = []
-    for d in derived:
-        if d.compute is None:
-            key = source.fresh("key")
-            lines += [f"    {line}" for line in d.lines(source, key)]
-            entries.append(f"{d.stored!r}: {{{d.tag!r}: {key}}}")
-    entries += [f"{c.stored!r}: {source.bind(c.value, 'constant')}" for c in constants]
-    fields = [f for f in fields if f.is_written]
-    for field in fields:
-        if not (field.optional or field.plan.is_set):
-            v = source.fresh("v")
-            lines.append(f"    {v} = o.{field.name}")
-            entries.append(f"{field.stored!r}: {field.plan.write(source, v)}")
-    lines.append(f"    d = {{{', '.join(entries)}}}")
-    for field in fields:
-        if field.optional or field.plan.is_set:
-            lines += _dump_optional(field, source)
-    for d in derived:
-        if d.compute is not None:
-            call = f"{source.bind(d.compute, 'key')}(o)"
-            lines += [f"    if (v := {call}) is not None:", f"        d[{d.stored!r}] = {{{d.tag!r}: v}}"]
-    return lines
-
-
-def _dumped(kind: type[Any], known: Collection[str], source: Source) -> str:
-    """The item `d` of the object `o`, with what it carries."""
-    if not kind.__dictoffset__:
-        complete = source.bind(completed_slotted, "completed")
-        return f"d if not {source.bind(slotted_now, 'slotted')}() else {complete}(d, o)"
-    carried = f"{source.bind(getattr, 'get')}(o, {UNDECLARED!r}, None)"
-    if getattr(kind, UNDECLARED, kind) is None:
-        carried = f"o.{UNDECLARED}"
-    elif hasattr(kind, "__getattr__"):  # which may answer for any name, or fail
-        carried = f"o.__dict__.get({UNDECLARED!r})"
-    complete = source.bind(completed, "completed")
-    return f"d if {carried} is None else {complete}(d, o, {source.bind(known, 'known')}, dump)"
-
-
-def _dump_optional(field: Field, source: Source) -> list[str]:
-    v = source.fresh("v")
-    put = f"        d[{field.stored!r}] = {field.plan.write(source, v)}"
-    if not field.plan.is_set:
-        return [f"    if ({v} := o.{field.name}) is not None:", put]
-    empty = source.bind((set(), frozenset()), "empty")
-    return [f"    if ({v} := o.{field.name}) not in {empty}:", put]
 
 
 def _reason(error: Exception) -> str:

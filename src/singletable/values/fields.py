@@ -8,9 +8,11 @@ from types import CodeType
 from typing import Any, Literal, get_origin
 
 import msgspec
+from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.values.plans import SetPlan, ValuePlan, writer_of
+from singletable.values.source import Source
 from singletable.values.untyped import AttributeValue
 
 Role = Literal["", "unique", "expires", "version"]
@@ -96,3 +98,25 @@ class Field:
             return msgspec.to_builtins(writer_of(self.plan)(default()))  # type: ignore[no-any-return]
         except (SingletableError, AttributeError, KeyError, TypeError, ValueError):
             return "no value of its type"  # a declaration may say so, and an item without the attribute has it then
+
+
+class Constant(Struct, frozen=True):
+    """An attribute that every item of a class carries, the same in each: its type, its schema version."""
+
+    stored: str
+    value: AttributeValue
+    wire: Any
+    """The msgspec type that only this value passes."""
+    may_be_absent: bool = False
+    """Whether an item that lacks it is one of the class, as in a table that another program writes too."""
+
+
+class Derived(Struct, frozen=True):
+    """An attribute computed from the others, such as a key's text. If it is None, the attribute is left out."""
+
+    stored: str
+    compute: Callable[[Any], str | None] | None
+    """The function that returns the text of one that may be None; no other has one."""
+    lines: Callable[[Source, str], list[str]]
+    """Generated code that sets a variable to the text, from the object `o`: most items need no call for it."""
+    tag: str = "S"

@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Raw
 
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.values.codecs import Codec, Constant
+from singletable.values.codecs import Codec
 from singletable.values.decoders import json_decoder
 from singletable.values.exact import named
-from singletable.values.fields import Field
+from singletable.values.fields import Constant, Field
 from singletable.values.plans import Form, ValuePlan, wire_struct
 from singletable.values.source import Source
 from singletable.values.untyped import MAX_CONTAINERS, AttributeValue, too_deep
