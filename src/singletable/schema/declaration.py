@@ -6,8 +6,8 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from inspect import getattr_static
+from functools import lru_cache, partial
+from types import CodeType
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +29,8 @@ from singletable.values import METADATA, Field, Role, check_within, make_field
 
 WRITE_VERBS = ("create", "put", "update", "upsert", "delete", "write_many")
 """The verbs that write items of a class."""
+_Typed = tuple[dataclasses.Field[Any], Any]
+"""A field with its type."""
 
 
 class Special(Struct, frozen=True):
@@ -73,7 +75,9 @@ def make_model(
     special = cls.__special__(table, type)
     _check_stored_as(cls, *versions, special)
     _check_since(cls, versions[0])
-    declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    evaluated = _evaluated(cls, names, strict=False)
+    declared = {f.name: k for f, k in evaluated}
+    is_known = not any(isinstance(kind, str) for kind in declared.values())
     types: dict[str, Any] = {**declared, **special.types}
     captured = dict(_captured(cls, table, types, ambiguous=ambiguous))
     key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
@@ -88,7 +92,7 @@ def make_model(
         versions[0],
         key,
         indexes,
-        lambda: _fields(cls, table, names, special, key),
+        lambda: _fields(cls, table, evaluated if is_known else _evaluated(cls, names, strict=True), special, key),
         roles,
         {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"},
         types,
@@ -101,10 +105,11 @@ def make_model(
         stamps=stamps_of(stamp, table, cls.__name__),
         is_ambiguous=ambiguous,
     )
-    if not any(isinstance(kind, str) for kind in declared.values()):
+    if is_known:
         _check_untold(model)  # now: DeclarationError for a type that can't be stored
     cls.__model__ = model
-    cls.__patterns__ = {name: getattr_static(cls, name).bound(pattern) for name, pattern in captured.items()}
+    attributes = _attributes(cls)
+    cls.__patterns__ = {name: attributes[name].bound(pattern) for name, pattern in captured.items()}
     if special.is_admitted:
         table.admit(model)
         if model.before is not model:
@@ -146,8 +151,7 @@ def _check_counts(indexes: Mapping[str, Captured], roles: Mapping[str, Role]) ->
             )
 
 
-def _fields(cls: type[Any], table: Table, names: dict[str, Any], special: Special, key: Captured) -> list[Field]:
-    evaluated = _evaluated(cls, names, strict=True)
+def _fields(cls: type[Any], table: Table, evaluated: Sequence[_Typed], special: Special, key: Captured) -> list[Field]:
     declared = [special.fields.get(f.name) or _field(cls, table, f, kind) for f, kind in evaluated]
     elsewhere = next((f.name for f in declared if f.is_in_key and f.name not in key.names), None)
     if elsewhere is not None:
@@ -219,8 +223,7 @@ def _check_untold(model: Model[Any]) -> None:
 
 def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguous: bool) -> list[tuple[str, Captured]]:
     found: list[tuple[str, Captured]] = []
-    for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
-        declared = getattr_static(cls, name)
+    for name, declared in _attributes(cls).items():
         where = f"{cls.__name__}.{name}"
         if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
             raise DeclarationError(
@@ -247,6 +250,11 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguo
     return found
 
 
+def _attributes(cls: type[Any]) -> dict[str, Any]:
+    """The attributes of a class as they stand there and in its bases, the first base's first."""
+    return {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+
+
 def _moving(cls: type[Any], declared: Any, was: Captured, types: Mapping[str, Any]) -> Callable[..., Captured]:
     """The maker of a key that was another."""
     decides = deciding_attribute(f"{cls.__name__}.{declared.name}", declared.doubles, types, _roles(cls))
@@ -258,7 +266,7 @@ def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: 
     for name, annotation in inspect.get_annotations(function).items():
         if name not in types or isinstance(types[name], str):
             continue
-        said = _evaluate(annotation, function.__module__, {})
+        said = _evaluate(annotation, vars(sys.modules[function.__module__]))
         if isinstance(said, str):
             continue
         one, other = type_in_key(said), type_in_key(types[name])
@@ -266,12 +274,13 @@ def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: 
             raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
 
 
-def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
+def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[_Typed]:
     """Each field with its type. A type that doesn't exist yet stays a text, or is refused if `strict`."""
     types: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        for name, annotation in inspect.get_annotations(base).items():
-            types[name] = _evaluate(annotation, base.__module__, {**names, cls.__name__: cls})
+        annotations = inspect.get_annotations(base)
+        around = _namespace(base.__module__, {**names, cls.__name__: cls}) if annotations else {}
+        types.update((name, _evaluate(annotation, around)) for name, annotation in annotations.items())
     found = [(f, types[f.name]) for f in dataclasses.fields(cls)]
     missing = [(f.name, kind) for f, kind in found if isinstance(kind, str)]
     if strict and missing:
@@ -283,13 +292,22 @@ def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[t
     return found
 
 
-def _evaluate(annotation: Any, module: str, names: dict[str, Any]) -> Any:
+def _namespace(module: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    return {**vars(sys.modules[module]), **names}
+
+
+def _evaluate(annotation: Any, names: dict[str, Any]) -> Any:
     if not isinstance(annotation, str):
         return annotation
     try:
-        return eval(annotation, {**vars(sys.modules[module]), **names})  # noqa: S307 the annotation's own text
+        return eval(_expression(annotation), names)  # noqa: S307 the annotation's own text
     except (NameError, AttributeError, TypeError):
         return annotation
+
+
+@lru_cache(maxsize=1024)
+def _expression(annotation: str) -> CodeType:
+    return compile(annotation.lstrip(), "<string>", "eval")
 
 
 def _named(kind: Any) -> str:

@@ -152,7 +152,7 @@ else:
         def __getattr__(cls, name: str) -> Handle:
             if name in cls.__dict__.get("__dataclass_fields__", ()):
                 return Handle(cls, name)
-            if isinstance(inspect.getattr_static(cls, name, None), Declared):
+            if isinstance(next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None), Declared):
                 raise MixinPattern(
                     f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
                 )

@@ -10,7 +10,15 @@ from singletable.schema.key_text import Template
 
 def could_meet(one: Template, other: Template) -> str | None:
     """A text that both templates could write, or None."""
+    begins, other_begins = one.segments[:1], other.segments[:1]
+    if begins and other_begins and not _begin_alike(begins[0][0], other_begins[0][0]):
+        return None
     return common_text(one.automaton, other.automaton)
+
+
+def _begin_alike(one: str, other: str) -> bool:
+    """Whether two literals may stand at the beginning of one text."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def common_key(one: tuple[Template, Template], other: tuple[Template, Template]) -> str | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -193,15 +194,24 @@ class EscapedText(KeyType, frozen=True):
 
     def escaped(self, place: KeyPlace) -> str:
         """The characters that are escaped."""
-        others = "%" if place.is_last else f"[{re.escape(place.separator)}%{_CONTROLS}]"
-        escaped = re.compile(_ESCAPED.get((place.separator, place.is_last), others))
-        return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
+        return _escaped(place.separator, place.is_last)
 
     def _is_plain(self, place: KeyPlace) -> Callable[[str], object]:
         """Whether a text has only characters that need no escape and no check, as nearly every text has."""
-        escaped = self.escaped(place)
-        plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in escaped)
-        return re.compile(f"[{re.escape(plain)}]*").fullmatch
+        return _is_plain(self.escaped(place))
+
+
+@cache
+def _escaped(separator: str, is_last: bool) -> str:
+    others = "%" if is_last else f"[{re.escape(separator)}%{_CONTROLS}]"
+    escaped = re.compile(_ESCAPED.get((separator, is_last), others))
+    return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
+
+
+@cache
+def _is_plain(escaped: str) -> Callable[[str], object]:
+    plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in escaped)
+    return re.compile(f"[{re.escape(plain)}]*").fullmatch
 
 
 class RestText(EscapedText, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 
@@ -30,7 +32,13 @@ class Source:
 
     def define(self, lines: Sequence[str], name: str) -> None:
         """Run generated text, which defines functions among the names. `name` is shown by tracebacks and profiles."""
-        exec(compile("\n".join(lines), f"<{name}>", "exec"), self.names)  # noqa: S102 our own text
+        exec(_compiled("\n".join(lines), f"<{name}>"), self.names)  # noqa: S102 our own text
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str, name: str) -> CodeType:
+    """Kept, as layers declare classes that are alike for each table."""
+    return compile(text, name, "exec")
 
 
 def quoted(literal: str) -> str:
