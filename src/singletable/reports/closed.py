@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as pads
 
 from singletable.errors import InvalidRequest
 from singletable.reports.names import quoted
@@ -89,6 +88,8 @@ class ClosedDatabase:
         if how == "run":
             self._db.execute(text, given)
         elif how == "arrow":
+            import pyarrow.dataset as pads  # noqa: PLC0415 it imports pandas where there is one: longer than a question
+
             self._db.register(text, pads.dataset(given, format="ipc"))
         else:
             self._db.register("columns", pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(given))).empty_table())
