@@ -49,10 +49,10 @@ demo: $(if $(wildcard $(PYTHON_READY)),setup,$(DEMO_READY)) ## see the library a
 	$(BIN)/python -m examples_demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest --forks $(WORKERS) $(QUICK)
 
 test: setup ## every test but the long runs
-	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadfile -m "not soak"
+	$(BIN)/pytest --forks $(TEST_WORKERS) -m "not soak"
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"

@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 from examples_shared.testing.nursery import NURSERY
 from tests.conformance.recorder import valid_requests as valid_requests
-from tests.support import engine_option, spreading
+from tests.support import engine_option, forking, spreading
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -32,21 +33,29 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _IN_MEMORY = Path("/dev/shm")
 _MIN_FREE_BYTES = 4 << 30
-_STATE = TemporaryDirectory(prefix="singletable-state-")
-"""Where exports and copies with masks keep their keys."""
+_STATES = [TemporaryDirectory(prefix="singletable-state-")]
+"""The last: where exports and copies with masks keep their keys. Those before it are the parent's, in a worker."""
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]
+"""It is not installed, and httpx looks for it in all folders at each request."""
 _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
 """Where pytest makes the folders of `tmp_path`."""
 
 
 def pytest_configure() -> None:
     """Data files lie in memory where there is room: on a disk, each commit of an engine waits for it."""
-    os.environ["XDG_STATE_HOME"] = _STATE.name
+    os.environ["XDG_STATE_HOME"] = _STATES[-1].name
     if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _MIN_FREE_BYTES:
         os.environ.setdefault(_TEMPORARY, str(_IN_MEMORY))
 
 
+def pytest_worker_begins() -> None:
+    """A worker's keys are its own."""
+    _STATES.append(TemporaryDirectory(prefix="singletable-state-"))
+    os.environ["XDG_STATE_HOME"] = _STATES[-1].name
+
+
 def pytest_unconfigure() -> None:
-    _STATE.cleanup()
+    _STATES[-1].cleanup()
     NURSERY.close()
 
 
@@ -54,6 +63,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     """The option `--engine`, its fixture and its marker; and what a worker is given."""
     pluginmanager.register(engine_option, "engine_option")
     pluginmanager.register(spreading, "spreading")
+    pluginmanager.register(forking, "forking")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

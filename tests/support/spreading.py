@@ -1,5 +1,5 @@
-"""Which tests pytest-xdist gives to one worker: those of a file, and of some folders all, so that what they share is
-made once. `--dist loadfile` asks for it.
+"""Which tests one worker runs: those of a file, and of some folders all, so that what they share is made once.
+`--forks N` asks for it, and with pytest-xdist `--dist loadfile`.
 
 What takes longest begins first: no worker is left with it at the end. What mostly waits lies between the others: all
 workers would wait at the same time.
@@ -58,7 +58,7 @@ def unit_of(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or config.getoption("forks", 0):
         places = in_order([unit_of(item.nodeid) for item in items])
         items.sort(key=lambda item: places[unit_of(item.nodeid)])
 
