@@ -6,7 +6,10 @@ from datetime import datetime, timezone
 from typing import Annotated, Any
 
 from singletable import ANY, Entity, Key, Table, attr
-from singletable.values import json_text, undeclared_in
+from singletable.records.upgrade import changes_to
+from singletable.schema import model_of
+from singletable.studio.edits import WHY_UNDECLARED, fields_of
+from singletable.values import in_declared_forms, json_text, undeclared_in
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
@@ -86,6 +89,21 @@ async def test_what_is_changed_is_written_in_its_form_and_nothing_else(shell: Sh
     moved.note = "x"
     await shell.put(moved)
     assert await stored(shell.port, Shift.of("ada", "1")) == changed | begins | {"note": text("x")}
+
+
+def test_a_fill_brings_an_item_into_the_forms_of_its_class() -> None:
+    """A NULL stays, as what is undeclared does. The studio's form shows all, to be edited."""
+    model, wire = model_of(Shift), item("1")
+    changes = {change.name: change.value for change in changes_to(model, wire, 1, model.load(wire))}
+    meta = text('{"price":1.5}')
+    begins = text("2026-01-31T08:30:00.000000Z")
+    assert changes == {"meta": meta, "begins": begins, "breaks": {"N": "0"}}
+    shift = model.load(wire)
+    assert shift is not None
+    assert {
+        field.name for field in fields_of(model, shift, covered=False) if field.why_fixed == WHY_UNDECLARED
+    } == set()
+    assert undeclared_in(in_declared_forms(shift)) == {"other": text("x")}
 
 
 async def test_a_key_of_an_index_is_made_of_what_the_object_has(shell: Shell) -> None:

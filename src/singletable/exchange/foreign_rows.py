@@ -21,7 +21,7 @@ from singletable.exchange.import_files import FileRow, Unknown
 from singletable.exchange.row_items import item_of
 from singletable.foundation import Table, entity_name, model_of
 from singletable.operations import Item, encode, read_item
-from singletable.values import AttributeValue, Codec, Field, from_attribute_value, only_declared
+from singletable.values import AttributeValue, Codec, Field, from_attribute_value, in_declared_forms, only_declared
 
 Takers = Mapping[type[Any], Dataset]
 """Classes of another table, each with the dataset of the class that takes its items."""
@@ -137,7 +137,7 @@ class _Taker:
             else:
                 break
         if self.by_cell:
-            canonical = read_item(encode(self.source.model.item(entity)))  # columns take no other form of a value
+            canonical = read_item(encode(self.source.model.item(in_declared_forms(entity))))  # as columns take values
             cells = self.source.cells(canonical)
             values |= {field.stored: self._value(field, cells) for field in self._there(entity)}
         return values

@@ -19,7 +19,7 @@ from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import guard_in, is_current, is_there
 from singletable.records.write import UNREAD, Write
 from singletable.schema import Model
-from singletable.values import AttributeValue
+from singletable.values import AttributeValue, in_declared_forms
 
 MOST_ATTRIBUTES = 150
 """A condition has at most 300 operators, and takes two for each attribute."""
@@ -55,7 +55,7 @@ def changes_to(model: Model[Any], stored: Item, version: int, entity: Any) -> It
     """The changes that turn a stored item of a version into that of an entity. An undeclared attribute stays."""
     reserved = model.reserved
     kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
-    return _changes(model, stored, {**kept, **model.item(entity)})
+    return _changes(model, stored, {**kept, **model.item(in_declared_forms(entity))})
 
 
 def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:

@@ -17,7 +17,16 @@ from singletable.expressions import Update, attr, stored_or_absent
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
 from singletable.shown_values import as_shown
-from singletable.values import Field, PerKind, ValuePlan, json_of, only_declared, value_of_json, value_type_of
+from singletable.values import (
+    Field,
+    PerKind,
+    ValuePlan,
+    as_read_of,
+    json_of,
+    only_declared,
+    value_of_json,
+    value_type_of,
+)
 
 _FORMS = PerKind(
     text="text",
@@ -136,7 +145,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[EditField]:
     """The form of an entity. Keys, counts and what is covered can't be changed in it."""
-    personal, whole = personal_names(model.kind), model.item(entity)
+    personal, whole, as_read = personal_names(model.kind), model.item(entity), as_read_of(entity)
     with only_declared():
         shown = model.item(entity)
     for field in model.fields:
@@ -144,7 +153,8 @@ def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[Edit
             continue
         name, declared = field.name, model.types.get(field.name)
         why = _why_fixed(model, name, declared, is_covered=covered and name in personal)
-        if whole.get(field.stored) != shown.get(field.stored):
+        written, _ = as_read.get(field.stored, (whole.get(field.stored), None))
+        if not _is_same(written, shown.get(field.stored)):
             why = WHY_UNDECLARED
         if why:
             yield EditField(name, shown_type(declared), "fixed", "", why_fixed=why)

@@ -100,6 +100,7 @@ from singletable.values.undeclared import (
     Undeclared as Undeclared,
     as_read_of as as_read_of,
     changed as changed,
+    in_declared_forms as in_declared_forms,
     only_declared as only_declared,
     undeclared_in as undeclared_in,
 )

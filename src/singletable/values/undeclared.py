@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from singletable.errors import InvalidRequest
 from singletable.values.untyped import AttributeValue
@@ -72,6 +72,14 @@ def as_read_of(value: object) -> AsRead:
     """The declared attributes that an object carries in their stored form."""
     kept: object = getattr(value, UNDECLARED, None)  # a class may answer for any name
     return kept.as_read if isinstance(kept, Undeclared) else _AS_WRITTEN
+
+
+def in_declared_forms(value: T) -> T:
+    """The object itself, which from now on writes all that is declared in the forms of its class."""
+    kept: Undeclared | None = getattr(value, UNDECLARED, None)
+    if kept is not None and kept.as_read:
+        vars(value)[UNDECLARED] = structs.replace(kept, as_read=_AS_WRITTEN)
+    return value
 
 
 def undeclared_in(value: object) -> Attributes:
