@@ -70,8 +70,8 @@ IN_PART: Final = Undeclared({}, is_known=False)
 
 def as_read_of(value: object) -> AsRead:
     """The declared attributes that an object carries in their stored form."""
-    kept: object = getattr(value, UNDECLARED, None)  # a class may answer for any name
-    return kept.as_read if isinstance(kept, Undeclared) else _AS_WRITTEN
+    kept: Undeclared | None = vars(value).get(UNDECLARED) if hasattr(value, "__dict__") else None
+    return _AS_WRITTEN if kept is None else kept.as_read  # the class itself may answer for any name, or fail
 
 
 def in_declared_forms(value: T) -> T:
