@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from singletable.adopt.kind_reader import KindReader
-from singletable.adopt.kinds import kinds_in, parts_of
+from singletable.adopt.kinds import kinds_in
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.module_text import ModuleText, identifier
 from singletable.adopt.specs import KindSpec
@@ -61,10 +61,6 @@ def adopted(items: Sequence[Item], layout: TableLayout) -> Adopted:
     trials = ClassTrials(text)
     refused = _tried(kinds, layout, named, trials)
     reasons = {id(item): why for name, why in refused.items() for item in kinds[name]}
-    if named is None:
-        parts = {words: part for name in refused for words, part in parts_of(kinds[name], key).items()}
-        again = _tried(parts, layout, named, trials)
-        reasons |= {id(item): why for name, why in again.items() for item in parts[name]}
     if not trials.kinds:
         raise InvalidRequest(
             f"the items of {layout.name} have nothing in common that a class could say"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.adopt.attributes import AttributeColumn, column_of
+from singletable.adopt.doubts import doubts_of
 from singletable.adopt.key_texts import CLASSES, TIMELY, SlotValue, ValueForm, texts_of
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.readings import KeyTexts, Piece, Reading, fitting, is_named, readings_of
@@ -18,7 +18,6 @@ _MOST_READ = 80
 """Items whose keys are read in every way. The others only have to fit."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FEW = 3
-_MOST_SHAPES = 2
 _GENERIC = re.compile(r"(?:pk|sk|hash|range|key|partition|sort)(?:[-_]?(?:key|\d+))?$", re.IGNORECASE)
 """The names of attributes that hold keys and nothing else."""
 _STAMPS = ("__edb_v__",)
@@ -82,7 +81,7 @@ class KindReader:
         if unnamed and index is not None:
             return None
         shapes = live[:1] if len(self.items) < _FEW else live  # a rare kind is told as such
-        doubts = (*_doubts(shapes, pieces, self.in_key), *self._same_constants(pieces))
+        doubts = (*doubts_of(shapes, pieces, self.in_key), *self._same_constants(pieces))
         return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
 
     def _texts(self, at: int) -> Mapping[SlotValue, str]:
@@ -227,59 +226,6 @@ def _rank(place: SlotValue, before: Piece) -> tuple[float, int, SlotValue]:
         return 9.0, list(CLASSES).index(place.kind), place
     form = -0.2 if place.form.format in ("s", "ms") and TIMELY.search(place.name) else place.form.cost
     return form - 0.5 * is_named(before, place.name) + 0.1 * place.name.startswith("_"), 0, place
-
-
-def _doubts(live: Sequence[Reading], pieces: Sequence[str | SlotValue], in_key: Collection[str]) -> Iterator[str]:
-    """Other readings of a text: other attributes in a place; digits with a width; other ways to read the whole."""
-    for before, piece, chosen in zip(("", *live[0]), live[0], pieces, strict=False):
-        if isinstance(piece, str) or not isinstance(chosen, SlotValue):
-            continue
-        if not chosen.name:
-            widths = [place.form.format for place in piece if place.kind.startswith("digits")]
-            if chosen.kind == "number" and widths:
-                yield f"a number that is in the key alone, of {int(widths[0])} digits in all items: raw or {widths[0]}"
-            continue
-        others = sorted({place.name for place in piece if place.name} - {chosen.name})
-        if others:
-            yield f"{{{chosen.name}}} or {' or '.join(f'{{{name}}}' for name in others)}"
-        if chosen.form.format in ("lower", "upper") and not is_named(before, chosen.name):
-            yield f"{{{chosen.name}:{chosen.form.format}}} or a value that is in keys alone"
-        widths = [p.form.format for p in piece if p.name == chosen.name and p.form.format[:1] == "0"]
-        if chosen.form.format == "raw" and widths and chosen.name not in in_key:
-            yield f"{{{chosen.name}:raw}} or {{{chosen.name}:{min(widths)}}}"
-    if _is_of_attributes(live[0]) and not _are_named(live[0], pieces):
-        yield from islice(_other_shapes(live), _MOST_SHAPES)
-
-
-def _are_named(reading: Reading, pieces: Sequence[str | SlotValue]) -> bool:
-    """Whether the literal before each value has its name."""
-    befores = zip(("", *reading), pieces, strict=False)
-    return all(is_named(before, piece.name) for before, piece in befores if isinstance(piece, SlotValue))
-
-
-def _other_shapes(live: Sequence[Reading]) -> Iterator[str]:
-    """Other ways to read a text as literals and attributes: by others, not by parts of the same."""
-    shapes, names = {first := _shape(live[0])}, _names_in(live[0])
-    for reading in filter(_is_of_attributes, live[1:]):
-        if (shape := _shape(reading)) not in shapes and not _names_in(reading) <= names:
-            shapes.add(shape)
-            yield f"{first} or {shape}"
-
-
-def _names_in(reading: Reading) -> frozenset[str]:
-    return frozenset(place.name for piece in reading if not isinstance(piece, str) for place in piece)
-
-
-def _is_of_attributes(reading: Reading) -> bool:
-    places = [piece for piece in reading if not isinstance(piece, str)]
-    return bool(places) and all(any(place.name for place in piece) for piece in places)
-
-
-def _shape(reading: Reading) -> str:
-    return "".join(
-        piece if isinstance(piece, str) else f"{{{min(place.name for place in piece if place.name)}}}"
-        for piece in reading
-    )
 
 
 def _retyped(text: KeyTextSpec, needs: Mapping[str, ValueForm]) -> KeyTextSpec:

@@ -21,6 +21,7 @@ Texts = Mapping[SlotValue, str]
 """The texts that an item's attributes would have in a key."""
 _MOST = 600
 _IN_KEY = {name: SlotValue("", form, name) for name, (_, form) in CLASSES.items()}
+_ANYTHING = frozenset({_IN_KEY["rest"]})
 _BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 9.0}.get(name, 0.1) for name in CLASSES}
 """The unlikelihood of a value that is in keys alone, by its class."""
 _WORD = re.compile(r"[^\W_]+")
@@ -62,7 +63,7 @@ def _order(reading: Reading) -> list[str]:
 
 def cost(reading: Reading, *, few: bool) -> float:
     """The unlikelihood of a reading. Of few items a literal says little: it may be a value that is the same in them."""
-    total = 0.0
+    total = 1.5 if reading == (_ANYTHING,) else 0.0  # a literal in front of it says more
     for before, piece in zip(("", *reading), reading, strict=False):
         if isinstance(piece, str):
             total += 8.0 * sum(1 for _ in _VALUE.finditer(piece))
