@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Condition, Entity, InvalidValue, Key, Table, Update, attr, field
+from singletable import Condition, Entity, InvalidRequest, InvalidValue, Key, Table, Update, attr, field
 from singletable.expressions import Handle, parted_condition, parted_updates
 from singletable.records import compiled_writes
 from singletable.records.compiled_writes import KEPT, guard_of, update_of
@@ -39,6 +39,7 @@ class Plain(Entity, table=app, type="plain"):
     sum: Decimal | None = None
     groups: set[str]
     anything: Any = None
+    extra: Any = 5
     state: str = "open"
 
     @app.key
@@ -168,6 +169,8 @@ def test_a_type_may_leave_it_to_its_value() -> None:
     """A number is added to what may be anything, members are included in it; and not each value has an order."""
     assert b"ADD #0 :0" in action_of(Update("ADD", ANYTHING, 1)).request().body
     assert b"ADD #0 :0" in action_of(Update("ADD", ANYTHING, {"a"})).request().body
+    assert b"if_not_exists" in action_of(Update("ADD", Handle(Plain, "extra"), 1)).request().body
+    assert b"ADD #0 :0" in action_of(Update("ADD", Handle(Plain, "extra"), {"a"})).request().body
     put = PutWrite(Plain(id="1", name="n", groups=set()), attr(Plain.groups) > {"a"})
     with pytest.raises(Exception, match="not a set"):
         put.main(UNREAD, MOMENTS[0])
@@ -182,6 +185,22 @@ def test_a_value_of_another_type_is_refused_as_one_that_is_rendered() -> None:
         with pytest.raises(InvalidValue) as raised:
             action_of(*updates, where=where)
         assert raised.value.attribute == name
+
+
+@pytest.mark.parametrize(
+    ("key", "updates", "what"),
+    [
+        (Plain.by_id("1"), (), "at least one"),
+        (Plain.by_id("1"), (attr(Plain.id).set("2"),), "part of the primary key"),
+        (Plain.by_id("1"), (attr(Counted.name).set("n"),), "not an attribute of Plain"),
+        (Plain.by_id("1"), (attr(Plain.age).set(1), attr(Plain.age).set(2)), "two changes"),
+        (Counted.by_id("1"), (attr(Counted.revision).set(2),), "counted by the library"),
+    ],
+)
+def test_what_a_class_does_not_allow_is_refused_each_time(key: Any, updates: tuple[Update, ...], what: str) -> None:
+    for _ in range(2):
+        with pytest.raises(InvalidRequest, match=what):
+            UpdateWrite(key, updates).main(UNREAD, MOMENTS[0])
 
 
 def test_an_empty_list_removes_a_set_as_an_empty_set_does() -> None:
