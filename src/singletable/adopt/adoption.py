@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from unicodedata import normalize
 
 from msgspec import Struct
 
 from singletable.adopt.kind_reader import KindReader
 from singletable.adopt.kinds import kinds_in
 from singletable.adopt.layout import TableLayout
-from singletable.adopt.module_text import ModuleText, identifier
+from singletable.adopt.module_text import GLOBALS, ModuleText, identifier
 from singletable.adopt.specs import KindSpec
 from singletable.adopt.trial import ClassTrials, table_in, trial_of
 from singletable.errors import InvalidRequest
@@ -127,7 +127,7 @@ def titles_of(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """A class's name for each kind, by its type or its keys' beginnings."""
     titles: list[str] = []
     for name in names:
-        words = [re.sub(r"\W|_", " ", part).split() for part in name.split(" ")]
+        words = [_plain(part).split() for part in name.split(" ")]
         sort = "".join(map(_capital, words[-1]))
         whole = "".join(_capital(word) for part in words for word in part)
         title = (
@@ -141,7 +141,13 @@ def titles_of(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
 
 
 _VAGUE = frozenset({"metadata", "meta", "info", "details", "data", "root", "self"})
-_TAKEN = frozenset({"Any", "Entity", "Table", "Key", "Index", "Decimal", "UUID", "Annotated", "N", "B", "ANY", "None"})
+_TAKEN = GLOBALS | {"False", "None", "True"}
+
+
+def _plain(text: str) -> str:
+    """A text with a space for each character that a name in Python does not have."""
+    folded = normalize("NFKC", text).replace("_", " ")
+    return "".join(one if f"a{one}".isidentifier() else " " for one in folded)
 
 
 def _capital(word: str) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from msgspec import Struct
 
+from singletable.errors import InvalidValue
 from singletable.foundation import Slot
 from singletable.values import KeyPlace
 
@@ -65,16 +67,15 @@ def texts_of(value: Mapping[str, Any]) -> Iterator[tuple[ValueForm, str]]:
 
 def _texts_of_time(text: str) -> Iterator[tuple[ValueForm, str]]:
     annotation = next((name for name, shape in _SHAPES.items() if shape.fullmatch(text)), "")
-    if annotation == "date":
-        yield from _calendar(datetime.strptime(text, "%Y-%m-%d"), "date", "date", _DAYS)
-    elif annotation:
-        at = datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
-        yield from _calendar(at, "datetime", annotation, _CALENDAR)
+    if annotation and (at := _moment(text[:19])) is not None:
+        is_day = annotation == "date"
+        yield from _calendar(at, "date" if is_day else "datetime", annotation, _DAYS if is_day else _CALENDAR)
 
 
 def _texts_of_number(text: str) -> Iterator[tuple[ValueForm, str]]:
     yield ValueForm("raw", "int"), text
-    yield ValueForm("", "int"), _OWN(int(text))
+    with suppress(InvalidValue):  # a key's numbers have fewer digits than stored ones
+        yield ValueForm("", "int"), _OWN(int(text))
     if text.startswith("-"):
         return
     for width in range(max(2, len(text)), _WIDEST + 1):
@@ -85,17 +86,25 @@ def _texts_of_number(text: str) -> Iterator[tuple[ValueForm, str]]:
             yield from _calendar(_EPOCH + int(text) * unit, "datetime", annotation, _CALENDAR)
 
 
+def _moment(text: str) -> datetime | None:
+    """The time of a text; None for one that looks like a time, as `2023-13-45`."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
 def _calendar(at: datetime, type: str, annotation: str, formats: tuple[str, ...]) -> Iterator[tuple[ValueForm, str]]:
     for format in formats:
         yield ValueForm(format, type, annotation), at.strftime(format)
 
 
 _SHAPES = {
-    "IsoMilliseconds": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
-    "datetime": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"),
-    "PynamoIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+0000"),
-    "PythonIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"),
-    "date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "IsoMilliseconds": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII),
+    "datetime": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII),
+    "PynamoIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+0000", re.ASCII),
+    "PythonIso": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00", re.ASCII),
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
 }
 _SINCE = (
     (10, "s", "EpochSeconds", timedelta(seconds=1)),

@@ -12,7 +12,9 @@ from singletable.adopt.key_texts import CLASSES, TIMELY, SlotValue, ValueForm, t
 from singletable.adopt.layout import TableLayout
 from singletable.adopt.readings import KeyTexts, Piece, Reading, fitting, is_named, readings_of
 from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec, Stamps
+from singletable.errors import DeclarationError
 from singletable.operations import Item
+from singletable.values import check_name
 
 _MOST_READ = 80
 """Items whose keys are read in every way. The others only have to fit."""
@@ -35,6 +37,7 @@ class KindReader:
         self.values: list[dict[str, str]] = [{} for _ in items]
         """The same values, by item."""
         self.left: list[str] = []
+        self.unnameable = {name for item in items for name in item if not _is_declarable(name)}
         self.constant = self._constant()
 
     def spec(self) -> KindSpec | None:
@@ -43,8 +46,7 @@ class KindReader:
         if primary is None or (all(text.is_lone for text in primary.texts) and not self._are_alike()):
             return None
         keys = [primary, *filter(None, (self._key(name, pair) for name, pair in self.layout.places if name))]
-        keys = self._in_one_type(keys)
-        columns = self._columns(keys)
+        keys, columns = self._with_columns(self._in_one_type(keys))
         return KindSpec(
             self.type, self.title, len(self.items), tuple(keys), columns, self._stamps(), left=tuple(self.left)
         )
@@ -86,7 +88,8 @@ class KindReader:
 
     def _texts(self, at: int) -> Mapping[SlotValue, str]:
         """The texts that an item's attributes, and the values in its primary key, would have in a key."""
-        item, skipped = self.items[at], self.layout.attributes | self.constant.keys() | {self.named}
+        item = self.items[at]
+        skipped = self.layout.attributes | self.constant.keys() | self.unnameable | {self.named}
         is_few = len(self.items) < _FEW
         texts = {
             SlotValue(name, form): text
@@ -174,6 +177,18 @@ class KindReader:
         needs = {p.name: p.form for key in keys for text in key.texts for p in text.places if p.form.annotation}
         return [KeySpec(key.index, tuple(_retyped(text, needs) for text in key.texts)) for key in keys]
 
+    def _with_columns(self, keys: list[KeySpec]) -> tuple[list[KeySpec], tuple[AttributeColumn, ...]]:
+        """The keys whose attributes all have a type, and the attributes."""
+        left, columns = [*self.left], self._columns(keys)
+        declared = {column.stored for column in columns}
+        whole = [key for key in keys if key.index is None or declared.issuperset(key.names)]
+        if len(whole) == len(keys):
+            return keys, columns
+        lost = (key for key in keys if key not in whole)
+        why = "an attribute in it has values of several types"
+        self.left = [*left, *(f"the key of {key.index}: {why}" for key in lost)]
+        return self._with_columns(whole)
+
     def _columns(self, keys: Sequence[KeySpec]) -> tuple[AttributeColumn, ...]:
         wanted: dict[str, str] = {}
         lone = {text.attribute for key in keys for text in key.texts if text.is_lone}
@@ -189,6 +204,9 @@ class KindReader:
         return tuple(sorted(columns, key=lambda column: column.optional))
 
     def _column(self, name: str, wanted: Mapping[str, str]) -> list[AttributeColumn]:
+        if name in self.unnameable:
+            self.left.append(f"the attribute {name!r}: a class can't have one of this name")
+            return []
         if name == self.layout.ttl and name not in wanted:
             column = column_of(name, self.items, wanted="EpochSeconds")
             if column is not None:
@@ -197,6 +215,14 @@ class KindReader:
         if column is None:
             self.left.append(f"the attribute {name}: its values have several types")
         return [] if column is None else [column]
+
+
+def _is_declarable(name: str) -> bool:
+    try:
+        check_name(name)
+    except DeclarationError:
+        return False
+    return True
 
 
 def _spread(keys: Sequence[KeyTexts]) -> Sequence[KeyTexts]:
@@ -263,7 +289,8 @@ def _values_in(pieces: Sequence[str | SlotValue], key: KeyTexts) -> Mapping[int,
         elif piece.name:
             pattern += re.escape(key.places[piece])
         else:
-            pattern += f"(?P<p{number}>{CLASSES[piece.kind][0].pattern})"
-    match = re.fullmatch(pattern, key.text, re.DOTALL | re.ASCII)
+            held = CLASSES[piece.kind][0]
+            pattern += f"(?P<p{number}>(?{'a' if held.flags & re.ASCII else 'u'}:{held.pattern}))"
+    match = re.fullmatch(pattern, key.text, re.DOTALL)
     assert match is not None
     return {int(name[1:]): text for name, text in match.groupdict().items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from singletable.adopt.attributes import AttributeColumn
 from singletable.adopt.key_texts import SlotValue
@@ -48,7 +48,11 @@ _PARAMETERS = {
     **dict.fromkeys(("EpochSeconds", "EpochMilliseconds", "IsoMilliseconds", "PynamoIso", "PythonIso"), "datetime"),
     **dict.fromkeys(("TrueText", "ZeroOne"), "bool"),
 }
-_TAKEN = frozenset({"becomes", "upcast", "downcast", "key", "of", "field", "date", "datetime", "table", "type", "str"})
+_TYPES = ("bool", "bytes", "dict", "int", "list", "set", "staticmethod", "str")
+"""The names of Python that a module has."""
+GLOBALS = frozenset({*(name for names in _FROM.values() for name in names), *_TYPES})
+"""The names that mean something in every module: nothing else is called so."""
+_TAKEN = GLOBALS | {"becomes", "upcast", "downcast", "key", "of", "table", "type"}
 
 
 class ModuleText:
@@ -56,12 +60,15 @@ class ModuleText:
 
     def __init__(self, layout: TableLayout, named: str | None, separator: str, *, guards: bool = False) -> None:
         self.layout, self.named, self.separator, self.guards = layout, named, separator, guards
-        self.variable = identifier(layout.name)
+        self.variable = _apart(identifier(layout.name), GLOBALS)
+        functions = identifiers([f"by {name}" for name in layout.indexes])
+        self.functions = {name: functions[f"by {name}"] for name in layout.indexes}
+        """The key function of each index."""
 
     def source(self, kinds: Sequence[KindSpec]) -> str:
         """The whole module."""
         body = "\n\n\n".join([self.table(), *(self.kind(kind) for kind in kinds)])
-        what = f"The table {self.layout.name}: {len(kinds)} kinds of items."
+        what = f"The table {_quoted(self.layout.name)[1:-1]}: {len(kinds)} kinds of items."
         return f"{_HEAD.format(what=what)}{imports(body)}\n\n{UNVERIFIED}\n\n{body}\n"
 
     def table(self) -> str:
@@ -84,7 +91,8 @@ class ModuleText:
 
     def kind(self, kind: KindSpec) -> str:
         """The class of a kind."""
-        names = identifiers([column.stored for column in kind.columns])
+        taken = {self.variable, *self.functions.values()}
+        names = identifiers([column.stored for column in kind.columns], taken)
         options = "".join(
             [
                 f", stamp={{{', '.join(f'{_quoted(n)}: {_literal(v)}' for n, v in kind.stamps.items())}}}"
@@ -100,9 +108,9 @@ class ModuleText:
         return "\n".join(lines)
 
     def _key(self, kind: KindSpec, key: KeySpec, names: Mapping[str, str]) -> Iterator[str]:
-        yield from (f"{DOUBT}{text.attribute}: {doubt}" for text in key.texts for doubt in text.doubts)
+        yield from (_visible(f"{DOUBT}{text.attribute}: {doubt}") for text in key.texts for doubt in text.doubts)
         decorator = "key" if key.index is None else f"index({_quoted(key.index)})"
-        called = "of" if key.index is None else f"by_{identifier(key.index)}"
+        called = "of" if key.index is None else self.functions[key.index]
         columns = {column.stored: column for column in kind.columns}
         texts = [_text(text, columns, names) for text in key.texts]
         yield f"    @{self.variable}.{decorator}"
@@ -144,16 +152,20 @@ def _code_of(body: str) -> str:
     return re.sub(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*', "", body)
 
 
-def identifiers(stored: Sequence[str]) -> Mapping[str, str]:
-    """A name in Python for each stored one."""
+def identifiers(stored: Sequence[str], taken: Collection[str] = ()) -> Mapping[str, str]:
+    """A name in Python for each stored one, and none that is taken."""
     names: dict[str, str] = {}
+    used = {*_TAKEN, *taken}
     for name in stored:
-        wanted = identifier(name)
-        wanted = f"{wanted}_" if wanted in _TAKEN else wanted
-        while wanted in names.values():
-            wanted += "_"
-        names[name] = wanted
+        names[name] = _apart(identifier(name), used)
+        used.add(names[name])
     return names
+
+
+def _apart(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def identifier(name: str) -> str:
@@ -217,7 +229,12 @@ def _text(text: KeyTextSpec, columns: Mapping[str, AttributeColumn], names: Mapp
 
 def _quoted(text: str) -> str:
     """A text as Python writes it, in double quotes."""
-    return json.dumps(text, ensure_ascii=False)
+    return _visible(json.dumps(text, ensure_ascii=False))
+
+
+def _visible(text: str) -> str:
+    """A text of the module without characters that end a line, or that are not seen: a stored name may have any."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _literal(value: str | int) -> str:
