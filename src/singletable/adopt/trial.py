@@ -5,10 +5,9 @@ What is written out has been tried: a class that is refused is written more care
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 from msgspec import Struct
@@ -75,15 +74,11 @@ def _is_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> 
 
 def table_in(source: str, variable: str) -> Table:
     """The table of a module's text, whose classes are made. DeclarationError."""
-    module = ModuleType(f"singletable_adopted_{next(_NUMBERS)}")
-    sys.modules[module.__name__] = module  # where the types of a class are looked up while it is made
-    try:
-        exec(_compiled(source), vars(module))  # noqa: S102 our own text
-        table: Table = getattr(module, variable)
-        for model in table.models:
-            model.codec.dump  # noqa: B018 made now: DeclarationError, where one is told at the first use
-    finally:
-        del sys.modules[module.__name__]
+    space: dict[str, Any] = {"__name__": f"singletable_adopted_{next(_NUMBERS)}"}
+    exec(_compiled(source), space)  # noqa: S102 our own text
+    table: Table = space[variable]
+    for model in table.models:
+        model.codec.dump  # noqa: B018 made now: DeclarationError, where one is told at the first use
     return table
 
 

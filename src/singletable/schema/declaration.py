@@ -266,7 +266,7 @@ def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: 
     for name, annotation in inspect.get_annotations(function).items():
         if name not in types or isinstance(types[name], str):
             continue
-        said = _evaluate(annotation, vars(sys.modules[function.__module__]))
+        said = _evaluate(annotation, _namespace(function.__module__, {}))
         if isinstance(said, str):
             continue
         one, other = type_in_key(said), type_in_key(types[name])
@@ -293,7 +293,8 @@ def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[_
 
 
 def _namespace(module: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    return {**vars(sys.modules[module]), **names}
+    """The names around a class. A text that was run by `exec` may be of a module that nothing else knows."""
+    return {**getattr(sys.modules.get(module), "__dict__", {}), **names}
 
 
 def _evaluate(annotation: Any, names: dict[str, Any]) -> Any:

@@ -438,3 +438,21 @@ def test_a_key_says_the_id_that_it_was_made_of() -> None:
     without = entity(fresh(), "Bare", "x", "f'a#{ref}', 'x'", "ref: UUID")
     with pytest.raises(AttributeError, match=r"Bare\.by has no id among its attributes"):
         _ = without.by(UUID(int=3)).id
+
+
+def test_a_class_of_a_text_that_is_run_needs_no_module() -> None:
+    """As a program has it that runs generated declarations."""
+    text = """
+from singletable import Entity, Key, Table
+run = Table("run")
+class Note(Entity, table=run, type="note"):
+    name: str
+    @run.key
+    @staticmethod
+    def of(name: str) -> Key:
+        return f"note#{name}", "note"
+"""
+    space: dict[str, Any] = {"__name__": "a_module_that_is_not_there"}
+    exec(compile(text, "text", "exec", dont_inherit=True), space)
+    assert space["Note"](name="x").name == "x"
+    assert model_of(space["Note"]).item(space["Note"](name="x"))["name"] == {"S": "x"}
