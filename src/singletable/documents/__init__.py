@@ -14,7 +14,8 @@
     documents.head("p1").shapes["s1"]
 
 Begin with `document` (a declaration) and `rows` (its items in the table), then `commit` (how mutations become a
-version: the one commit point), `conditions` (why every reachable blob exists) and `read`.
+version: the one commit point), `version_transaction` (its conditions: a mutation is applied once), `conditions` (why
+every reachable blob exists) and `read`.
 """
 
 from singletable.documents import flows as flows

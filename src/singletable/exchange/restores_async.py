@@ -41,7 +41,7 @@ class AsyncRestore:
         export: Sequence[str] = (),
         contents: Any = None,
     ) -> RestorePlan:
-        """The work of `run` with the same arguments, and its cost. A few requests; nothing is written.
+        """The work of `run` with the same arguments, and its cost in words. A few requests; nothing is written.
 
         InvalidRequest if the table is there already; NotSupported.
         """

@@ -4,7 +4,7 @@
     Migrations(db, shop).apply(rate=Rate(write_units=200))
 
 `apply` brings settings, indexes and items to what is declared. `fill` is its part that writes items, `repair`
-mends what `db.check` found. Read `needed` (the
+mends what `db.check` found, `backups` keeps and lists copies to restore. Read `needed` (the
 write that one item needs), `fill` (all items: in parts, resumable, each under its condition), `comparison` (what a plan
 is made of), `execution` (its steps, under a lease).
 """

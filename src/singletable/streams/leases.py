@@ -1,4 +1,5 @@
-"""Leases of shards: `flow.leases` has their states, and says what they guarantee.
+"""Leases of shards: `flow.leases` has their states, and says what they guarantee. `consumer` has their length, and
+`flow.worker` sends the beats.
 
 A worker makes the lease of a shard that it begins. A consumer that begins with what comes makes a free one for each of
 the newest shards, and one that is over for each of the others. A lease is deleted once the stream no longer has its
