@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from singletable.errors import SingletableError
 from singletable.expressions import (
     AttributeChange,
     Blanks,
@@ -109,13 +110,26 @@ def _texts(
     count: int | None,
     has_write_id: bool,
 ) -> _Texts | None:
-    """The texts of a shape, rendered with blanks; None where a type leaves it to a value which text is made."""
+    """The texts of a shape, rendered with blanks; None where a type leaves it to a value which text is made, and where
+    a text is refused: rendered with the values, it says why."""
+    try:
+        return _rendered(model, recipe, changed, moved, where, count, has_write_id)
+    except (Unshaped, SingletableError):
+        return None
+
+
+def _rendered(
+    model: Model[Any],
+    recipe: Recipe,
+    changed: Shape,
+    moved: tuple[str, ...],
+    where: Shape,
+    count: int | None,
+    has_write_id: bool,
+) -> _Texts:
     blanks, expressions = Blanks((model.kind,)), Expressions((model.kind,))
     compared = _CALLER + len(changed)
-    try:
-        updates, condition = blanks.updates(changed, _CALLER), blanks.condition(where, compared)
-    except Unshaped:
-        return None
+    updates, condition = blanks.updates(changed, _CALLER), blanks.condition(where, compared)
     facts = Facts(
         blanks.blank(_NOW, _second),
         blanks.blank(_GONE, _second),

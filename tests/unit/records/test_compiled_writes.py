@@ -203,6 +203,19 @@ def test_what_a_class_does_not_allow_is_refused_each_time(key: Any, updates: tup
             UpdateWrite(key, updates).main(UNREAD, MOMENTS[0])
 
 
+@pytest.mark.parametrize(
+    ("update", "what"),
+    [
+        (Update("ADD", AGE, {"a"}), r"include\(\) and exclude\(\) are for a set"),
+        (Update("DELETE", Handle(Plain, "name"), {"a"}), r"include\(\) and exclude\(\) are for a set"),
+        (Update("ADD", Handle(Plain, "name"), 1), r"add\(\) is for an int"),
+    ],
+)
+def test_a_change_that_its_attribute_does_not_take_is_refused_by_its_verb(update: Update, what: str) -> None:
+    with pytest.raises(InvalidRequest, match=what):
+        action_of(update)
+
+
 def test_an_empty_list_removes_a_set_as_an_empty_set_does() -> None:
     action_of(attr(Plain.groups).set({"a"}))
     assert action_of(Update("SET", Handle(Plain, "groups"), [])).update == "REMOVE #0"
