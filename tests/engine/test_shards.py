@@ -131,6 +131,20 @@ async def test_one_value_is_in_one_shard(shell: Shell) -> None:
     assert await shell.all(Order.by_state("open", 0, "o3")) == [order for order in found if order.day == 0]
 
 
+async def test_a_range_of_one_value_reads_all_shards_and_names_no_item(shell: Shell) -> None:
+    """Its bounds are one sort key, and its partition is none: taken as a key, it would find nothing."""
+    await shell.write_many(puts=LINES[:9])
+    one = Line.of(7, between("l7", "l7"))
+    assert await shell.all(one) == [LINES[7]]
+    assert await shell.together(one.every()) == ([LINES[7]],)
+    for verb in (shell.get, shell.delete, shell.together):
+        with pytest.raises(InvalidRequest, match=r"Line\.of"):
+            await verb(one)
+    with pytest.raises(InvalidRequest, match="does not name one item"):
+        await shell.write_many(deletes=[one])
+    assert {request.operation for request in shell.explain(one)} == {"Query"}
+
+
 @pytest.mark.parametrize("limits", [[2], [3, 25, 1, 8], [1000]], ids=str)
 async def test_pages_hold_each_item_once_where_sort_keys_are_equal(shell: Shell, limits: list[int]) -> None:
     await shell.write_many(puts=ORDERS)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from singletable import ANY, Collection, Entity, Key, Table, collect, field, key_of
 from singletable.cli.app import app as program
 from singletable.erasure import Erasure
+from singletable.erasure.search import root_of
 from singletable.exchange import Exports, Imports, TableCopy
 from singletable.exchange.slices import Slices
 from singletable.foundation import model_of
@@ -105,7 +106,7 @@ def test_masked_items_lie_in_the_shards_of_their_masks() -> None:
         assert TableCopy(source, target, logs).run().written == len(LINES)
         copied = target.all(Line.of())
         assert [line.at for line in copied] == list(range(30))
-        assert all(copy.id != line.id for copy, line in zip(copied, LINES, strict=True))
+        assert [copy.id for copy in copied] != [line.id for line in LINES]  # a short mask may be the id by chance
         assert target.all(Line.by_level("info")) == copied
         assert target.get(key_of(copied[3])) == copied[3]
         assert target.check(logs) == []
@@ -128,6 +129,28 @@ def test_all_shards_are_erased_as_one_partition() -> None:
         assert [line.at for line in db.all(Line.of())] == [at for at in range(30) if at != 3]
         Erasure(db, logs).apply(Log.whole())
         assert db.all(Line.of()) == []
+
+
+def test_values_behind_the_shard_are_those_of_the_partition() -> None:
+    teams = Table("teams")
+
+    class Entry(Entity, table=teams, type="entry"):
+        team: str
+        id: str
+
+        @teams.key
+        @staticmethod
+        def of(team: str, id: str = ANY) -> Key:
+            return f"entries#{id:shard(8)}#{team}", f"{id}"
+
+    class Entries(Collection):
+        entries: list[Entry]
+
+        whole = collect(Entry.of)
+
+    subject = root_of(teams, Entries.whole("blue")).subject
+    assert subject is not None
+    assert subject.values == {"team": "blue"}
 
 
 def test_a_handler_and_a_check_know_it() -> None:

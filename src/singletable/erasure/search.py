@@ -117,7 +117,7 @@ def root_of(table: Table, asked: Query[Any] | Whole[Any]) -> Root:
     owns = whole or (query.is_one_key and {*sort.names} <= {*partition.names})
     if not owns and not query.is_one_key:
         return Root(query, False, None)
-    values = partition.read(query.partition) or {}
+    values = partition.read(query.parts[0].partition if query.shards else query.partition) or {}
     low = query.low
     if whole:
         low = sort.write(values) if {*sort.names} <= values.keys() else ""

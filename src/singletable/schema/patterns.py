@@ -111,8 +111,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def is_one_key(self) -> bool:
-        """Whether it names one item, by its whole key."""
-        return self.low == self.high
+        """Whether it names one item, by its whole key: not where it reads several partitions."""
+        return self.low == self.high and not self.shards
 
     def where(self, condition: Condition) -> Query[E_co]:
         """Only items that also meet a condition. A filter: what it leaves out is still read and paid for."""
