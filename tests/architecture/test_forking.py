@@ -15,6 +15,7 @@ CONFTEST = "from tests.support.forking import pytest_addhooks, pytest_addoption,
 SHARED = """
 import os, pathlib, pytest
 BEGAN = []
+OUTPUT = os.fstat(1).st_ino
 
 def pytest_worker_begins():
     BEGAN.append(os.getpid())
@@ -39,6 +40,8 @@ def test_passes(number, shared, request):
     print("it is printed")
     import conftest
     assert conftest.BEGAN == [os.getpid()]
+    assert os.fstat(1).st_ino != conftest.OUTPUT
+    assert shared.parent.name.startswith("worker-")
     seen = getattr(request.module, "seen", {shared})
     request.module.seen = seen | {shared}
     assert seen == {shared}
@@ -78,6 +81,8 @@ def test_each_test_is_told_once_and_a_worker_that_dies_is_replaced(suite: pytest
     assert ran.ret == pytest.ExitCode.TESTS_FAILED
     ran.assert_outcomes(passed=15, failed=6, skipped=3)
     output = ran.stdout.str()
+    letters = "".join(re.findall(r"^([.Fs]+) .*%\]$", output, re.MULTILINE))
+    assert sorted(letters) == sorted("." * 15 + "F" * 6 + "s" * 3)
     assert sorted(re.findall(r"^FAILED (test_\w+)\.py::test_dies - .*signal 9", output, re.MULTILINE)) == [
         "test_one",
         "test_three",
@@ -94,3 +99,9 @@ def test_it_stops_at_the_first_failure(suite: pytest.Pytester) -> None:
     assert ran.ret == pytest.ExitCode.TESTS_FAILED
     assert ran.parseoutcomes()["failed"] == 1
     assert len([*suite.path.glob("fixture-*")]) == 2
+
+
+def test_a_test_that_runs_is_interrupted_at_the_end(suite: pytest.Pytester) -> None:
+    suite.makepyfile(test_one="import signal\ndef test_runs():\n    signal.pause()", test_three="")
+    ran = suite.runpytest_subprocess("-p", "no:cacheprovider", "-x", "--forks", "2", timeout=60)
+    assert ran.parseoutcomes() == {"passed": 4, "failed": 1}
