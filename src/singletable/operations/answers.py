@@ -139,7 +139,8 @@ def read_one(raw: Raw | bytes, reader: ItemReader[T], operation: str | None = No
     """One item by itself: fast where it fits, else slow. Raises what the slow path explains: the fast path's own error
     may quote a value, or be the class's."""
     try:
-        return reader.build(decoder_of(reader.wire)(raw))
+        wire, build = reader.wire, reader.build  # in this order: a reader that learns replaces both
+        return build(decoder_of(wire)(raw))
     except Exception:  # also from a class's own code
         try:
             return reader.load(read_item(raw))

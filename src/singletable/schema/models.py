@@ -193,9 +193,10 @@ class Model(Generic[T]):
         definition, is_foreign = self.table.definition, self.table.definition.foreign
         type_wire = wire_struct("S", Literal[self.type])
         version_wire = wire_struct("N", Literal[self.version])
+        is_first = self.version == 1  # an item without a version is of the first
         own = (
             Constant(definition.type_attribute, {"S": self.type}, type_wire, is_foreign),
-            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire, is_foreign),
+            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire, is_foreign and is_first),
         )
         return (*(constant for constant in own if constant.stored), *self.stamps)
 

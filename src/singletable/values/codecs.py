@@ -69,7 +69,7 @@ class Forms(Protocol):
     def reading(self, fields: Sequence[Field]) -> Sequence[Field]: ...
     def lines(self, fields: Sequence[Field], source: Source, learned: Sequence[str]) -> Sequence[str]: ...
     def learned(self, known: Sequence[str], names: Collection[str]) -> tuple[str, ...]: ...
-    def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead: ...
+    def kept(self, read: Mapping[str, Any], item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead: ...
 
 
 class Codec(Generic[T]):
@@ -106,9 +106,8 @@ class Codec(Generic[T]):
         self.known = frozenset(part.encode_name for part in parts)
         """The names that an item may have, and that its object does not carry."""
         self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
-        build = _build_lines(kind, read, whole, source, keys)
-        if self._forms is not None:
-            build[-1:-1] = self._forms.lines(fields, source, learned)
+        carrying = [] if self._forms is None else self._forms.lines(fields, source, learned)
+        build = _build_lines(kind, read, whole, source, keys, carrying)
         self._source, self._build_lines, self._written = source, build, (constants, derived)
         source.define(build, f"codec of {kind.__qualname__}")
         self.build: Callable[[Any], T] = source.names["build"]
@@ -163,9 +162,9 @@ class Codec(Generic[T]):
                 f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
                 for f in self.fields
             }
-        made = self.make(values)
+        as_read: AsRead = {} if self._forms is None else self._forms.kept(values, item, self.fields)
+        made = self.make(values)  # whose class may change what was read
         undeclared = self._undeclared(item)
-        as_read: AsRead = {} if self._forms is None else self._forms.kept(made, item, self.fields)
         if undeclared or as_read or (slotted and self._whole and not _may_be_shared(self.kind)):
             carry(made, undeclared, slotted, as_read)
         return made
@@ -292,7 +291,12 @@ def _wire_struct(
 
 
 def _build_lines(
-    kind: type[Any], fields: Sequence[Field], whole: bool, source: Source, keys: Sequence[KeyText]
+    kind: type[Any],
+    fields: Sequence[Field],
+    whole: bool,
+    source: Source,
+    keys: Sequence[KeyText],
+    carrying: Sequence[str],
 ) -> list[str]:
     checks, in_keys = key_lines(fields, keys, source), key_reads(keys, source)
     reads = [
@@ -302,10 +306,11 @@ def _build_lines(
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
         arguments = ", ".join(f"{name}={expression}" for name, expression in reads)
-        return ["def build(w):", f"    o = {made}({arguments})", "    return o"]
+        return ["def build(w):", f"    o = {made}({arguments})", *carrying, "    return o"]
     new = source.bind(object.__new__, "new")
     lines = ["def build(w):", f"    o = {new}({made})"]
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
+    lines += carrying  # before the class changes what was read
     if whole and hasattr(kind, "__post_init__"):
         lines.append("    o.__post_init__()")
     return [*lines, *checks, "    return o"]

@@ -39,6 +39,8 @@ MOST_LEARNED = 24
 _OTHER_FORM = "the stored value is in another form than is written"
 _EXACT_KINDS = frozenset({Kind.TEXT, Kind.FLAG, Kind.BYTES, Kind.INTEGER, Kind.DECIMAL, Kind.DAY})
 """The kinds whose compiled readers take one form alone."""
+_NO_FORM: AttributeValue = {}
+"""For a value that can be read and not written: no other form is the same, nor is None, for nothing."""
 _CONTAINERS = (SetPlan, ListPlan, MapPlan, FreePlan)
 
 
@@ -120,7 +122,7 @@ class StoredForms:
             lines += [f"    if (x := w.y{i}) is not None: u[{name!r}] = x" for i, name in enumerate(learned)]
             before = f"(b := o.{UNDECLARED})"
             kept = f"{source.bind(Undeclared, 'undeclared')}(u, (), True, {{}} if {before} is None else b.as_read)"
-            lines += [f"    if u: o.{UNDECLARED} = {kept}"]
+            lines += [f"    if u: o.__dict__[{UNDECLARED!r}] = {kept}"]
         return lines
 
     def learned(self, known: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
@@ -128,9 +130,9 @@ class StoredForms:
         more = sorted(name for name in {*names}.difference(known) if name.isprintable() and not {*name} & {*'"\\'})
         return (*known, *more)[:MOST_LEARNED]
 
-    def kept(self, entity: Any, item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead:
-        """The attributes whose stored form is another than the object would write."""
-        pairs = {f.stored: (_of_object(f, entity), item.get(f.stored)) for f in fields if f.is_written}
+    def kept(self, read: Mapping[str, Any], item: Mapping[str, AttributeValue], fields: Sequence[Field]) -> AsRead:
+        """The attributes whose stored form is another than would be written of the values that were read."""
+        pairs = {f.stored: (_form_of(f, read[f.name]), item.get(f.stored)) for f in fields if f.is_written}
         return {name: pair for name, pair in pairs.items() if not _is_same(*pair)}
 
 
@@ -140,27 +142,26 @@ STORED_FORMS = StoredForms()
 def _let_lack(lacking: Mapping[str, Field]) -> Callable[[Any, Any], None]:
     def lack(entity: Any, wire: Any) -> None:
         absent = [field for place, field in lacking.items() if getattr(wire, place) is None]
-        carry(entity, {}, (), {field.stored: (_of_object(field, entity), None) for field in absent})
+        carry(entity, {}, (), {field.stored: (_form_of(field, getattr(entity, field.name)), None) for field in absent})
 
     return lack
 
 
-def _of_object(field: Field, entity: Any) -> AttributeValue | None:
-    """The stored form that an object writes of an attribute; None if nothing, or if its value can't be written."""
-    value = getattr(entity, field.name)
+def _form_of(field: Field, value: Any) -> AttributeValue | None:
+    """The form in which an attribute's value is written; None if nothing is."""
     is_absent = (field.optional and value is None) or (field.plan.is_set and not value)
     return None if is_absent else _written(field.plan, value)
 
 
-def _written(plan: ValuePlan, value: Any) -> AttributeValue | None:
+def _written(plan: ValuePlan, value: Any) -> AttributeValue:
     try:
         return msgspec.to_builtins(writer_of(plan)(value))  # type: ignore[no-any-return]
     except (SingletableError, AttributeError, KeyError):  # not a value of the type
-        return None
+        return _NO_FORM
 
 
 def _is_same(one: AttributeValue | None, other: AttributeValue | None) -> bool:
-    return one == other or (one is not None and other is not None and _canonical(one) == _canonical(other))
+    return one == other or bool(one and other and _canonical(one) == _canonical(other))
 
 
 def _canonical(value: AttributeValue) -> Any:

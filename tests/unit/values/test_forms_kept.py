@@ -1,0 +1,125 @@
+"""What an object of a foreign class carries, where its class, another thread or an older version has a hand in it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from singletable import Entity, Key, Table
+from singletable.operations.answers import read_one
+from singletable.schema import model_of
+from singletable.values import undeclared_in
+
+KEYS: dict[str, Any] = {"pk": {"S": "held#i"}, "sk": {"S": "held"}, "id": {"S": "i"}}
+UNUSUAL = {"at": {"S": "2026-01-31T09:30:00+00:00"}}
+"""An attribute in a form that takes the slow path."""
+shop = Table("held", foreign=True, version_attribute="v")
+
+
+class Held(Entity, table=shop, type="held"):
+    id: str
+    at: datetime | None = None
+    name: str = "Ada"
+
+    def __post_init__(self) -> None:
+        self.name = self.name.lower()
+
+    @shop.key
+    @staticmethod
+    def of(id: str) -> Key:
+        return f"held#{id:raw}", "held"
+
+
+def read(kind: Any, item: dict[str, Any]) -> Any:
+    return read_one(msgspec.json.encode(item), model_of(kind))
+
+
+def written(entity: Any) -> dict[str, Any]:
+    return dict(msgspec.json.decode(msgspec.json.encode(model_of(type(entity)).item(entity))))
+
+
+@pytest.mark.parametrize("more", [{}, UNUSUAL, {"undeclared": {"S": "x"}}])
+@pytest.mark.parametrize("name", [{}, {"name": {"S": "ADA"}}])
+def test_what_the_class_changes_is_written_on_either_path(more: Any, name: Any) -> None:
+    assert written(read(Held, KEYS | more | name)) == KEYS | more | {"name": {"S": "ada"}} | {"v": {"N": "1"}}
+
+
+def test_an_attribute_that_is_taken_away_does_not_come_back() -> None:
+    """It can be read, and not written: as a moment its value lies before the first year of UTC."""
+    entity = read(Held, KEYS | {"at": {"S": "0001-01-01T00:00:00+02:00"}})
+    assert entity.at is not None
+    entity.at = None
+    assert "at" not in written(entity)
+
+
+def test_a_class_that_takes_no_other_attribute_carries_what_was_learned() -> None:
+    table = Table("held", foreign=True)
+
+    class Strict(Entity, table=table, type="strict"):
+        id: str
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "id":
+                super().__setattr__(name, value)
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    for _ in range(2):
+        entity = read(Strict, KEYS | {"undeclared": {"S": "x"}})
+        assert undeclared_in(entity) == {"undeclared": {"S": "x"}}
+
+
+@pytest.mark.parametrize("more", [{}, {"undeclared": {"S": "x"}}])
+def test_an_item_without_a_version_is_upcast_from_the_first(more: Any) -> None:
+    table = Table("held", foreign=True, version_attribute="v")
+
+    class Second(Entity, table=table, type="second", version=2):
+        id: str
+        name: str
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    @Second.upcast(1)
+    def named(item: dict[str, Any]) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        return item | {"name": f"{item['name']} of the first"}
+
+    assert read(Second, KEYS | more | {"name": {"S": "ada"}}).name == "ada of the first"
+    assert read(Second, KEYS | more | {"name": {"S": "ada"}, "v": {"N": "2"}}).name == "ada"
+
+
+def test_a_reader_that_learns_while_an_item_is_read_loses_nothing() -> None:
+    """As where another thread learns a name between the two looks at a reader."""
+    model, item = model_of(Held), KEYS | {"learned": {"S": "x"}}
+    before = model.wire, model.build
+    model.load(item)
+    assert model.wire is not before[0]
+    after = model.wire, model.build
+
+    class Learning:
+        """The reader before, for the first look at it; the one after from then on."""
+
+        pairs = [before, after, after]
+
+        @property
+        def wire(self) -> Any:
+            return self.pairs.pop(0)[0]
+
+        @property
+        def build(self) -> Any:
+            return self.pairs.pop(0)[1]
+
+        def load(self, item: Any) -> Any:
+            return model.load(item)
+
+    for given in (item, KEYS):
+        Learning.pairs = [before, after, after]
+        assert undeclared_in(read_one(msgspec.json.encode(given), Learning())) == undeclared_in(model.load(given))
