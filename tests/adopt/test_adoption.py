@@ -364,3 +364,45 @@ def test_a_value_with_signs_that_is_in_the_key_alone_is_one_value() -> None:
     places = ("north-east", "south", "far north", "x-y-z")
     items = [{"PK": f"CITY#{places[n % 4]}#{n}", "SK": "X", "n": n} for n in range(30)]
     assert 'return f"CITY#{city:raw}#{n:raw}", "X"' in of(items).source
+
+
+@pytest.mark.parametrize("odd", [1, 77, 120])
+def test_one_item_of_many_says_which_attribute_a_key_has(odd: int) -> None:
+    """Items whose keys are not read in every way leave of an ambiguous place what is right for them."""
+    items = [{"PK": f"U#u{n}", "SK": f"O#{n}x", "n": f"{n}x", "owner": f"u{n}", "user": f"u{n}"} for n in range(200)]
+    items[odd]["user"] = "other"
+    outcome = of(items)
+    assert 'return f"U#{owner:raw}", f"O#{n:raw}"' in outcome.source
+    assert doubts(outcome) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "value", "doubt"),
+    [
+        ("acme-{n}", "tenant", "acme", "'acme' is a literal, or the attribute tenant"),
+        ("t#acme#{n}", "tenant", "ACME", "'acme' is a literal, or the attribute {tenant:lower}"),
+        ("o#{n}#v#0001", "version", 1, "'0001' is a literal, or the attribute {version:04}"),
+        ("o#{n}#v1", "version", 1, "'1' is a literal, or the attribute version"),
+    ],
+)
+def test_a_word_that_an_attribute_has_in_some_form_in_all_items_is_told(
+    key: str, name: str, value: Any, doubt: str
+) -> None:
+    items = [{"PK": "A#" + key.format(n=n * 7), "SK": "X", "n": n * 7, name: value} for n in range(9)]
+    assert doubts(of(items)) == [f"PK: {doubt}, which is so in all 9 items"]
+
+
+def test_digits_behind_a_letter_are_an_attribute() -> None:
+    items = [{"PK": f"o#{n // 4}", "SK": f"v{n % 4}", "version": n % 4, "n": n * 7} for n in range(50)]
+    assert 'return f"o#{o:raw}", f"v{version:raw}"' in of(items).source
+
+
+def test_the_separator_is_the_sign_of_most_keys() -> None:
+    """A UUID has four signs, in one key; a table can't be declared with a colon."""
+    identifier = "0e3c1b52-99a1-4d08-b8a2-3f1b0d7e{:04x}"
+    items = [{"PK": f"c#{identifier.format(n)}", "SK": f"o#{n}", "id": identifier.format(n), "n": n} for n in range(9)]
+    assert "separator" not in of(items).source
+    colons = [
+        {name: text.replace("#", ":") if isinstance(text, str) else text for name, text in i.items()} for i in items
+    ]
+    assert "separator" not in of(colons).source

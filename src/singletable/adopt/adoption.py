@@ -165,9 +165,10 @@ def _type_of(name: str, title: str, named: str | None) -> str:
 
 
 def _separator(items: Sequence[Item], key: Sequence[str]) -> str:
-    """The sign that most keys are divided by, if a table may have it."""
-    signs = Counter(sign for item in items for name in key for sign in item[name].get("S", "") if sign in "#/|:-")
-    return next((sign for sign, _ in signs.most_common() if sign in _MARKS), "#")
+    """The sign that most keys have, if a table may be declared with it. An identifier has a sign often, in one key."""
+    signs = Counter(sign for item in items for name in key for sign in {*item[name].get("S", "")} & {*"#/|:-"})
+    usual = max(signs, key=lambda sign: (signs[sign], sign == "#"), default="#")
+    return usual if usual in _MARKS else "#"
 
 
 def _vagueness(kind: KindSpec) -> int:

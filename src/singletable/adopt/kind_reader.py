@@ -10,14 +10,14 @@ from singletable.adopt.attributes import AttributeColumn, column_of
 from singletable.adopt.doubts import doubts_of
 from singletable.adopt.key_texts import CLASSES, TIMELY, SlotValue, ValueForm, texts_of
 from singletable.adopt.layout import TableLayout
-from singletable.adopt.readings import KeyTexts, Piece, Reading, fitting, is_named, readings_of
+from singletable.adopt.readings import KeyTexts, Piece, Reading, is_named, readings_in, readings_of, stands_in
 from singletable.adopt.specs import KeySpec, KeyTextSpec, KindSpec, Stamps
 from singletable.errors import DeclarationError
 from singletable.operations import Item
 from singletable.values import check_name
 
 _MOST_READ = 80
-"""Items whose keys are read in every way. The others only have to fit."""
+"""Items whose keys are read in every way. The others leave of these ways those that are right for them."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FEW = 3
 _GENERIC = re.compile(r"(?:pk|sk|hash|range|key|partition|sort)(?:[-_]?(?:key|\d+))?$", re.IGNORECASE)
@@ -74,7 +74,7 @@ class KindReader:
         if kind != "S":
             return lone
         keys = [KeyTexts(self.items[at][attribute]["S"], self._texts(at)) for at in have]
-        live = [reading for reading in readings_of(_spread(keys)) if self._fits(reading, keys)]
+        live = readings_in(readings_of(_spread(keys)), keys)
         if not live or _is_one_value(live[0]) or (_is_literal(live[0]) and not _GENERIC.search(attribute)):
             return lone
         befores = zip(("", *live[0]), live[0], strict=False)
@@ -83,7 +83,7 @@ class KindReader:
         if unnamed and index is not None:
             return None
         shapes = live[:1] if len(self.items) < _FEW else live  # a rare kind is told as such
-        doubts = (*doubts_of(shapes, pieces, self.in_key), *self._same_constants(pieces))
+        doubts = (*doubts_of(shapes, pieces, self.in_key), *self._same_constants(pieces, keys))
         return KeyTextSpec(attribute, self._with_names(attribute, pieces, live[0], keys, have), doubts)
 
     def _texts(self, at: int) -> Mapping[SlotValue, str]:
@@ -101,9 +101,6 @@ class KindReader:
         for name, text in self.values[at].items():
             texts |= {SlotValue(name, form): one for form, one in texts_of(_stored(text, self.in_key[name]))}
         return texts
-
-    def _fits(self, reading: Reading, keys: Sequence[KeyTexts]) -> bool:
-        return len(keys) <= _MOST_READ or all(_narrowed(reading, key) for key in keys)
 
     def _chosen(self, before: Piece, piece: Piece, usual: str) -> str | SlotValue:
         """A literal; or the likeliest of what may stand there, in the usual form if it is right."""
@@ -161,13 +158,15 @@ class KindReader:
             if next(iter(some[0])) in ("S", "N") and len(some) >= _FEW and all(value == some[0] for value in some)
         }
 
-    def _same_constants(self, pieces: Sequence[str | SlotValue]) -> Iterator[str]:
-        """Words of the key that an attribute has in all items, too."""
-        for piece in pieces:
-            words = re.split(r"[#|/:]", piece) if isinstance(piece, str) else []
-            for name, text in self.constant.items():
-                if text and text in words and name not in self.layout.attributes and name not in (self.named, *_STAMPS):
-                    yield f"{text!r} is a literal, or the attribute {name}, which is so in all {len(self.items)} items"
+    def _same_constants(self, pieces: Sequence[str | SlotValue], keys: Sequence[KeyTexts]) -> Iterator[str]:
+        """Words of all keys that an attribute has in some form, in all items."""
+        words = [*(piece for piece in pieces if isinstance(piece, str)), *_same_values(pieces, keys)]
+        for name in sorted(self.constant.keys() - self.layout.attributes - {self.named, *_STAMPS}):
+            for form, text in texts_of(next(item[name] for item in self.items if name in item)):
+                if any(stands_in(text, word) for word in words):
+                    shown = name if form.format == "raw" else f"{{{name}:{form.format}}}"
+                    yield f"{text!r} is a literal, or the attribute {shown}, which is so in all {len(self.items)} items"
+                    break
 
     def _stamps(self) -> Stamps:
         return {name: text for name, text in self.constant.items() if name in _STAMPS}
@@ -272,12 +271,12 @@ def _stored(text: str, form: ValueForm) -> Mapping[str, Any]:
     return {"N": str(int(text))} if form.type == "int" else {"S": text}
 
 
-def _narrowed(reading: Reading, key: KeyTexts) -> bool:
-    """Whether a reading is right for a text, with all that may stand in each place."""
-    return any(
-        all(isinstance(new, str) or new == old for new, old in zip(some, reading, strict=True))
-        for some in fitting(reading, key)
-    )
+def _same_values(pieces: Sequence[str | SlotValue], keys: Sequence[KeyTexts]) -> list[str]:
+    """The values that are in keys alone, and are the same in all of them."""
+    if all(isinstance(piece, str) or piece.name for piece in pieces):
+        return []
+    first, *others = (_values_in(pieces, key) for key in keys)
+    return [text for number, text in first.items() if all(other[number] == text for other in others)]
 
 
 def _values_in(pieces: Sequence[str | SlotValue], key: KeyTexts) -> Mapping[int, str]:

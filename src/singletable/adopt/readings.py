@@ -33,6 +33,8 @@ _VALUE = re.compile(
 """An identifier, a time or a number in a literal: rather a value that is the same in all items that were read."""
 _LEAST_INSIDE = 3
 """The least length of a value that a key has without a mark before or behind it."""
+_LETTERS = re.compile(r"(?<![^\W_])[A-Za-z]{1,3}$")
+"""The letters before the digits of a value, at the beginning of a word."""
 _MARKS = re.compile(r"[#|/:]")
 
 
@@ -51,6 +53,14 @@ def readings_of(keys: Sequence[KeyTexts]) -> list[Reading]:
     for key in others:
         live = _likeliest((narrowed for reading in live for narrowed in fitting(reading, key)), few=few)
     return live
+
+
+def readings_in(readings: Sequence[Reading], keys: Sequence[KeyTexts]) -> list[Reading]:
+    """What of some readings is right for more items, too; the likeliest first."""
+    live = [*readings]
+    for key in keys:
+        live = [*dict.fromkeys(narrowed for reading in live for narrowed in fitting(reading, key))]
+    return _likeliest(live, few=len(keys) < 3)
 
 
 def _likeliest(readings: Iterable[Reading], *, few: bool) -> list[Reading]:
@@ -114,13 +124,26 @@ def _spans(key: KeyTexts) -> Mapping[int, Mapping[int, set[SlotValue]]]:
     for place, text in key.places.items():
         for match in re.finditer(f"(?={re.escape(text)})", key.text):
             start, end = match.start(), match.start() + len(text)
-            if all(_is_edge(key.text, at, len(text)) for at in (start, end)):
+            if _is_between(key.text, start, end):
                 spans[start][end].add(place)
     for match in ATOM.finditer(key.text):
         for end in _ends(key.text, match):
             for name in _classes_at(key.text, match.start(), end):
                 spans[match.start()][end].add(_IN_KEY[name])
     return spans
+
+
+def stands_in(text: str, key: str) -> bool:
+    """Whether a text is in a key, and no part of a longer word or number there."""
+    matches = re.finditer(f"(?={re.escape(text)})", key)
+    return any(_is_between(key, match.start(), match.start() + len(text)) for match in matches)
+
+
+def _is_between(text: str, start: int, end: int) -> bool:
+    """Whether a value may stand there: between edges; or as the digits of a word of letters before it, as in `v7`."""
+    if not _is_edge(text, end, end - start):
+        return False
+    return _is_edge(text, start, end - start) or (text[start].isdigit() and _LETTERS.search(text, 0, start) is not None)
 
 
 def _is_edge(text: str, at: int, length: int) -> bool:
