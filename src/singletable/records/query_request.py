@@ -296,7 +296,8 @@ def side_of_range(query: PatternQuery[Any], sort: str) -> int:
 
 def check_whole(key: PatternQuery[Any]) -> None:
     """Raises InvalidRequest for a query that is not the whole primary key of one item."""
-    if not isinstance(key, KeyOf) or not key.is_one_key or len(key.kinds) != 1:
+    # `is_one_key` in line, as each get comes by here
+    if not isinstance(key, KeyOf) or key.low != key.high or key.shards or len(key.kinds) != 1:
         check_query(key)
         why = "a value of its key is missing" if key.index is None else f"index {key.index} may hold several"
         raise not_one_item(key, why)

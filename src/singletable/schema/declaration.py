@@ -78,6 +78,7 @@ def make_model(
     evaluated = _evaluated(cls, names, strict=False)
     declared = {f.name: k for f, k in evaluated}
     is_known = not any(isinstance(kind, str) for kind in declared.values())
+    names = {} if is_known else names  # the class would keep all that is in the function around it
     types: dict[str, Any] = {**declared, **special.types}
     captured = dict(_captured(cls, table, types, ambiguous=ambiguous))
     key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)

@@ -30,7 +30,7 @@ from singletable.values.numbers import read_float
 from singletable.values.plans import FreePlan, ListPlan, MapPlan, Scalar, SetPlan, ValuePlan, writer_of
 from singletable.values.source import Source
 from singletable.values.types import NestedPlan, plans_within
-from singletable.values.undeclared import UNDECLARED, AsRead, Undeclared, carry
+from singletable.values.undeclared import AS_WRITTEN, UNDECLARED, AsRead, Undeclared, carry
 from singletable.values.untyped import AttributeValue
 from singletable.values.value_types import EXPIRY, FLOAT, INSTANT, VALUE_TYPES
 
@@ -121,7 +121,8 @@ class StoredForms:
             lines += ["    u = {}"]
             lines += [f"    if (x := w.y{i}) is not None: u[{name!r}] = x" for i, name in enumerate(learned)]
             before = f"(b := o.{UNDECLARED})"
-            kept = f"{source.bind(Undeclared, 'undeclared')}(u, (), True, {{}} if {before} is None else b.as_read)"
+            as_read = f"{source.bind(AS_WRITTEN, 'as_written')} if {before} is None else b.as_read"
+            kept = f"{source.bind(Undeclared, 'undeclared')}(u, (), True, {as_read})"
             lines += [f"    if u: o.__dict__[{UNDECLARED!r}] = {kept}"]
         return lines
 

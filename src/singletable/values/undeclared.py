@@ -34,7 +34,7 @@ Inside = tuple[tuple[Any, Attributes], ...]
 
 UNDECLARED: Final = "__undeclared__"
 _NOTHING: Final[Mapping[int, Attributes]] = {}
-_AS_WRITTEN: Final[AsRead] = {}
+AS_WRITTEN: Final[AsRead] = {}
 _only_declared: ContextVar[bool] = ContextVar("only declared attributes are written", default=False)
 _slotted_read: ContextVar[list[tuple[Any, Attributes]] | None] = ContextVar("objects with slots, read", default=None)
 _slotted_written: ContextVar[Mapping[int, Attributes]] = ContextVar("the same, to be written", default=_NOTHING)
@@ -71,14 +71,14 @@ IN_PART: Final = Undeclared({}, is_known=False)
 def as_read_of(value: object) -> AsRead:
     """The declared attributes that an object carries in their stored form."""
     kept: Undeclared | None = vars(value).get(UNDECLARED) if hasattr(value, "__dict__") else None
-    return _AS_WRITTEN if kept is None else kept.as_read  # the class itself may answer for any name, or fail
+    return AS_WRITTEN if kept is None else kept.as_read  # the class itself may answer for any name, or fail
 
 
 def in_declared_forms(value: T) -> T:
     """The object itself, which from now on writes all that is declared in the forms of its class."""
     kept: Undeclared | None = getattr(value, UNDECLARED, None)
     if kept is not None and kept.as_read:
-        vars(value)[UNDECLARED] = structs.replace(kept, as_read=_AS_WRITTEN)
+        vars(value)[UNDECLARED] = structs.replace(kept, as_read=AS_WRITTEN)
     return value
 
 
@@ -119,7 +119,7 @@ def reading_inside() -> Generator[list[tuple[Any, Attributes]], None, None]:
 
 
 def carry(
-    made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]], as_read: AsRead = _AS_WRITTEN
+    made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]], as_read: AsRead = AS_WRITTEN
 ) -> None:
     """Let an object carry undeclared attributes, and those of the objects with slots inside it."""
     if hasattr(made, "__dict__"):

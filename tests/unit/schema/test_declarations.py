@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -456,3 +458,22 @@ class Note(Entity, table=run, type="note"):
     exec(compile(text, "text", "exec", dont_inherit=True), space)
     assert space["Note"](name="x").name == "x"
     assert model_of(space["Note"]).item(space["Note"](name="x"))["name"] == {"S": "x"}
+
+
+def test_a_class_keeps_nothing_of_the_function_around_it() -> None:
+    def around() -> tuple[Any, weakref.ref[Any]]:
+        table, large = Table("held"), {1, 2, 3}
+
+        class Held(Entity, table=table, type="held"):
+            id: str
+
+            @table.key
+            @staticmethod
+            def of(id: str) -> Key:
+                return f"held#{id}", "held"
+
+        return Held, weakref.ref(large)
+
+    held, large = around()
+    gc.collect()
+    assert (held.__name__, large()) == ("Held", None)
