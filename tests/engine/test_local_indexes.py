@@ -9,14 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from singletable import ANY, Entity, Index, InvalidRequest, Key, Table, at_least, attr, connect
+from singletable import ANY, Entity, Index, InvalidRequest, Key, Table, at_least, attr, connect, key_of
 from singletable.errors import DeclarationError, NotConfigured, TooLarge, TransactionCancelled
 from singletable.exchange import TableCopy
 from singletable.flow import Response
 from singletable.migrations import Migrations, PlanRefused
 from singletable.records import flows
+from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
 from singletable.tables import Local, N, Provisioned, TableSettings
+from tests.support.raw import put_raw
 from tests.support.shells import Shell
 
 shop = Table(
@@ -322,3 +324,49 @@ def test_a_table_in_use_gets_one_by_a_copy() -> None:
             assert renamed.diff_table(wanted) == []
             assert renamed.get(model.kind.by_id("1")) == model.kind(id="1", day=3)
             assert [step.kind for step in Migrations(renamed, wanted).plan().steps] == ["record"]
+
+
+def order_by_number(number: int) -> Key:
+    return f"order#{number}", "order"
+
+
+moving = Table(
+    "local-moving", indexes={"by_day": Local("lsi1sk"), "by_sort": Index("sk", "pk"), "gsi1": ("gsi1pk", "gsi1sk")}
+)
+
+
+class Moved(Entity, table=moving, type="moved"):
+    customer: str
+    number: int
+    day: int = 0
+
+    @moving.key(was=order_by_number)
+    @staticmethod
+    def of(customer: str, number: int) -> Key:
+        return f"customer#{customer}", f"moved#{number}"
+
+    @moving.index("by_day")
+    @staticmethod
+    def by_day(customer: str, day: int = ANY) -> Key:
+        return f"customer#{customer}", f"{day:03}"
+
+    @moving.index("by_sort")
+    @staticmethod
+    def by_number(number: int, customer: str = ANY) -> Key:
+        return f"moved#{number}", f"customer#{customer}"
+
+    @moving.index("gsi1")
+    @staticmethod
+    def by_total(day: int) -> Key:
+        return f"day#{day}", "moved"
+
+
+async def test_an_index_of_the_tables_own_key_is_not_listed_while_items_lie_under_another(shell: Shell) -> None:
+    """It would not show the ones that have not moved: their entries are in other partitions."""
+    model, one = model_of(Moved), Moved(customer="c", number=1, day=3)
+    await put_raw(shell.port, Moved, {**model.item(one), **model.key_item(model.old_key(key_of(one)))})
+    for query in (Moved.by_day("c"), Moved.by_day("c", 3).consistent(), Moved.by_number(1), Moved.by_number(1).keys()):
+        with pytest.raises(InvalidRequest, match=r"index by_\w+ is keyed by [ps]k, which items of Moved .*: was=order"):
+            await shell.all(query)
+    assert await shell.get(key_of(one)) == one
+    assert await shell.all(Moved.by_total(3)) == [one]

@@ -51,7 +51,9 @@ def test_an_index_and_an_attribute_are_filled() -> None:
     with fresh() as db:
         db.create_table(tools)
         Migrations(db, old).apply(by="Ada")
-        db.write_many(puts=[OldReading(device="d", at=n - 10) for n in range(KEPT)])
+        with db.transaction() as tx:
+            for n in range(KEPT):
+                tx.put(OldReading(device="d", at=n - 10))
         plan = Migrations(db, new).plan()
         assert [step.name for step in plan.steps] == ["add index by_level", "fill readings", "record readings"]
         outcome = Migrations(db, new).apply(plan, by="Ada")

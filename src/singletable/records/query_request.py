@@ -24,6 +24,7 @@ from singletable.schema import (
     check_query,
     missing_in,
     model_of,
+    moving_attributes,
     needs_type_filter,
     not_one_item,
     within,
@@ -103,11 +104,12 @@ def partition_query(
 def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable = None) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
     check_query(query)
-    table, models = query.model.table, _models(query)
+    own, models = query.model, _models(query)
+    table = own.table
     for model in models:
         if model.table is not table:
             raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
-    if len(models) > 1:
+    if len(models) > 1 or own.key.was is not None:
         _check_moving(query, models)
     by_key = query.answers != "items"
     if by_key:
@@ -138,15 +140,26 @@ def _models(query: PatternQuery[Any]) -> Models:
 
 
 def _check_moving(query: PatternQuery[Any], models: Models) -> None:
-    """Raise InvalidRequest for a partition of several classes if items of one may still lie under another key."""
-    moving = next((model for model in models if placement_of(model).elsewhere), None)
-    if moving is not None and query.index is None:
+    """Raise InvalidRequest where items may still lie under another key, and the query would miss them: a partition of
+    several classes, and an index keyed by an attribute of the table's key, as a local one is."""
+    moving = [model for model in models if placement_of(model).elsewhere]
+    if moving and len(models) > 1 and query.index is None:
         raise InvalidRequest(
-            f"{moving.kind.__name__} can't be read with the rest of a partition while items of it lie elsewhere: "
-            f"{placement_of(moving).elsewhere}",
+            f"{moving[0].kind.__name__} can't be read with the rest of a partition while items of it lie elsewhere: "
+            f"{placement_of(moving[0]).elsewhere}",
             operation=query.captured.shown,
             hint="Read it by itself until all items have moved.",
         )
+    for model in moving if query.index is not None else ():
+        where = model.table.definition
+        moved = moving_attributes(model.key, where).intersection(where.index_keys(query.index))
+        if moved:
+            raise InvalidRequest(
+                f"index {query.index} is keyed by {min(moved)}, which items of {model.kind.__name__} that have not "
+                f"moved have otherwise: {placement_of(model).elsewhere}",
+                operation=query.captured.shown,
+                hint="List by an index of other attributes, or get() the items, until all have moved.",
+            )
 
 
 def _check_keys(query: PatternQuery[Any], models: Models, table: Table) -> None:

@@ -60,6 +60,15 @@ def check_own_attributes(key: Captured, indexes: Mapping[str, Captured], definit
                 )
 
 
+def moving_attributes(key: Captured, definition: TableDefinition) -> frozenset[str]:
+    """The attributes of a table's key that an item under the old key of its class has otherwise. None of a class that
+    moves from another table, whose indexes have only what has moved."""
+    if key.was is None or key.was.table is not None:
+        return frozenset()
+    old = dict(key_templates(key.was, definition))
+    return frozenset(name for name, new in key_templates(key, definition) if _written_as(new) != _written_as(old[name]))
+
+
 def _written_as(template: Template) -> tuple[str, str]:
     return template.shown, template.form
 
