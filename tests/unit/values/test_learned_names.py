@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from singletable import Entity, Key, Table
-from singletable.operations.answers import read_one
+from singletable.flow import Response
+from singletable.operations import BatchGetItem, GetItem, RawCondition, Scan, Selection, UpdateItem, read_one
 from singletable.schema import Model, model_of
 from singletable.values import as_read_of, undeclared_in
 from singletable.values.stored_forms import MOST_LEARNED
 
 ITEM: dict[str, Any] = {"pk": {"S": "held#i"}, "sk": {"S": "held"}, "id": {"S": "i"}, "count": {"N": "2"}}
+ALL = Selection(None, None, None, {}, {}, None, None, False)
 MORE = {"note": {"S": "x"}, "gsi9pk": {"S": "day#3"}}
 
 
@@ -75,6 +78,39 @@ def test_a_reader_and_a_wire_type_of_two_times_lose_nothing() -> None:
         model.build(msgspec.json.decode(msgspec.json.encode(ITEM), type=wire, strict=False))
     with pytest.raises(msgspec.ValidationError):
         build(msgspec.json.decode(msgspec.json.encode(ITEM | MORE), type=wire, strict=False))
+
+
+class Interrupted:
+    """A reader with another thread, which learns names whenever one of its parts is asked for."""
+
+    def __init__(self, model: Model[Any], part: str) -> None:
+        self._model, self._part, self.load = model, part, model.load
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._part:
+            read(self._model, ITEM | MORE)
+        return getattr(self._model, name)
+
+
+def answered(operation: Any, **body: Any) -> Any:
+    return operation.answer(Response(200, msgspec.json.encode(body)))[0]
+
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "one": lambda reader: read_one(msgspec.json.encode(ITEM | MORE), reader),
+    "get": lambda reader: answered(GetItem("held", {}, reader), Item=ITEM | MORE),
+    "scan": lambda reader: answered(Scan("held", ALL, reader), Items=[ITEM | MORE]).items[0],
+    "long scan": lambda reader: answered(Scan("held", ALL, reader), Items=[ITEM | MORE] * 9).items[8],
+    "batch": lambda reader: answered(BatchGetItem("held", [], reader), Responses={"held": [ITEM | MORE]}).items[0],
+    "write": lambda reader: answered(UpdateItem("held", {}, "", RawCondition(), reader), Attributes=ITEM | MORE),
+}
+
+
+@pytest.mark.parametrize("part", ["wire", "build", "build_all"])
+@pytest.mark.parametrize("verb", READS)
+def test_a_read_while_another_thread_learns_loses_nothing(verb: str, part: str) -> None:
+    model = declared()
+    assert undeclared_in(READS[verb](Interrupted(model, part))) == MORE
 
 
 def test_names_without_end_are_carried_and_not_learned() -> None:
