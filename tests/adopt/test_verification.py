@@ -19,9 +19,11 @@ from singletable.adopt import (
     plan_adoption,
     read_sample,
     refusing_writes,
+    replace_module,
     verify,
 )
 from singletable.adopt.trial import table_in
+from singletable.adopt.verification import VerifiedDifference
 from singletable.errors import InvalidRequest, NotFound
 from singletable.raw import Raw
 from tests.adopt.tables import shop
@@ -131,3 +133,31 @@ def test_the_line_of_a_module_is_written_and_taken_back(source: str) -> None:
     assert doubts_in(f"{source}    # ambiguous: PK: {{a}} or {{b}}\n") == ["# ambiguous: PK: {a} or {b}"]
     with pytest.raises(InvalidRequest, match="no line VERIFIED"):
         refusing_writes("x = 1\n")
+
+
+def test_one_difference_of_very_many_is_not_a_hundred_percent() -> None:
+    one = VerifiedDifference("u: x would be written otherwise", 1, ("a", "b"))
+    assert Verified(10**6, {"u": 10**6 - 1}, (one,)).percent == 99.99
+    assert Verified(10**6, {"u": 10**6}).percent == 100
+    assert Verified().percent == 0
+
+
+def test_a_module_keeps_its_line_ends_and_every_indented_doubt_counts() -> None:
+    source = 'x = 1\r\nVERIFIED = ""\r\n\t# ambiguous: PK: {a} or {b}\r\n'
+    assert allowing_writes(source, Verified(1, {"u": 1}), "2026-11-27") == source.replace(
+        '""', '"2026-11-27: 1 of 1 items"'
+    )
+    assert doubts_in(source) == ["# ambiguous: PK: {a} or {b}"]
+
+
+def test_a_module_that_was_edited_meanwhile_stays_as_it_is(tmp_path: Path) -> None:
+    """A scan takes hours; what a person changed in between was not verified, and is not lost."""
+    module, read = tmp_path / "m.py", 'VERIFIED = ""\r\nx = 1\r\n'
+    allowed = allowing_writes(read, Verified(1, {"u": 1}), "2026-11-27")
+    module.write_bytes(allowed.encode())
+    replace_module(module, read, refusing_writes(read))
+    assert module.read_bytes().startswith(b'VERIFIED = ""  #')
+    module.write_bytes(b'VERIFIED = ""\r\nx = 2\r\n')
+    with pytest.raises(InvalidRequest, match="was changed while its items were read"):
+        replace_module(module, read, allowed)
+    assert module.read_bytes() == b'VERIFIED = ""\r\nx = 2\r\n'

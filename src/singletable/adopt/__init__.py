@@ -25,5 +25,6 @@ from singletable.adopt.verification import (
     digest_of as digest_of,
     doubts_in as doubts_in,
     refusing_writes as refusing_writes,
+    replace_module as replace_module,
     verify as verify,
 )

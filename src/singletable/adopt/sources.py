@@ -18,6 +18,7 @@ from singletable.exchange.inspect import open_table_export
 from singletable.operations import Item
 
 _GZIP = b"\x1f\x8b"
+_HEAD_BYTES = 1 << 20
 _KEYS_FROM = 1_000
 """Items from which the types of key attributes are taken."""
 _line = msgspec.json.Decoder(dict[str, Any]).decode
@@ -31,8 +32,8 @@ def read_source(
     A model has its keys. An export has none: `key` and `indexes` name the attributes.
     """
     path = Path(place)
-    if path.suffix == ".json" and b'"DataModel"' in (text := path.read_bytes()):
-        return _modelled(tables_in(text, place), table, place)
+    if path.is_file() and _is_model(path):
+        return _modelled(tables_in(path.read_bytes(), place), table, place)
     if not key:
         raise InvalidRequest(f"{place} does not say which attributes are keys", hint="Name them: --key PK,SK.")
     items = _lines_in(path) if path.is_file() else _exported(place)
@@ -41,6 +42,12 @@ def read_source(
     chooser = SampleChooser(layout, seed)
     chooser.take(item for item in chain(first, items) if all(name in item for name in key))
     return ModelledTable(layout, chooser.sample())
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a file begins as a model does. A data file of any size ends in `.json`, too."""
+    with path.open("rb") as file:
+        return path.suffix == ".json" and b'"DataModel"' in file.read(_HEAD_BYTES)
 
 
 def _modelled(tables: Sequence[ModelledTable], name: str | None, place: str) -> ModelledTable:

@@ -37,7 +37,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item
 
-_LINE = re.compile(r"^VERIFIED = .*$", re.MULTILINE)
+_LINE = re.compile(r"^VERIFIED = [^\r\n]*", re.MULTILINE)
 _MOST_TOLD = 200
 """The most differences that are counted apart."""
 
@@ -67,6 +67,11 @@ class Verified(Struct, frozen=True):
     def covered(self) -> int:
         """The items that are of some class."""
         return sum(self.exact.values()) + sum(difference.count for difference in self.different)
+
+    @property
+    def percent(self) -> float:
+        """The part of these that is made again, rounded down: 100 is all of them."""
+        return sum(self.exact.values()) * 10_000 // max(self.covered, 1) / 100
 
     @property
     def is_whole(self) -> bool:
@@ -192,7 +197,7 @@ def digest_of(source: str) -> str:
 
 def doubts_in(source: str) -> list[str]:
     """The lines of a module that say what else a key may be."""
-    return [line.strip() for line in source.splitlines() if line.startswith(DOUBT)]
+    return [line.strip() for line in source.splitlines() if line.strip().startswith(DOUBT.strip())]
 
 
 def allowing_writes(source: str, verified: Verified, day: str) -> str:
@@ -203,6 +208,17 @@ def allowing_writes(source: str, verified: Verified, day: str) -> str:
 def refusing_writes(source: str) -> str:
     """A module with the line that refuses writes."""
     return _with_line(source, UNVERIFIED)
+
+
+def replace_module(path: Path, read: str, source: str) -> None:
+    """Write a module that was read. InvalidRequest for one that was edited since: another one was verified."""
+    if digest_of(path.read_bytes().decode()) != digest_of(read):
+        raise InvalidRequest(
+            f"{path} was changed while its items were read: what was verified is another module",
+            operation="verify",
+            hint="Verify it again. Nothing was written to it.",
+        )
+    path.write_bytes(source.encode())
 
 
 def _with_line(source: str, line: str) -> str:

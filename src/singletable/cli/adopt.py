@@ -25,6 +25,7 @@ from singletable.adopt import (
     read_sample,
     read_source,
     refusing_writes,
+    replace_module,
     verify,
 )
 from singletable.cli import output
@@ -71,15 +72,30 @@ def adopt(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     The exit code is 1 where an item would be written otherwise, or a line is ambiguous.
     """
-    if options["source"] is not None and options["module"] is None:
-        done = _written(_from_file(options), options, as_json)
+    _check(options)
+    if options["source"] is not None:
+        done = _written(*_from_file(options), options, as_json)
         ctx.exit(0 if done else 1)
-    if (options["table"] is None) is (options["module"] is None):
-        raise click.UsageError("Say --table NAME, the table to adopt, or --verify MODULE, a module of one.")
     with session_of(ctx).connect_to_read() as db:
         done = _verified(db, options, as_json) if options["module"] else _adopted(db, options, as_json)
     if not done:
         ctx.exit(1)
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    """A usage error for options that don't go together, and for a module that is there: it may have been edited."""
+    of_files = bool(options["key"] or options["indexes"])
+    of_modules = options["source"] is not None or options["out"] is not None or of_files
+    if options["module"] is None and options["source"] is None and options["table"] is None:
+        raise click.UsageError("Say --table NAME, the table to adopt, or --verify MODULE, a module of one.")
+    if options["module"] is not None and (of_modules or options["table"] is not None):
+        raise click.UsageError("--verify MODULE reads the table of a module: say no file, --table, --key or --out.")
+    if of_files and options["source"] is None:
+        raise click.UsageError("--key and --index are of a file: a table says its keys itself.")
+    if options["whole"] and options["sample"] is not None:
+        raise click.UsageError("--all reads every item, --sample a part: say one.")
+    if options["out"] is not None and options["out"].exists():
+        raise click.UsageError(f"{options['out']} is there, and may have been edited. Name another file, or delete it.")
 
 
 # --- a module ---------------------------------------------------------------------------------------------------------
@@ -97,12 +113,12 @@ def _adopted(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
             progress=lambda seen: status.update(f"{plan.layout.name}: {seen} items read"),
         )
         sample = db.run(flow)
-    done = _written(adopted(sample.items, plan.layout), options, as_json)
+    done = _written(adopted(sample.items, plan.layout), sample.read, options, as_json)
     cost.print()
     return done
 
 
-def _from_file(options: Mapping[str, Any]) -> Adopted:
+def _from_file(options: Mapping[str, Any]) -> tuple[Adopted, int]:
     key = [name for name in options["key"].split(",") if name]
     pairs = (text.partition("=") for text in options["indexes"])
     indexes = {name: names.split(",") for name, _, names in pairs}
@@ -110,19 +126,20 @@ def _from_file(options: Mapping[str, Any]) -> Adopted:
         raise click.UsageError("A key is --key PK or --key PK,SK, and an index --index NAME=PK,SK.")
     table = read_source(options["source"], options["table"], key, indexes, options["seed"])
     output.note(f"{table.layout.name}: {output.counted(table.sample.read, 'item')} in {options['source']}")
-    return adopted(table.sample.items, table.layout)
+    return adopted(table.sample.items, table.layout), table.sample.read
 
 
-def _written(outcome: Adopted, options: Mapping[str, Any], as_json: bool) -> bool:
+def _written(outcome: Adopted, read: int, options: Mapping[str, Any], as_json: bool) -> bool:
     """Write the module and the report; whether all is explained, and nothing ambiguous."""
     if options["out"] is not None:
+        options["out"].parent.mkdir(parents=True, exist_ok=True)
         options["out"].write_text(outcome.source, encoding="utf-8")
     elif not as_json:
         click.echo(outcome.source, nl=False)
     if as_json:
-        output.print_json(_facts(outcome, options))
+        output.print_json({**_facts(outcome, options), "read": read})
     else:
-        _tell(outcome, options)
+        _tell(outcome, read, options)
     return not outcome.unexplained and not any(doubt for kind in outcome.kinds for doubt in kind.doubts)
 
 
@@ -150,10 +167,12 @@ def _facts(outcome: Adopted, options: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _tell(outcome: Adopted, options: Mapping[str, Any]) -> None:
+def _tell(outcome: Adopted, read: int, options: Mapping[str, Any]) -> None:
     """The report, on standard error: the module may be on the output."""
     explained = sum(outcome.explained.values())
-    output.note(f"explained: {explained:,} of {outcome.items:,} items that were read, in {len(outcome.kinds)} classes")
+    tried = "items that were read" if read == outcome.items else f"items, chosen of {read:,} that were read"
+    classes = output.counted(len(outcome.kinds), "class", "classes")
+    output.note(f"explained: {explained:,} of {outcome.items:,} {tried}, in {classes}")
     for kind in outcome.kinds:
         exact = outcome.explained.get(kind.type, 0)
         rare = ", rare" if kind.type in outcome.rare else ""
@@ -175,7 +194,8 @@ def _example(each: Any, options: Mapping[str, Any]) -> str:
 # --- its proof --------------------------------------------------------------------------------------------------------
 def _verified(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
     table, path = one_table(options["module"]), Path(str(module_of(options["module"]).__file__))
-    source = path.read_text(encoding="utf-8")
+    source = path.read_bytes().decode()  # with its line ends
+    refusing_writes(source)  # raises before a scan for a module without the line
     sample = _planned(db, table.name, options).sample
     of = f"{digest_of(source)} {db.target.place}"
     run = VerifyRun(at_rate(db.port, rate_of(options)), table, of, VerifyFile(path), sample, options["seed"])
@@ -187,9 +207,10 @@ def _verified(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
     doubts = doubts_in(source)
     is_done = verified.is_whole and not doubts
     if not is_done:
-        path.write_text(refusing_writes(source), encoding="utf-8")
+        replace_module(path, source, refusing_writes(source))
     elif sample is None:
-        path.write_text(allowing_writes(source, verified, f"{datetime.now(timezone.utc):%Y-%m-%d}"), encoding="utf-8")
+        day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
+        replace_module(path, source, allowing_writes(source, verified, day))
     if as_json:
         output.print_json({**msgspec.to_builtins(verified), "ambiguous": doubts, "writes": is_done and sample is None})
     else:
@@ -200,8 +221,8 @@ def _verified(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
 
 def _tell_verified(verified: Verified, doubts: list[str], options: Mapping[str, Any], *, is_all: bool) -> None:
     exact = sum(verified.exact.values())
-    share = exact / verified.covered if verified.covered else 0.0
-    click.echo(f"{exact:,} of {verified.covered:,} items of its classes are made again byte for byte ({share:.2%})")
+    part = f"{exact:,} of {verified.covered:,} items of its classes"
+    click.echo(f"{part} are made again byte for byte ({verified.percent:.2f}%)")
     for difference in verified.different:
         click.echo(
             output.clean(

@@ -169,4 +169,4 @@ def error(text: str) -> None:
 
 def counted(number: float, word: str, several: str = "") -> str:
     """`1 request`, `2 requests`, `2 entities`."""
-    return f"{number:g} {word if number == 1 else several or word + 's'}"
+    return f"{number:.12g} {word if number == 1 else several or word + 's'}"

@@ -100,11 +100,36 @@ def test_an_item_that_would_be_written_otherwise_refuses_writes_again(folder: Fo
     assert "USER#x" not in hidden.out + hidden.err
 
 
-@pytest.mark.parametrize("words", [(), ("--table", "x", "--verify", "y"), ("--table", "missing.table")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--table", "x", "--verify", "y"),
+        ("--table", "missing.table"),
+        ("--verify", "table", "--out", "x.py"),
+        ("--verify", "table", "--all", "--sample", "5%", "of a table.json"),
+        ("--table", "x", "--key", "PK"),
+        ("--table", "x", "--all", "--sample", "5%"),
+    ],
+)
 def test_a_command_that_names_nothing_or_too_much_is_refused(folder: Folder, engine: Engine, words: Any) -> None:
     ran = folder.run("adopt", *words, "--db", engine.url)
     assert ran.code == (1 if "missing.table" in words else 2)
     assert "table" in ran.err
+
+
+def test_a_module_that_is_there_is_not_replaced(folder: Folder, engine: Engine) -> None:
+    module = folder.path / "edited.py"
+    module.write_text("edited = True\n")
+    ran = folder.run("adopt", "--table", "prod.shop", "--out", "edited.py", "--db", engine.url)
+    assert (ran.code, "edited.py is there, and may have been edited" in ran.err) == (2, True)
+    assert module.read_text() == "edited = True\n"
+
+
+def test_a_module_without_the_line_is_refused_before_a_scan(folder: Folder, engine: Engine) -> None:
+    (folder.path / "own.py").write_text('from singletable import Table\nown = Table("own", foreign=True)\n')
+    ran = folder.run("adopt", "--verify", "own.py", "--all", "--db", engine.url)
+    assert (ran.code, "the module has no line VERIFIED" in ran.err) == (1, True)
 
 
 def test_a_file_of_an_export_is_adopted_without_a_database(folder: Folder) -> None:
@@ -116,6 +141,7 @@ def test_a_file_of_an_export_is_adopted_without_a_database(folder: Folder) -> No
     assert ran.out.startswith('"""The table old: 6 kinds of items.\n')
     assert not (folder.path / "data").exists()
     assert folder.run("adopt", "part.json", "--key", "a,b,c").code == 2
+    assert "Error: missing.json names no export" in folder.run("adopt", "missing.json", "--key", "a").err
     facts = json.loads(folder.run("adopt", "part.json", *key, "--json").out)
     assert facts["explained"]["order"] == 20
     assert facts["kinds"][0].keys() == {"type", "class", "items", "ambiguous", "left"}
