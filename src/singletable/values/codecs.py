@@ -55,6 +55,7 @@ from singletable.values.undeclared import (
     as_read_of,
     carry,
     reading_inside,
+    writing_inside,
 )
 from singletable.values.untyped import AttributeValue
 
@@ -162,7 +163,8 @@ class Codec(Generic[T]):
                 f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
                 for f in self.fields
             }
-        as_read: AsRead = {} if self._forms is None else self._forms.kept(values, item, self.fields)
+        with writing_inside(slotted):
+            as_read: AsRead = {} if self._forms is None else self._forms.kept(values, item, self.fields)
         made = self.make(values)  # whose class may change what was read
         undeclared = self._undeclared(item)
         if undeclared or as_read or (slotted and self._whole and not _may_be_shared(self.kind)):

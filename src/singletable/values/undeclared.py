@@ -118,6 +118,16 @@ def reading_inside() -> Generator[list[tuple[Any, Attributes]], None, None]:
         _slotted_read.reset(token)
 
 
+@contextmanager
+def writing_inside(slotted: Collection[tuple[Any, Attributes]]) -> Generator[None, None, None]:
+    """Inside the block these objects with slots are written with what they can't carry."""
+    token = _slotted_written.set({**slotted_now(), **{id(each): attributes for each, attributes in slotted}})
+    try:
+        yield
+    finally:
+        _slotted_written.reset(token)
+
+
 def carry(
     made: Any, attributes: Attributes, slotted: Collection[tuple[Any, Attributes]], as_read: AsRead = AS_WRITTEN
 ) -> None:
@@ -146,13 +156,9 @@ def completed(
             f"{type(value).__name__} was read in part, so the whole can't be written: its item may have more",
             hint="Read it without only(...), or update() what you mean to change.",
         )
-    within = slotted_now()
-    if kept.inside and id(kept.inside[0][0]) not in within:
-        token = _slotted_written.set({**within, **{id(each): attributes for each, attributes in kept.inside}})
-        try:
+    if kept.inside and id(kept.inside[0][0]) not in slotted_now():
+        with writing_inside(kept.inside):
             return dump(value)
-        finally:
-            _slotted_written.reset(token)
     return kept.completed(item, known)
 
 

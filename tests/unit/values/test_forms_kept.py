@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +47,35 @@ def written(entity: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [{}, {"name": {"S": "ADA"}}])
 def test_what_the_class_changes_is_written_on_either_path(more: Any, name: Any) -> None:
     assert written(read(Held, KEYS | more | name)) == KEYS | more | {"name": {"S": "ada"}} | {"v": {"N": "1"}}
+
+
+@dataclass(slots=True)
+class Slotted:
+    at: datetime
+    note: str | None = None
+
+
+@pytest.mark.parametrize("copied", [lambda entity: entity, copy, deepcopy])
+def test_an_object_with_slots_keeps_the_form_of_what_it_declares_beside_what_it_does_not(copied: Any) -> None:
+    table = Table("held", foreign=True)
+
+    class Parts(Entity, table=table, type="parts"):
+        id: str
+        parts: list[Slotted]
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    part = {"M": UNUSUAL | {"note": {"NULL": True}, "undeclared": {"S": "x"}}}
+    item = KEYS | {"parts": {"L": [part, {"M": UNUSUAL}]}}
+    entity = copied(read(Parts, item))
+    assert written(entity) == item
+    entity.parts[0].note = "new"
+    first, second = written(entity)["parts"]["L"]
+    assert (first["M"]["note"], first["M"]["undeclared"]) == ({"S": "new"}, {"S": "x"})
+    assert second["M"] == {"at": {"S": "2026-01-31T09:30:00.000000Z"}}
 
 
 def test_an_attribute_that_is_taken_away_does_not_come_back() -> None:
