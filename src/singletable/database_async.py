@@ -20,7 +20,7 @@ from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, OnUnreadable, Page, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, ReadOf, Table, Whole
 from singletable.target import Options, Target, port_options
-from singletable.wire import AwaitingPort, CredentialSource, RetryPolicy, Timeouts
+from singletable.wire import AwaitingPort, Connections, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.records import AwaitingTransaction, CheckRound, Explainable, Explanation, Finding, Layer
@@ -44,6 +44,7 @@ def connect_async(
     cursor_keys: Sequence[str | bytes] = (),
     retry: RetryPolicy | None = None,
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
+    connections: Connections = Connections(),  # noqa: B008 frozen
     ca_file: str | None = None,
     traits: Traits | None = None,
     tables: Mapping[str, str] | None = None,
@@ -63,13 +64,14 @@ def connect_async(
     SINGLETABLE_TABLE_PREFIX say them. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all
     open. `clock` gives seconds since 1970, and then decides alone what has expired and what is due; without it the
     service's time decides, whatever this machine's clock says. `environ` is this process's environment unless given.
-    Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS.
+    Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS. `timeouts` bounds connecting and
+    each answer, in seconds: 3 and 10. `connections` is how many are in use at a time, and kept idle: 100 and as many.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
     environ = os.environ if environ is None else environ
     names = TableNames.given(tables, table_prefix, environ)
     options = Options(
-        region, credentials, cursor_keys, retry, timeouts, ca_file, names=names, traits=traits, clock=clock
+        region, credentials, cursor_keys, retry, timeouts, connections, ca_file, names=names, traits=traits, clock=clock
     )
     return AsyncDatabase.at(find_target(target, options, environ), options)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from singletable.flow import DECLARED, TableNames, Traits
 from singletable.records import CursorSeal
-from singletable.wire import CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
+from singletable.wire import Connections, CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,7 @@ class Options(Struct, frozen=True):
     retry: RetryPolicy | None = None
     """None: the library's own, with the attempts of AWS_MAX_ATTEMPTS."""
     timeouts: Timeouts = Timeouts()
+    connections: Connections = Connections()
     ca_file: str | None = None
     checksum: bool = True
     names: TableNames = DECLARED
@@ -76,6 +77,7 @@ def port_options(target: Target, options: Options) -> PortOptions:
     return PortOptions(
         policy=target.retry,
         timeouts=options.timeouts,
+        connections=options.connections,
         traits=target.traits,
         checksum=options.checksum,
         ca_file=options.ca_file,

@@ -36,7 +36,7 @@ PACKAGES = (
 GROUND = {
     "singletable.wire": (
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
-        *("RetryPolicy", "Timeouts"),
+        *("Connections", "RetryPolicy", "Timeouts"),
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         retry_policy_for as retry_policy_for,
     )
     from singletable.wire.error_answers import Fault as Fault, read_fault as read_fault
-    from singletable.wire.exchange import Timeouts as Timeouts
+    from singletable.wire.exchange import Connections as Connections, Timeouts as Timeouts
     from singletable.wire.hosts import is_aws_host as is_aws_host
     from singletable.wire.port_options import PortOptions as PortOptions, elapsed as elapsed
     from singletable.wire.retry import RetryPolicy as RetryPolicy
@@ -51,7 +51,7 @@ __getattr__ = late_names(
     credentials="CredentialSource Credentials FetchedCredentials StaticCredentials credentials_from",
     endpoints="Endpoint Locate beside endpoint_at endpoint_for locator region_for retry_policy_for",
     error_answers="Fault read_fault",
-    exchange="Timeouts",
+    exchange="Connections Timeouts",
     hosts="is_aws_host",
     port_options="PortOptions elapsed",
     retry="RetryPolicy",

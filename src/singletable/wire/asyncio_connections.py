@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import ssl
 
 _READ_BYTES = 4096
+_SWEEP_SECONDS = 10.0
 
 
 class LoopConnection(asyncio.Protocol):
@@ -126,24 +127,18 @@ class LoopConnection(asyncio.Protocol):
 
 
 class LoopPool:
-    """Opens, lends and keeps one event loop's connections to one endpoint, at most `limit` in use at a time."""
+    """Opens, lends and keeps one event loop's connections to one endpoint, at most `in_use` of them at a time."""
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        endpoint: Endpoint,
-        options: PortOptions,
-        *,
-        tls: Tls | None,
-        max_idle: int,
-        limit: int,
+        self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, options: PortOptions, tls: Tls | None
     ) -> None:
         self.loop = loop
         self._endpoint = endpoint
         self._tls = tls
         self._connect_seconds = options.timeouts.connect
-        self._idle: IdleConnections[LoopConnection] = IdleConnections(max_idle, options.monotonic)
-        self._free = limit
+        self._idle: IdleConnections[LoopConnection] = IdleConnections(options.connections.kept, options.monotonic)
+        self._limit = self._free = options.connections.in_use
+        self._sweeper: asyncio.TimerHandle | None = None
         self._queue: deque[asyncio.Future[None]] = deque()
         self._closer: AsyncGenerator[None, None] | None = None
         self._closed = False
@@ -175,9 +170,22 @@ class LoopPool:
         """Closes the idle connections now, and those in use when they come back."""
         self._closed = True
         self._idle.clear()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         # An aborted transport lets go of its socket one turn of the loop later; under TLS, two.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
+
+    def _sweep(self) -> None:
+        """Closes what was idle for too long, and comes again while there are others: no call may come to do it."""
+        self._idle.close_old()
+        self._sweeper = None
+        if len(self._idle) or self._free < self._limit:
+            self._sweep_later()
+
+    def _sweep_later(self) -> None:
+        if self._sweeper is None:
+            self._sweeper = self.loop.call_later(_SWEEP_SECONDS, self._sweep)
 
     def _give_back(self, connection: LoopConnection) -> None:
         if connection.reusable and not self._closed:
@@ -211,6 +219,7 @@ class LoopPool:
         if self._closed:
             raise closed()
         await self._close_with_loop()
+        self._sweep_later()
         endpoint = self._endpoint
         try:
             async with asyncio.timeout(timeout):

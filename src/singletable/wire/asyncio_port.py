@@ -35,15 +35,11 @@ class AwaitingPort(BasePort):
         options: PortOptions = PortOptions(),  # noqa: B008 - frozen
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        max_idle: int = 64,
-        max_connections: int = 100,
     ) -> None:
         super().__init__(endpoint, credentials, options)
         self.ready = _TaskSafeReadyTables()
         self._sleep = sleep
-        self._max_idle = max_idle
-        self._max_connections = max_connections
-        self._pools = _LoopPools(endpoint, options, max_idle, max_connections)
+        self._pools = _LoopPools(endpoint, options)
         self._exchange = _LoopExchange(self._pools, sleep)
 
     async def __aenter__(self) -> AwaitingPort:
@@ -82,14 +78,7 @@ class AwaitingPort(BasePort):
         return await call_in_loop(calls, FAN_OUT)
 
     def _open(self, endpoint: Endpoint, options: PortOptions) -> AwaitingPort:
-        return AwaitingPort(
-            endpoint,
-            self._credentials,
-            options,
-            sleep=self._sleep,
-            max_idle=self._max_idle,
-            max_connections=self._max_connections,
-        )
+        return AwaitingPort(endpoint, self._credentials, options, sleep=self._sleep)
 
     async def sleep(self, seconds: float) -> None:
         await self._sleep(seconds)
@@ -134,9 +123,8 @@ class _LoopExchange:
 class _LoopPools:
     """A pool for each event loop: only the loop that opened a connection can use it."""
 
-    def __init__(self, endpoint: Endpoint, options: PortOptions, max_idle: int, max_connections: int) -> None:
+    def __init__(self, endpoint: Endpoint, options: PortOptions) -> None:
         self._endpoint, self._options = endpoint, options
-        self._max_idle, self._max_connections = max_idle, max_connections
         self._tls = tls_for(endpoint, options.ca_file)
         self._pools: dict[asyncio.AbstractEventLoop, LoopPool] = {}
         self._latest: LoopPool | None = None
@@ -160,12 +148,5 @@ class _LoopPools:
             raise closed()
         for ended in [known for known in list(self._pools) if known.is_closed()]:
             self._pools.pop(ended, None)
-        pool = self._pools[loop] = LoopPool(
-            loop,
-            self._endpoint,
-            self._options,
-            tls=self._tls,
-            max_idle=self._max_idle,
-            limit=self._max_connections,
-        )
+        pool = self._pools[loop] = LoopPool(loop, self._endpoint, self._options, self._tls)
         return pool

@@ -81,12 +81,12 @@ class SocketConnection:
 class SocketPool:
     """Opens, lends and keeps connections to one endpoint. A forked child starts with an empty one."""
 
-    def __init__(self, endpoint: Endpoint, options: PortOptions, max_idle: int) -> None:
+    def __init__(self, endpoint: Endpoint, options: PortOptions) -> None:
         self._endpoint = endpoint
         self._connect_seconds = options.timeouts.connect
         self._tls = tls_for(endpoint, options.ca_file)
         self._monotonic = options.monotonic
-        self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, options.monotonic)
+        self._idle: IdleConnections[SocketConnection] = IdleConnections(options.connections.kept, options.monotonic)
         self._open: WeakSet[SocketConnection] = WeakSet()
         self._closed = False
         _POOLS.add(self)

@@ -38,13 +38,11 @@ class BlockingPort(BasePort):
         options: PortOptions = PortOptions(),  # noqa: B008 - frozen
         *,
         sleep: Callable[[float], None] = sleep_blocking,
-        max_idle: int = 32,
     ) -> None:
         super().__init__(endpoint, credentials, options)
         self.ready = ThreadSafeReadyTables()
         self._sleep = sleep
-        self._max_idle = max_idle
-        self._pool = SocketPool(endpoint, options, max_idle)
+        self._pool = SocketPool(endpoint, options)
         self._alone = _SocketExchange(self._pool, sleep, options.monotonic, pauses=False)
         self._interleaved = _SocketExchange(self._pool, sleep, options.monotonic, pauses=True)
 
@@ -73,7 +71,7 @@ class BlockingPort(BasePort):
         return call_in_threads(calls, FAN_OUT)
 
     def _open(self, endpoint: Endpoint, options: PortOptions) -> BlockingPort:
-        return BlockingPort(endpoint, self._credentials, options, sleep=self._sleep, max_idle=self._max_idle)
+        return BlockingPort(endpoint, self._credentials, options, sleep=self._sleep)
 
     async def sleep(self, seconds: float) -> None:
         self._sleep(seconds)

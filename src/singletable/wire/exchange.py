@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from singletable.errors import InvalidRequest
+
 T = TypeVar("T")
 
 
@@ -32,6 +34,31 @@ class Timeouts(Struct, frozen=True):
 
     connect: float = 3.0
     read: float = 10.0
+
+
+class Connections(Struct, frozen=True):
+    """How many connections a database has to one address. Raises `InvalidRequest` for counts that none can follow.
+
+    A burst that finds its connections idle opens none, which over TLS takes more CPU than its requests do.
+    """
+
+    in_use: int = 100
+    """In use at a time by one event loop; further calls wait in line. The blocking shell has one for each thread that
+    sends, and up to 16 where it sends several requests together, whatever this says: only its threads bound it."""
+    idle: int | None = None
+    """Kept idle, of each event loop or of all threads together; None: as many as `in_use`. One that was idle for 50 s
+    is closed: by the event loop, within 10 s, or by the next call of a thread."""
+
+    def __post_init__(self) -> None:
+        if self.in_use < 1:
+            raise InvalidRequest(f"in_use={self.in_use}", hint="Use 1 or more: each request takes a connection")
+        if self.idle is not None and self.idle < 0:
+            raise InvalidRequest(f"idle={self.idle}", hint="Use 0 to close each connection after its request")
+
+    @property
+    def kept(self) -> int:
+        """The most idle connections."""
+        return self.in_use if self.idle is None else self.idle
 
 
 class Undelivered(Exception):

@@ -61,22 +61,34 @@ class IdleConnections(Generic[C]):
 
     def put(self, connection: C) -> None:
         """Keep a connection whose answer was read completely."""
+        idle = self._idle
         now = connection.idle_since = self._monotonic()
-        self._idle.append(connection)
-        if len(self._idle) > self._limit or now - self._idle[0].idle_since > MAX_IDLE_SECONDS:
-            self._close_oldest()
+        idle.append(connection)
+        try:
+            if len(idle) > self._limit or now - idle[0].idle_since > MAX_IDLE_SECONDS:
+                self.close_old()
+        except IndexError:
+            return  # another thread has taken it already
+
+    def close_old(self) -> None:
+        """Close what is over the limit, and all that were idle for too long: a burst leaves many."""
+        fresh = self._monotonic() - MAX_IDLE_SECONDS
+        while oldest := self._pop_oldest():
+            if len(self._idle) < self._limit and oldest.idle_since >= fresh:
+                self._idle.appendleft(oldest)
+                return
+            oldest.close()
 
     def clear(self) -> None:
         """Close all connections."""
-        while self._idle:
-            self._close_oldest()
+        while oldest := self._pop_oldest():
+            oldest.close()
 
-    def _close_oldest(self) -> None:
+    def _pop_oldest(self) -> C | None:
         try:
-            oldest = self._idle.popleft()
+            return self._idle.popleft()
         except IndexError:
-            return
-        oldest.close()
+            return None
 
 
 class Probe:

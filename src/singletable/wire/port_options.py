@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from singletable.flow import DECLARED, DYNAMODB, Service, TableNames, Traits
 from singletable.wire.endpoints import Locate
-from singletable.wire.exchange import Timeouts
+from singletable.wire.exchange import Connections, Timeouts
 from singletable.wire.retry import RetryPolicy
 
 
@@ -39,6 +39,7 @@ class PortOptions(Struct, frozen=True):
     service: Service = DYNAMODB
     policy: RetryPolicy = RetryPolicy()
     timeouts: Timeouts = Timeouts()
+    connections: Connections = Connections()
     traits: Traits = Traits()
     checksum: bool = True
     """Whether the checksum of each answer is verified."""

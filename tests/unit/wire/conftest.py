@@ -70,15 +70,13 @@ class Client:
         }
         endpoint = options.pop("endpoint", None) or endpoint_for(url or self.server.url, environ={})
         credentials = options.pop("credentials", StaticCredentials(SOME_CREDENTIALS))
-        of_the_port: dict[str, Any] = {
-            name: options.pop(name) for name in ("sleep", "max_idle", "max_connections") if name in options
-        }
-        of_the_port.setdefault("sleep", self.clock.sleep if self.kind == "blocking" else self.clock.sleep_awaited)
+        usual = self.clock.sleep if self.kind == "blocking" else self.clock.sleep_awaited
+        sleep = options.pop("sleep", usual)
         given = PortOptions(**defaults | options)
         if self.kind == "blocking":
-            port: Any = BlockingPort(endpoint, credentials, given, **of_the_port)
+            port: Any = BlockingPort(endpoint, credentials, given, sleep=sleep)
         else:
-            port = AwaitingPort(endpoint, credentials, given, **of_the_port)
+            port = AwaitingPort(endpoint, credentials, given, sleep=sleep)
         self.ports.append(port)
         return port
 

@@ -11,15 +11,15 @@ import pytest
 
 from singletable import errors
 from singletable.flow import Meter
-from singletable.wire import PortOptions, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire import Connections, PortOptions, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 
-def port_to(server: ScriptedServer, *, max_connections: int = 100, **options: Any) -> AwaitingPort:
+def port_to(server: ScriptedServer, *, in_use: int = 100, **options: Any) -> AwaitingPort:
     endpoint, credentials = endpoint_for(server.url, environ={}), StaticCredentials(SOME_CREDENTIALS)
-    return AwaitingPort(endpoint, credentials, PortOptions(**options), max_connections=max_connections)
+    return AwaitingPort(endpoint, credentials, PortOptions(connections=Connections(in_use=in_use), **options))
 
 
 async def until(condition: Any) -> None:
@@ -70,7 +70,7 @@ async def test_a_cancelled_request_takes_its_connection_with_it(server: Scripted
 
 
 async def test_a_limit_of_connections_makes_the_others_wait(server: ScriptedServer) -> None:
-    async with port_to(server, max_connections=4) as port:
+    async with port_to(server, in_use=4) as port:
         responses = await port.send_all([Ask()] * 100)
     assert len(responses) == 100
     assert server.connections == 4
@@ -79,7 +79,7 @@ async def test_a_limit_of_connections_makes_the_others_wait(server: ScriptedServ
 async def test_waiting_for_a_connection_has_a_limit(server: ScriptedServer) -> None:
     server.plan(hang)
     policy, timeouts = RetryPolicy(attempts=1), Timeouts(read=1.0)
-    async with port_to(server, max_connections=1, policy=policy, timeouts=timeouts) as port:
+    async with port_to(server, in_use=1, policy=policy, timeouts=timeouts) as port:
         first = asyncio.create_task(port.send(Ask("First", repeatable=False)))
         await until(lambda: server.received)
         port._delivery._first_timeout = 0.01
@@ -91,7 +91,7 @@ async def test_waiting_for_a_connection_has_a_limit(server: ScriptedServer) -> N
 
 
 async def test_one_cancelled_in_line_does_not_stop_the_line(server: ScriptedServer) -> None:
-    async with port_to(server, max_connections=1) as port:
+    async with port_to(server, in_use=1) as port:
         server.plan(hang)
         first = asyncio.create_task(port.send(Ask("First")))
         await until(lambda: server.received)
