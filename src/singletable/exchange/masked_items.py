@@ -30,6 +30,7 @@ from singletable.values import (
     AttributeValue,
     FreePlan,
     from_attribute_value,
+    in_declared_forms,
     only_declared,
     to_attribute_value,
 )
@@ -65,7 +66,7 @@ class ItemMask:
         after = copy(entity)
         for name in names:
             setattr(after, name, self._value(model, name, getattr(entity, name)))
-        old = read_item(encode(model.item(entity)))  # as it is stored
+        old = read_item(encode(model.item(in_declared_forms(entity))))  # as `new` is: what is the same stays as stored
         with only_declared():
             new = read_item(encode(self._item(model, after)))
         version = model.version_of(item)

@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from singletable import Entity, Key, Table
+from singletable import Entity, Key, Table, field
+from singletable.exchange.masked_items import ItemMask
+from singletable.exchange.masks import Mask
 from singletable.operations.answers import read_one
 from singletable.schema import model_of
 from singletable.values import undeclared_in
@@ -154,3 +156,25 @@ def test_a_reader_that_learns_while_an_item_is_read_loses_nothing() -> None:
     for given in (item, KEYS):
         Learning.pairs = [before, after, after]
         assert undeclared_in(read_one(msgspec.json.encode(given), Learning())) == undeclared_in(model.load(given))
+
+
+def test_a_masked_item_has_what_is_not_personal_as_it_is_stored() -> None:
+    table = Table("held", foreign=True)
+
+    class Person(Entity, table=table, type="person"):
+        id: str
+        mail: str = field(personal=True)
+        at: datetime
+        seen: datetime | None = None
+        count: int = 0
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    item = KEYS | UNUSUAL | {"seen": {"NULL": True}, "mail": {"S": "ada@example.com"}}
+    masked = ItemMask(table, Mask(b"a key of 16 bytes")).item(item)
+    assert masked is not None
+    assert masked["mail"] != item["mail"]
+    assert {**masked, "mail": item["mail"]} == item
