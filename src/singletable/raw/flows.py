@@ -9,8 +9,9 @@ from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, Page, Position, read_batches, too_many_pages, write_batches
 from singletable.operations import MAX_ACTIONS, AnswerPage, GetItem, Key, TransactGetItems
-from singletable.raw.items import NONE, PLAIN, RawItem, RawTable, stored
+from singletable.raw.items import PLAIN, RawItem, RawTable, stored
 from singletable.raw.queries import RawQuery
+from singletable.values import lone_text
 
 Place = tuple[tuple[str, Any], ...]
 """A key by its attributes, in one order."""
@@ -68,15 +69,18 @@ async def write_many(
     await table.ready(port)
     requests: list[dict[str, Any]] = [{"PutRequest": {"Item": stored(item, "write_many")}} for item in puts]
     requests += [{"DeleteRequest": {"Key": stored(key, "write_many")}} for key in deletes]
-    _check_apart(table, [*map(_given, requests)], next((_given(r) for r in requests if "DeleteRequest" in r), NONE))
+    _check_apart(table, [next(iter(each.values())) for each in requests])
     await write_batches(port, table.name, requests, _given)
 
 
-def _check_apart(table: RawTable, given: Sequence[RawItem], key: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest for two writes of one item. `key` is one of the table, by which its attributes are known
-    where it isn't declared; without one the service refuses two in one request."""
-    names = table.key or tuple(key)
-    places = [tuple((name, each.get(name)) for name in names) for each in given]
+def _check_apart(table: RawTable, requests: Sequence[Mapping[str, Key]]) -> None:
+    """Raise InvalidRequest for two writes of one item. A deletion tells the key's attributes of a table that isn't
+    declared; without one the service refuses two in one request, as it does an item without its key."""
+    names = table.key or next((tuple(each["Key"]) for each in requests if "Key" in each), ())
+    written = [item for each in requests for item in each.values() if item.keys() >= {*names}]
+    places = [
+        tuple((tag, lone_text(tag, value)) for name in names for tag, value in item[name].items()) for item in written
+    ]
     if names and len({*places}) < len(places):
         raise InvalidRequest(
             "two writes of the same item in one batch, which has no order",
