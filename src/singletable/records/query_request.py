@@ -24,7 +24,6 @@ from singletable.schema import (
     check_query,
     missing_in,
     model_of,
-    moving_attributes,
     needs_type_filter,
     not_one_item,
     within,
@@ -109,7 +108,7 @@ def prepare_query(query: PatternQuery[Any], now: float, unreadable: OnUnreadable
     for model in models:
         if model.table is not table:
             raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
-    if len(models) > 1 or own.key.was is not None:
+    if len(models) > 1 or own.key.moved_attributes:
         _check_moving(query, models)
     by_key = query.answers != "items"
     if by_key:
@@ -151,8 +150,7 @@ def _check_moving(query: PatternQuery[Any], models: Models) -> None:
             hint="Read it by itself until all items have moved.",
         )
     for model in moving if query.index is not None else ():
-        where = model.table.definition
-        moved = moving_attributes(model.key, where).intersection(where.index_keys(query.index))
+        moved = model.key.moved_attributes.intersection(model.table.definition.index_keys(query.index))
         if moved:
             raise InvalidRequest(
                 f"index {query.index} is keyed by {min(moved)}, which items of {model.kind.__name__} that have not "

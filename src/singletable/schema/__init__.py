@@ -25,7 +25,6 @@ from singletable.schema.copies import (
     copy_of as copy_of,
 )
 from singletable.schema.corrupt_items import naming as naming
-from singletable.schema.derived_keys import moving_attributes as moving_attributes
 from singletable.schema.entities import Entity as Entity, field as field, key_of as key_of
 from singletable.schema.key_bounds import below as below, within as within
 from singletable.schema.mistakes import (

@@ -23,6 +23,7 @@ import inspect
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from msgspec.structs import replace
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.schema.bound_patterns import DeclaredKey
 from singletable.schema.capture import ANY, capture, type_in_key
+from singletable.schema.derived_keys import moving_attributes
 from singletable.schema.key_text import Template
 from singletable.schema.overlap import common_key
 from singletable.schema.patterns import Captured, KeyOf, Query
@@ -68,6 +70,10 @@ class MovingPattern(Captured, frozen=True, eq=False, dict=True):
 
     decides: str = ""
     """The attribute whose greater value says which of two items under both keys stays; empty where both do."""
+
+    @cached_property
+    def moved_attributes(self) -> frozenset[str]:  # type: ignore[override]
+        return moving_attributes(self, self.model.table.definition)
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
         assert self.was is not None

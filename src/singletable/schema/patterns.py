@@ -259,6 +259,8 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     """The key under which items lie that have not moved to this one yet."""
     table: Any = None
     """The other `Table` of a key that the class had before, if it moves between tables."""
+    moved_attributes: ClassVar[frozenset[str]] = frozenset()
+    """The attributes of the table's key that items which have not moved have otherwise."""
 
     @cached_property
     def model(self) -> Model[Any]:
