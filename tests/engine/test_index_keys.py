@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, attr, between, key_of
+from singletable import ANY, Entity, Index, InvalidRequest, InvalidValue, Key, Table, attr, between, key_of
 from tests.support.invariants import broken
 from tests.support.models import Invoice, User, app
 from tests.support.raw import stored
@@ -191,3 +191,52 @@ async def test_durations_sort_and_are_added_to(shell: Shell) -> None:
     assert later.delay == timedelta(seconds=0.5)
     assert await shell.all(Run.by_delay()) == [*runs[1:6], later, *runs[6:]]
     assert await shell.check(labelled) == []
+
+
+shared = Table("shared-attribute", indexes={"gsi1": Index("gsi1pk", "day_sk"), "gsi2": Index("gsi2pk", "day_sk")})
+
+
+class Visit(Entity, table=shared, type="visit"):
+    id: str
+    place: str | None = None
+    guest: str | None = None
+    day: int | None = 1
+
+    @shared.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"visit#{id}", "visit"
+
+    @shared.index("gsi1")
+    @staticmethod
+    def by_place(place: str, day: int = ANY) -> Key:
+        return f"place#{place}", f"{day:03}"
+
+    @shared.index("gsi2")
+    @staticmethod
+    def by_guest(guest: str, day: int = ANY) -> Key:
+        return f"guest#{guest}", f"{day:03}"
+
+
+async def test_an_attribute_in_the_keys_of_two_indexes_stays_for_the_other_one(shell: Shell) -> None:
+    """An item that is not in one of them is in the other, however it came so; and one update writes it once."""
+    await shell.create(Visit(id="1", guest="ada"))
+    assert [visit.id for visit in await shell.all(Visit.by_guest("ada"))] == ["1"]
+    updates = [
+        (attr(Visit.place).set("inn"), attr(Visit.day).set(2)),
+        (attr(Visit.day).set(3),),
+        (attr(Visit.place).remove(),),
+        (attr(Visit.day).remove(),),
+        (attr(Visit.place).set("inn"),),
+        (attr(Visit.day).set(4),),
+        (attr(Visit.guest).remove(),),
+    ]
+    for update in updates:
+        visit = await shell.update(Visit.by_id("1"), *update)
+        by_place = [] if visit.place is None or visit.day is None else [visit]
+        by_guest = [] if visit.guest is None or visit.day is None else [visit]
+        assert await shell.all(Visit.by_place("inn")) == by_place
+        assert await shell.all(Visit.by_guest("ada")) == by_guest
+        assert await shell.check(shared) == []
+    by_place = await shell.all(Visit.by_place("inn"))
+    assert by_place == [Visit(id="1", place="inn", day=4)]

@@ -7,7 +7,7 @@ read become conditions, so that a key is never written from stale values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -45,12 +45,12 @@ def plan_keys(
     missing = {n for c in affected for n in _parts_needed(model, c, changed, values) if n not in values}
     if missing:
         return KeysNeeded(frozenset(missing))
-    changes = tuple(change for c in affected for change in _rewrite(model, c, changed, values))
+    rewritten = {change.name: change for c in affected for change in _rewrite(model, c, changed, values)}
     used = {n for c in affected for n in _parts_needed(model, c, changed, values)} & held
     conditions = None
     for name in sorted(used):
         conditions = both(conditions, is_as_read(model.by_name[name], model, current))
-    return Planned(changes, conditions, frozenset(used))
+    return Planned(tuple(rewritten.values()), conditions, frozenset(used))
 
 
 def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
@@ -142,27 +142,28 @@ def _parts_needed(
 
     If an attribute may be None, the item can leave or enter the index, and both texts are needed.
     """
-    names = {n for t in captured.templates for n in t.names}
-    if any(n in values and values[n] is None for n in names & changed.keys()):
-        return
-    sparse = any(model.by_name[n].optional for n in names)
-    for _, template in model.derived[captured.index]:
-        if sparse or changed.keys() & set(template.names):
-            yield from template.names
+    for text in model.derived[captured.index]:
+        if not changed.keys().isdisjoint(text.touched_by) and not _is_absent(text.gate & changed.keys(), values):
+            yield from text.needed
 
 
 def _rewrite(
     model: Model[Any], captured: Captured, changed: Mapping[str, Update], values: Mapping[str, Any]
 ) -> Iterator[AttributeChange]:
     kinds = model.table.definition.kinds
-    names = {n for t in captured.templates for n in t.names}
-    absent = any(n in values and values[n] is None for n in names)
-    sparse = any(model.by_name[n].optional for n in names)
-    for attribute, template in model.derived[captured.index]:
-        if absent:
-            yield AttributeChange(attribute, None)
-        elif sparse or changed.keys() & set(template.names):
-            yield AttributeChange(attribute, {kinds.get(attribute, "S"): _text(captured, template, values)})
+    for text in model.derived[captured.index]:
+        if changed.keys().isdisjoint(text.touched_by):
+            continue
+        name = text.attribute
+        if _is_absent(text.gate, values):
+            yield AttributeChange(name, None)
+        else:
+            yield AttributeChange(name, {kinds.get(name, "S"): _text(captured, text.template, values)})
+
+
+def _is_absent(names: Iterable[str], values: Mapping[str, Any]) -> bool:
+    """Whether one of some attributes is known to be None."""
+    return any(name in values and values[name] is None for name in names)
 
 
 def _text(captured: Captured, template: Any, values: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.schema.key_text import Template
@@ -31,7 +31,6 @@ def derived_keys(
     texts: dict[str, tuple[Captured, Template]] = {}
     for captured in (key, *indexes.values()):
         own = () if captured is key else definition.key
-        optional = tuple(sorted(name for name in _names(captured) if fields[name].optional))
         for attribute, template in key_templates(captured, definition):
             if not attribute or attribute in own or is_attribute(template, attribute, fields):
                 continue
@@ -43,6 +42,8 @@ def derived_keys(
                 )
             if other is captured:
                 kind = definition.kinds.get(attribute, "S")
+                gate = _gate(captured, attribute, template, indexes, definition)
+                optional = tuple(sorted(name for name in gate if fields[name].optional))
                 lines = partial(template.lines, place_of=lambda name: f"o.{name}")
                 yield Derived(attribute, _sparse_text(template, optional) if optional else None, lines, kind)
 
@@ -78,13 +79,52 @@ def key_templates(captured: Captured, definition: TableDefinition) -> Iterator[t
     return zip(definition.index_keys(captured.index), captured.templates, strict=True)
 
 
+class IndexText(Struct, frozen=True):
+    """A key attribute that the library makes of a class's attributes."""
+
+    attribute: str
+    template: Template
+    gate: frozenset[str]
+    """The attributes of the class without which it is left out."""
+    touched_by: frozenset[str]
+    """Those whose change may give it another text, or put it into its item or take it out."""
+    needed: frozenset[str]
+    """Those that must be known to write it."""
+
+
 def made_by_library(
-    captured: Captured, definition: TableDefinition, fields: Mapping[str, Field]
-) -> Iterator[tuple[str, Template]]:
-    """Those of an index that the library makes: neither the table's own key, nor attributes of the class."""
-    for name, template in key_templates(captured, definition):
-        if name and name not in definition.key and not is_attribute(template, name, fields):
-            yield name, template
+    indexes: Mapping[str, Captured], definition: TableDefinition, fields: Mapping[str, Field]
+) -> Mapping[str | None, tuple[IndexText, ...]]:
+    """Those of each index that the library makes: neither the table's own key, nor attributes of the class."""
+    return {each.index: tuple(_texts_of(each, indexes, definition, fields)) for each in indexes.values()}
+
+
+def _texts_of(
+    captured: Captured, indexes: Mapping[str, Captured], definition: TableDefinition, fields: Mapping[str, Field]
+) -> Iterator[IndexText]:
+    made = {
+        name: template
+        for name, template in key_templates(captured, definition)
+        if name and name not in definition.key and not is_attribute(template, name, fields)
+    }
+    names = frozenset(name for template in made.values() for name in template.names)
+    for attribute, template in made.items():
+        own, gate = frozenset(template.names), _gate(captured, attribute, template, indexes, definition)
+        is_sparse = any(fields[name].optional for name in gate)
+        yield IndexText(attribute, template, gate, gate if is_sparse else own, gate & names if is_sparse else own)
+
+
+def _gate(
+    captured: Captured,
+    attribute: str,
+    template: Template,
+    indexes: Mapping[str, Captured],
+    definition: TableDefinition,
+) -> frozenset[str]:
+    """The attributes without which a key attribute is left out: all of its index; or its own, where it is in the key of
+    another index too, whose items would be left out with it."""
+    is_shared = sum(attribute in definition.index_keys(each.index) for each in indexes.values()) > 1
+    return frozenset(template.names if is_shared else _names(captured))
 
 
 def is_attribute(template: Template, attribute: str, fields: Mapping[str, Field]) -> bool:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable import values
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
 from singletable.operations import Item, Key, encode, read_item
 from singletable.schema.corrupt_items import named, naming
-from singletable.schema.derived_keys import derived_keys, filled, is_attribute, key_templates, made_by_library
-from singletable.schema.key_text import Template
+from singletable.schema.derived_keys import (
+    IndexText,
+    derived_keys,
+    filled,
+    is_attribute,
+    key_templates,
+    made_by_library,
+)
 from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
@@ -103,10 +109,9 @@ class Model(Generic[T]):
         return any(template.names == (field.name,) and is_attribute(template, name, one) for name, template in pairs)
 
     @cached_property
-    def derived(self) -> Mapping[str | None, tuple[tuple[str, Template], ...]]:
-        """The key attributes that the library makes of the class's attributes, by index, with their templates."""
-        derive = partial(made_by_library, definition=self.table.definition, fields=self.by_name)
-        return {captured.index: tuple(derive(captured)) for captured in self.indexes.values()}
+    def derived(self) -> Mapping[str | None, tuple[IndexText, ...]]:
+        """The key attributes that the library makes of the class's attributes, by index."""
+        return made_by_library(self.indexes, self.table.definition, self.by_name)
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
