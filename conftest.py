@@ -33,6 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _THRESHOLDS = (700, 10, 100)
 """The collector's. Its whole collections, the usual ones ten times as often, take a fifteenth of the tests' time."""
+_SOAK_SECONDS = 300
 _IN_MEMORY = Path("/dev/shm")
 _MIN_FREE_BYTES = 4 << 30
 _STATES = [TemporaryDirectory(prefix="singletable-state-")]
@@ -83,8 +84,11 @@ def pytest_collection() -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a fixture that does not exist is an error in every run, also in one that leaves it out."""
+    """A test that asks for a fixture that does not exist is an error in every run, also in one that leaves it out. A
+    long run may take minutes beside others."""
     for item in items:
+        if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(_SOAK_SECONDS))
         if isinstance(item, pytest.Function):
             missing = {*item.fixturenames} - {*item._fixtureinfo.name2fixturedefs} - {"request"}
             if missing:
