@@ -12,6 +12,8 @@ from singletable.errors import InvalidValue
 
 MAX_KEY_DIGITS = 26
 """The most digits of a number without a width, before its point: there is a letter for each count."""
+_MAX_PLACES = 2048
+"""No key has more bytes."""
 _NO_LEAD = "\ud800"
 """No stored text holds a lone surrogate."""
 _NINES = str.maketrans("0123456789", "9876543210")
@@ -27,11 +29,26 @@ def write_decimal(value: Decimal) -> str:
     """A whole number before the point; a negative one has the complements of its decimals, and ends with `~`."""
     if not value.is_finite():
         raise InvalidValue("a number that is not finite can't be ordered")
+    if not -_MAX_PLACES <= value.adjusted() < MAX_KEY_DIGITS:
+        value = _writable(value)
     whole, _, fraction = f"{value.copy_abs():f}".partition(".")
     fraction = fraction.rstrip("0") or "0"
     if value < 0:
         return f"{_write_digits(whole, True)}.{fraction.translate(_NINES)}~"
     return f"{_write_digits(whole, False)}.{fraction}"
+
+
+def _writable(value: Decimal) -> Decimal:
+    """Zero, of whatever exponent. InvalidValue for another number: its text, of a digit for each place, is not made."""
+    if not value:
+        return Decimal(0)
+    if value.adjusted() < 0:
+        raise InvalidValue(f"a number of {-value.adjusted()} decimals; no key has more than {_MAX_PLACES} bytes")
+    raise _too_many(value.adjusted() + 1)
+
+
+def _too_many(digits: int) -> InvalidValue:
+    return InvalidValue(f"a number of {digits} digits; a key allows {MAX_KEY_DIGITS}", hint="Give the key a width.")
 
 
 def count_letter(digits: int) -> str:
@@ -42,7 +59,7 @@ def count_letter(digits: int) -> str:
 def _write_digits(digits: str, negative: bool) -> str:
     count = len(digits)
     if count > MAX_KEY_DIGITS:
-        raise InvalidValue(f"a number of {count} digits; a key allows {MAX_KEY_DIGITS}", hint="Give the key a width.")
+        raise _too_many(count)
     if negative:
         return "-" + chr(ord("z") + 1 - count) + digits.translate(_NINES)
     return count_letter(count) + digits
