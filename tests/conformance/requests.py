@@ -6,6 +6,7 @@ breaches("DynamoDB_20120810", "GetItem", body)    # [] for a request that the se
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,17 +35,22 @@ def _limits(prefix: str, operation: str, body: dict[str, Any]) -> Iterator[str]:
 def form_of(value: Any) -> Any:
     """A request without its data: two of the same form are right or wrong together, but for the data's own limits.
 
-    Scalars of attribute values are left out, as is what repeats in a list but for its length. Expressions, names and
-    types stay.
+    Scalars of attribute values are left out, as is what repeats in a list but for its length, and the table's name,
+    where a table may have it: many tests draw theirs. Expressions, other names and types stay.
     """
     if isinstance(value, dict):
         if len(value) == 1 and (kind := next(iter(value))) in _SCALARS:
             return kind
-        return tuple((name, form_of(each)) for name, each in value.items() if name not in _FREE)
+        return tuple((name, form_of(each)) for name, each in value.items() if not _is_free(name, each))
     if isinstance(value, list):
         return len(value), *dict.fromkeys(map(form_of, value))
     return value
 
 
+def _is_free(name: str, value: Any) -> bool:
+    return name in _FREE or (name == "TableName" and isinstance(value, str) and _TABLE(value) is not None)
+
+
+_TABLE = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 _SCALARS = frozenset({"S", "N", "B", "BOOL", "NULL"})
 _FREE = frozenset({"ClientRequestToken", "MessageBody", "ReceiptHandle", "Id", "MessageDeduplicationId"})

@@ -373,4 +373,7 @@ def test_the_form_of_a_request_leaves_its_data_out() -> None:
     one, other = ({"Key": key(text), "ClientRequestToken": text, "Limit": 1} for text in ("a", "b"))
     assert form_of(one) == form_of(other)
     assert form_of(one) != form_of({**one, "Limit": 2})
+    assert form_of({**one, "TableName": "shop"}) == form_of({**one, "TableName": "shop-2"})
+    for wrong in ("a shop", "s", "s" * 256, 1):
+        assert form_of({**one, "TableName": wrong}) != form_of({**one, "TableName": "shop"})
     assert form_of({"Keys": [key("a")]}) != form_of({"Keys": [key("a"), key("b")]})
