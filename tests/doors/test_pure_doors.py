@@ -24,7 +24,9 @@ def draws(declared: dict[str, tuple[Any, st.SearchStrategy[Any]]]) -> st.SearchS
     return st.sampled_from(list(declared)).flatmap(lambda name: st.tuples(st.just(name), declared[name][1]))
 
 
-many = settings(max_examples=500, suppress_health_check=list(HealthCheck), deadline=None)
+some, many = (
+    settings(max_examples=most, suppress_health_check=list(HealthCheck), deadline=None) for most in (100, 500)
+)
 
 
 @cache
@@ -46,11 +48,21 @@ def stored(name: str, value: Any) -> bool:
     return False
 
 
-@many
+@some
 @given(drawn=draws(ALL))
 def test_what_is_stored_is_the_same_through_every_door(drawn: tuple[str, Any]) -> None:
     """Each draw through all doors: to draw takes most of the time."""
-    name, value = drawn
+    check_every_door(*drawn)
+
+
+@pytest.mark.soak
+@many
+@given(drawn=draws(ALL))
+def test_what_is_stored_is_the_same_through_every_door_for_longer(drawn: tuple[str, Any]) -> None:
+    check_every_door(*drawn)
+
+
+def check_every_door(name: str, value: Any) -> None:
     is_stored = stored(name, value)
     for door in DOORS:
         if is_stored:

@@ -15,27 +15,27 @@ from tests.histories.task_history import TaskHistory
 from tests.support.children import child
 
 
-def of_tasks(skew_seconds: float) -> TaskHistory:
+def of_tasks(length: int, skew_seconds: float) -> TaskHistory:
     """Without its fences, which are random."""
-    history = test_task_ends.history_of(3, 150, skew_seconds)
+    history = test_task_ends.history_of(3, length, skew_seconds)
     history.runs = [replace(run, fence=0) for run in history.runs]
     history.looks = [replace(look, fence=0) for look in history.looks]
     return history
 
 
-HISTORIES: dict[str, Callable[[], Any]] = {
-    "transactions": lambda: test_histories.histories(3, 150),
-    "mutations": lambda: test_mutation_order.histories(3, 120),
-    "tasks, by clocks that are nearly right": lambda: of_tasks(test_task_ends.STEADY),
-    "tasks, by clocks that are wild": lambda: of_tasks(test_task_ends.WILD),
+HISTORIES: dict[str, Callable[[int], Any]] = {
+    "transactions": lambda length: test_histories.histories(3, length),
+    "mutations": lambda length: test_mutation_order.histories(3, length),
+    "tasks, by clocks that are nearly right": lambda length: of_tasks(length, test_task_ends.STEADY),
+    "tasks, by clocks that are wild": lambda length: of_tasks(length, test_task_ends.WILD),
 }
 
 
-def print_histories(times: str) -> None:
+def print_histories(times: str, length: str) -> None:
     """In a process of its own: a line for each time and history, with the history's hash."""
     for name, history in HISTORIES.items():
         for _ in range(int(times)):
-            sys.stdout.write(f"{name}: {sha256(repr(in_order(history())).encode()).hexdigest()}\n")
+            sys.stdout.write(f"{name}: {sha256(repr(in_order(history(int(length)))).encode()).hexdigest()}\n")
 
 
 def in_order(value: Any) -> Any:
@@ -49,12 +49,12 @@ def in_order(value: Any) -> Any:
     return [in_order(each) for each in value] if isinstance(value, (list, tuple)) else repr(value)
 
 
-@pytest.fixture(scope="module")
-def hashes() -> Mapping[str, list[str]]:
+@pytest.fixture(scope="module", params=[40, pytest.param(150, marks=pytest.mark.soak)])
+def hashes(request: pytest.FixtureRequest) -> Mapping[str, list[str]]:
     """Three of each history: the first two are of one process."""
     found: dict[str, list[str]] = {name: [] for name in HISTORIES}
     for times in (2, 1):
-        with child(print_histories, str(times), starts_python=True) as process:
+        with child(print_histories, str(times), str(request.param), starts_python=True) as process:
             assert process.stdout is not None
             for name, _, digest in (line.partition(": ") for line in process.stdout.read().decode().splitlines()):
                 if name in found:

@@ -19,7 +19,7 @@ from tests.browser.board.conftest import Open
 from tests.browser.board_page import BoardPage, head_of, outcomes_of, seen_of
 
 
-@pytest.mark.parametrize("turns", [20, pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("turns", [12, pytest.param(50, marks=pytest.mark.soak)])
 @pytest.mark.timeout(300)
 def test_clients_and_pages_converge_though_the_server_is_killed(tmp_path: Path, open_board: Open, turns: int) -> None:
     """Two Node clients and two pages mutate in turn; the server dies twice, and is away for a while."""
