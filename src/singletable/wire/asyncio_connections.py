@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import socket
-from collections import deque
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, cast
 
@@ -17,6 +16,7 @@ from singletable.wire.proxies import Proxy
 from singletable.wire.tls import Tls, is_untrusted
 from singletable.wire.unix_sockets import SocketBroker
 from singletable.wire.unix_sockets_async import open_unix_async
+from singletable.wire.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     import ssl
@@ -137,18 +137,18 @@ class LoopPool:
         self._tls = tls
         self._connect_seconds = options.timeouts.connect
         self._idle: IdleConnections[LoopConnection] = IdleConnections(options.connections.kept, options.monotonic)
-        self._limit = self._free = options.connections.in_use
+        self._line = WaitingLine(loop, options.connections.in_use)
         self._sweeper: asyncio.TimerHandle | None = None
-        self._queue: deque[asyncio.Future[None]] = deque()
         self._closer: AsyncGenerator[None, None] | None = None
         self._closed = False
 
     async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
-        if self._free <= 0:
-            await self._wait_in_line(timeout)
+        line = self._line
+        if line.free:
+            line.free -= 1
         else:
-            self._free -= 1
+            await line.wait(timeout)
         try:
             connection = self._idle.take(max_idle_seconds) or await self._connect(min(timeout, self._connect_seconds))
             if epoch and connection.epoch != epoch:
@@ -164,7 +164,7 @@ class LoopPool:
             self._give_back(connection)
             return answer
         finally:
-            self._let_next_in()
+            line.leave()
 
     async def close(self) -> None:
         """Closes the idle connections now, and those in use when they come back."""
@@ -172,6 +172,7 @@ class LoopPool:
         self._idle.clear()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        self._line.close()
         # An aborted transport lets go of its socket one turn of the loop later; under TLS, two.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -180,7 +181,7 @@ class LoopPool:
         """Closes what was idle for too long, and comes again while there are others: no call may come to do it."""
         self._idle.close_old()
         self._sweeper = None
-        if len(self._idle) or self._free < self._limit:
+        if len(self._idle) or not self._line.is_empty:
             self._sweep_later()
 
     def _sweep_later(self) -> None:
@@ -192,28 +193,6 @@ class LoopPool:
             self._idle.put(connection)
         else:
             connection.close()
-
-    async def _wait_in_line(self, timeout: float) -> None:
-        turn = self.loop.create_future()
-        self._queue.append(turn)
-        try:
-            async with asyncio.timeout(timeout):
-                await turn
-        except BaseException as fault:
-            if turn.done() and not turn.cancelled():
-                self._let_next_in()
-            if isinstance(fault, TimeoutError):
-                raise Undelivered(f"all connections stayed busy for {timeout:g} s") from fault
-            raise
-
-    def _let_next_in(self) -> None:
-        """Hands the place on to the first in line who still waits, or frees it."""
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
 
     async def _connect(self, timeout: float) -> LoopConnection:
         if self._closed:

@@ -13,6 +13,8 @@ from singletable import errors
 from singletable.flow import Meter
 from singletable.wire import Connections, PortOptions, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
+from singletable.wire.exchange import Undelivered
+from singletable.wire.waiting_line import WaitingLine
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
@@ -87,7 +89,52 @@ async def test_waiting_for_a_connection_has_a_limit(server: ScriptedServer) -> N
             await port.send(Ask("Second"))
         with pytest.raises(errors.OutcomeUnknown):
             await first
+        port._delivery._first_timeout = 5.0
         assert (await port.send(Ask("Third"))).status == 200
+
+
+async def test_the_line_has_one_timer_and_each_call_its_own_limit(server: ScriptedServer) -> None:
+    loop = asyncio.get_running_loop()
+    line = WaitingLine(loop, 0)
+    slow, quick, cancelled, last = (asyncio.create_task(line.wait(limit)) for limit in (60.0, 0.01, 60.0, 0.02))
+    await asyncio.sleep(0)
+    timer = line._timer
+    assert timer is not None
+    assert timer.when() - loop.time() <= 0.01
+    cancelled.cancel()
+    for waiting, limit in ((quick, 0.01), (last, 0.02)):
+        with pytest.raises(Undelivered, match=f"busy for {limit:g} s"):
+            await waiting
+    assert timer.when() < (line._timer or timer).when()
+    late = asyncio.create_task(line.wait(60.0))
+    await asyncio.sleep(0)
+    line.leave()
+    await slow
+    assert not late.done()
+    line.leave()
+    await late
+    line.leave()
+    assert line.free == 1
+
+
+@pytest.mark.parametrize("has_place", [True, False])
+async def test_a_call_cancelled_in_its_turn_hands_its_place_on(has_place: bool) -> None:
+    line = WaitingLine(asyncio.get_running_loop(), 0)
+    first = asyncio.create_task(line.wait(60.0 if has_place else 0.0))
+    await asyncio.sleep(0)
+    line.leave() if has_place else line._look()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert line.free == int(has_place)
+
+
+async def test_a_port_that_closes_stops_the_timer_of_its_line(server: ScriptedServer) -> None:
+    async with port_to(server, in_use=1) as port:
+        await port.send_all([Ask()] * 4)
+        line = port._pools.current()._line
+        assert line._timer is not None
+    assert line._timer is None
 
 
 async def test_one_cancelled_in_line_does_not_stop_the_line(server: ScriptedServer) -> None:
