@@ -107,7 +107,7 @@ class Codec(Generic[T]):
         self.known = frozenset(part.encode_name for part in parts)
         """The names that an item may have, and that its object does not carry."""
         self._read = frozenset(part.encode_name for part in parts if part.type is not Raw)
-        carrying = [] if self._forms is None else self._forms.lines(fields, source, learned)
+        carrying: Sequence[str] = () if self._forms is None else self._forms.lines(fields, source, learned)
         build = _build_lines(kind, read, whole, source, keys, carrying)
         self._source, self._build_lines, self._written = source, build, (constants, derived)
         source.define(build, f"codec of {kind.__qualname__}")

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +31,7 @@ from singletable.values.numbers import read_float
 from singletable.values.plans import FreePlan, ListPlan, MapPlan, Scalar, SetPlan, ValuePlan, writer_of
 from singletable.values.source import Source
 from singletable.values.types import NestedPlan, plans_within
-from singletable.values.undeclared import AS_WRITTEN, UNDECLARED, AsRead, Undeclared, carry
+from singletable.values.undeclared import AS_WRITTEN, UNDECLARED, AsRead, Undeclared
 from singletable.values.untyped import AttributeValue
 from singletable.values.value_types import EXPIRY, FLOAT, INSTANT, VALUE_TYPES
 
@@ -141,9 +142,19 @@ STORED_FORMS = StoredForms()
 
 
 def _let_lack(lacking: Mapping[str, Field]) -> Callable[[Any, Any], None]:
+    """The function that lets an object carry which attributes its item lacks. Objects share what is the same in all."""
+    shared: dict[tuple[bool, ...], Undeclared] = {}
+    places, fields = attrgetter(*lacking, "__class__"), tuple(lacking.values())  # of one name it makes no tuple
+
     def lack(entity: Any, wire: Any) -> None:
-        absent = [field for place, field in lacking.items() if getattr(wire, place) is None]
-        carry(entity, {}, (), {field.stored: (_form_of(field, getattr(entity, field.name)), None) for field in absent})
+        absent = tuple([value is None for value in places(wire)])
+        kept = shared.get(absent)
+        if kept is None:
+            lacks = [field for field, is_absent in zip(fields, absent, strict=False) if is_absent]
+            kept = Undeclared({}, as_read={f.stored: (_form_of(f, getattr(entity, f.name)), None) for f in lacks})
+            if len(shared) < MOST_LEARNED and not any(field.is_made for field in lacks):
+                shared[absent] = kept
+        vars(entity)[UNDECLARED] = kept
 
     return lack
 

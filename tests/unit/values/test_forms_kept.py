@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,7 @@ from singletable.exchange.masked_items import ItemMask
 from singletable.exchange.masks import Mask
 from singletable.operations.answers import read_one
 from singletable.schema import model_of
-from singletable.values import undeclared_in
+from singletable.values import UNDECLARED, undeclared_in
 
 KEYS: dict[str, Any] = {"pk": {"S": "held#i"}, "sk": {"S": "held"}, "id": {"S": "i"}}
 UNUSUAL = {"at": {"S": "2026-01-31T09:30:00+00:00"}}
@@ -178,3 +179,27 @@ def test_a_masked_item_has_what_is_not_personal_as_it_is_stored() -> None:
     assert masked is not None
     assert masked["mail"] != item["mail"]
     assert {**masked, "mail": item["mail"]} == item
+
+
+def test_objects_share_what_their_items_lack_unless_a_function_makes_it() -> None:
+    table, numbers = Table("held", foreign=True), itertools.count()
+
+    class Numbered(Entity, table=table, type="numbered"):
+        id: str
+        name: str = "Ada"
+        place: str = "Bern"
+        number: int = field(default_factory=lambda: next(numbers))
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    number = {"number": {"N": "7"}}
+    for stored in (KEYS, KEYS | number, KEYS | number | {"place": {"S": "Rom"}}, KEYS | {"name": {"S": "Eva"}}):
+        one, other = read(Numbered, stored), read(Numbered, stored)
+        assert [written(one), written(other)] == [stored, stored]
+        assert (vars(one)[UNDECLARED] is vars(other)[UNDECLARED]) == ("number" in stored)
+        other.name, one.number = "Ida", 99
+        assert written(other) == stored | {"name": {"S": "Ida"}}
+        assert written(one) == stored | {"number": {"N": "99"}}
