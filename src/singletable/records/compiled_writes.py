@@ -133,7 +133,7 @@ def _rendered(
     facts = Facts(
         blanks.blank(_NOW, _second),
         blanks.blank(_GONE, _second),
-        blanks.blank(_COUNT, _whole) if count else count,
+        blanks.blank(_COUNT, _whole) if count else None if count is None else 0,  # False is found as 0 is
         blanks.blank(_WRITE_ID, _text) if has_write_id else "",
         condition,
     )

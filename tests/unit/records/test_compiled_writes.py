@@ -216,6 +216,15 @@ def test_a_change_that_its_attribute_does_not_take_is_refused_by_its_verb(update
         action_of(update)
 
 
+def test_a_count_that_equals_another_leaves_no_text_for_it() -> None:
+    """False is 0 to a cache: texts of the one are found for the other."""
+    compiled_writes._texts.cache_clear()
+    false: Any = False
+    for count in (false, 0):
+        held = guard_of(update_condition, model_of(Counted), Facts(1.0, 1.0, count))
+        assert {"N": "0"} in held.values.values()
+
+
 def test_an_empty_list_removes_a_set_as_an_empty_set_does() -> None:
     action_of(attr(Plain.groups).set({"a"}))
     assert action_of(Update("SET", Handle(Plain, "groups"), [])).update == "REMOVE #0"
