@@ -8,6 +8,10 @@ import pytest
 
 from singletable import Database
 from tests.support.engines import fresh
+from tests.support.forked_questions import (
+    forked_questions as forked_questions,
+    nursery_of_questions as nursery_of_questions,
+)
 
 
 @pytest.fixture

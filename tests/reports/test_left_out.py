@@ -60,6 +60,7 @@ def test_a_live_table_is_asked_as_exactly(db: Database) -> None:
         assert only(session, "SELECT sum(share) FROM bill") == (Decimal("20.833333333333333333333333333"),)
 
 
+@pytest.mark.usefixtures("forked_questions")
 @pytest.mark.parametrize("personal", [True, False])
 def test_a_question_with_limits_is_as_exact(db: Database, tmp_path: Path, personal: bool) -> None:
     folder = exported(db, tmp_path, [*bills(TENTHS, WEI), Bill(id="x", parts=[Decimal("1E-30")])])

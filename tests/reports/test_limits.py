@@ -32,6 +32,7 @@ def test_more_rows_than_the_limit_are_cut_and_told(any_db: Database, tmp_path: P
         assert not session.query("EXPLAIN SELECT 1").is_cut
 
 
+@pytest.mark.usefixtures("forked_questions")
 def test_a_question_that_takes_too_long_is_ended(any_db: Database, tmp_path: Path) -> None:
     with limited(any_db, tmp_path, Limits(seconds=0.2)) as session:
         with pytest.raises(InvalidRequest, match=r"longer than 0\.2 s"):
@@ -67,6 +68,7 @@ def test_without_limits_nothing_is_cut(any_db: Database, tmp_path: Path) -> None
         assert (len(found), found.is_cut) == (5000, False)
 
 
+@pytest.mark.usefixtures("forked_questions")
 def test_a_question_is_ended_where_duckdb_does_not_look_up(any_db: Database, tmp_path: Path) -> None:
     """To bind 29,000 columns takes it 30 seconds, in which it can't be interrupted."""
     columns = ",".join("1" for _ in range(29_000))
@@ -78,6 +80,7 @@ def test_a_question_is_ended_where_duckdb_does_not_look_up(any_db: Database, tmp
         assert list(session.query("SELECT count(*) FROM customer").rows()) == [(2,)]
 
 
+@pytest.mark.usefixtures("forked_questions")
 def test_memory_that_duckdb_does_not_count_is_limited(any_db: Database, tmp_path: Path) -> None:
     """One text of 300 MB is made beside its buffers."""
     with limited(any_db, tmp_path, Limits(megabytes=64)) as session:
@@ -86,6 +89,7 @@ def test_memory_that_duckdb_does_not_count_is_limited(any_db: Database, tmp_path
         assert list(session.query("SELECT count(*) FROM customer").rows()) == [(2,)]
 
 
+@pytest.mark.usefixtures("forked_questions")
 @pytest.mark.parametrize("megabytes", [None, 512])
 @pytest.mark.parametrize("personal", [False, True])
 def test_a_question_that_is_nested_too_deeply_is_refused(
@@ -98,6 +102,7 @@ def test_a_question_that_is_nested_too_deeply_is_refused(
         session.query(nested)
 
 
+@pytest.mark.usefixtures("forked_questions")
 @pytest.mark.parametrize("sql", ["SELECT repeat('x', 1000000) FROM range(3)", "SELECT * FROM range(20000)"])
 def test_an_answer_that_is_too_large_to_show_is_refused(any_db: Database, tmp_path: Path, sql: str) -> None:
     """Also one of many small cells."""
@@ -107,6 +112,7 @@ def test_an_answer_that_is_too_large_to_show_is_refused(any_db: Database, tmp_pa
         assert len(session.query("SELECT * FROM range(10000)")) == 10_000
 
 
+@pytest.mark.usefixtures("forked_questions")
 def test_what_sorts_more_than_its_memory_writes_nothing_to_the_disk(any_db: Database, tmp_path: Path) -> None:
     with limited(any_db, tmp_path, Limits(megabytes=64)) as session:
         assert list(session.query("SELECT current_setting('temp_directory')").rows()) == [("",)]

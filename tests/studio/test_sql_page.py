@@ -21,7 +21,13 @@ from singletable.studio import questions, studio
 from singletable.studio.questions import MOST_ROWS
 from tests.reports.books import bills, books
 from tests.studio.visitor import Visitor, client_of, shown, visiting
+from tests.support.forked_questions import (
+    forked_questions as forked_questions,
+    nursery_of_questions as nursery_of_questions,
+)
 from tests.support.models import User, app
+
+pytestmark = pytest.mark.usefixtures("forked_questions")
 
 BY_NAME = '-- Users by name\nSELECT name, count(*) AS users FROM "user" GROUP BY name ORDER BY name'
 
