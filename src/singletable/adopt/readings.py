@@ -56,7 +56,7 @@ def readings_of(keys: Sequence[KeyTexts]) -> list[Reading]:
 
 
 def readings_in(readings: Sequence[Reading], keys: Sequence[KeyTexts]) -> list[Reading]:
-    """What of some readings is right for more items, too; the likeliest first."""
+    """The readings that are right for more items, too; the likeliest first."""
     live = [*readings]
     for key in keys:
         live = [*dict.fromkeys(narrowed for reading in live for narrowed in fitting(reading, key))]

@@ -198,9 +198,10 @@ class Model(Generic[T]):
         definition, is_foreign = self.table.definition, self.table.definition.foreign
         type_wire = wire_struct("S", Literal[self.type])
         version_wire = wire_struct("N", Literal[self.version])
+        is_told = is_foreign and not self.table.guards_overlap  # by the key, which one class alone makes
         is_first = self.version == 1  # an item without a version is of the first
         own = (
-            Constant(definition.type_attribute, {"S": self.type}, type_wire, is_foreign),
+            Constant(definition.type_attribute, {"S": self.type}, type_wire, is_told),
             Constant(definition.version_attribute, {"N": str(self.version)}, version_wire, is_foreign and is_first),
         )
         return (*(constant for constant in own if constant.stored), *self.stamps)

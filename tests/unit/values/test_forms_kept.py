@@ -203,3 +203,23 @@ def test_objects_share_what_their_items_lack_unless_a_function_makes_it() -> Non
         other.name, one.number = "Ida", 99
         assert written(other) == stored | {"name": {"S": "Ida"}}
         assert written(one) == stored | {"number": {"N": "99"}}
+
+
+@pytest.mark.parametrize("more", [{}, {"undeclared": {"S": "x"}}, UNUSUAL])
+def test_an_item_without_a_type_is_of_no_class_where_keys_may_be_shared(more: Any) -> None:
+    table = Table("held", foreign=True, type_attribute="kind", overlap="guard")
+
+    class One(Entity, table=table, type="one"):
+        id: str
+        at: datetime | None = None
+
+        @table.key
+        @staticmethod
+        def of(id: str) -> Key:
+            return f"held#{id:raw}", "held"
+
+    class Other(One, type="other"):
+        """The same key and attributes."""
+
+    assert [read(kind, KEYS | more) for kind in (One, Other)] == [None, None]
+    assert [read(kind, KEYS | more | {"kind": {"S": "one"}}) is None for kind in (One, Other)] == [False, True]
