@@ -8,6 +8,9 @@ import pytest
 
 from singletable import Index
 from singletable.adopt import Adopted, TableLayout, adopted
+from singletable.adopt.module_text import ModuleText
+from singletable.adopt.samples import SampleChooser
+from singletable.adopt.specs import KindSpec
 from tests.adopt.tables import SHOP, stored
 
 ROUND = (7, 12, 130, 45, 9)
@@ -100,3 +103,29 @@ def test_an_index_key_of_an_attribute_without_a_type_is_left_and_told() -> None:
     outcome = of([*items, {"PK": "A#1", "SK": "X", "u": None}, {"PK": "A#2", "SK": "X"}])
     assert outcome.explained == {"x": 7}
     assert "the key of GSI1: an attribute in it has values of several types" in outcome.kinds[0].left
+
+
+def test_a_kind_more_costs_one_class_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind is tried with those before it: making them all again would take minutes for 200 kinds."""
+    written: list[str] = []
+    kind = ModuleText.kind
+
+    def counted(text: ModuleText, spec: KindSpec) -> str:
+        written.append(spec.title)
+        return kind(text, spec)
+
+    monkeypatch.setattr(ModuleText, "kind", counted)
+    words = [f"{a}{b}" for a in "abcde" for b in "vwxyz"]
+    outcome = of([{"PK": f"{word}#{n}", "SK": "X", f"of_{word}": n} for word in words for n in ROUND])
+    assert sum(outcome.explained.values()) == len(words) * len(ROUND)
+    assert len(written) < 4 * len(words)
+
+
+def test_large_items_are_chosen_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 items of 400 KB of each of many kinds would take gigabytes."""
+    monkeypatch.setattr("singletable.adopt.samples._MOST_BYTES", 100_000)
+    chooser = SampleChooser(SHOP)
+    for word in ("a", "b"):
+        chooser.take(stored(PK=f"{word}#{n}", SK="X", body="x" * 10_000) for n in range(100))
+    kept = [str(item["PK"]["S"])[0] for item in chooser.sample().items]
+    assert (kept.count("a"), kept.count("b"), chooser.read) == (10, 3, 200)

@@ -71,6 +71,11 @@ class ModuleText:
         what = f"The table {_quoted(self.layout.name)[1:-1]}: {len(kinds)} kinds of items."
         return f"{_HEAD.format(what=what)}{imports(body)}\n\n{UNVERIFIED}\n\n{body}\n"
 
+    def addition(self, kind: KindSpec) -> str:
+        """A kind more, for the module of others."""
+        body = self.kind(kind)
+        return f"{imports(body)}\n\n{body}\n"
+
     def table(self) -> str:
         """The declaration of the table."""
         layout = self.layout

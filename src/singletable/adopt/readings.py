@@ -20,6 +20,8 @@ Reading = tuple[Piece, ...]
 Texts = Mapping[SlotValue, str]
 """The texts that an item's attributes would have in a key."""
 _MOST = 600
+"""The readings that are followed of a text of usual length; fewer of a longer one, which has more places to try."""
+_USUAL_LENGTH = 128
 _IN_KEY = {name: SlotValue("", form, name) for name, (_, form) in CLASSES.items()}
 _ANYTHING = frozenset({_IN_KEY["rest"]})
 _BREADTH = {name: {"word": 0.2, "part": 0.6, "rest": 9.0}.get(name, 0.1) for name in CLASSES}
@@ -102,13 +104,13 @@ def _cost_of(place: SlotValue, before: Piece) -> float:
 # --- one text ---------------------------------------------------------------------------------------------------------
 def _all(key: KeyTexts) -> set[Reading]:
     """Every way to read one text."""
-    spans = _spans(key)
+    spans, most = _spans(key), _MOST * _USUAL_LENGTH // max(len(key.text), _USUAL_LENGTH)
     known: dict[int, set[Reading]] = {len(key.text): {()}}
     for start in range(len(key.text) - 1, -1, -1):
         some: set[Reading] = {_with_literal(key.text[start], rest) for rest in known[start + 1]}
         for end, places in spans.get(start, {}).items():
             some |= {(frozenset(places), *rest) for rest in known[end]}
-        known[start] = {*_likeliest(some, few=True)} if len(some) > _MOST else some
+        known[start] = {*_likeliest(some, few=True)[:most]} if len(some) > most else some
     return known[0]
 
 

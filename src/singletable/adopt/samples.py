@@ -23,11 +23,14 @@ from singletable.foundation import (
     scan_pages,
     usual_segments,
 )
-from singletable.operations import Item
+from singletable.operations import Item, encode
 from singletable.tables import READ_BYTES, TableDefinition, describe
 
 ITEMS_OF_A_KIND = 200
 """Items that are kept of each kind."""
+_MOST_BYTES = 1 << 28
+"""The bytes of chosen items beyond which no more are kept, but three of each kind: an item may have 400 KB."""
+_LEAST_ITEMS = 3
 _USUAL_ITEMS = 20_000
 """Items that are read, unless a sample is asked for."""
 _MOST_LEADS = 400
@@ -100,6 +103,7 @@ class SampleChooser:
         self.layout, self._random = layout, Random(f"adopt/{seed}")
         self._chosen: dict[object, list[Item]] = defaultdict(list)
         self._counts: dict[object, int] = defaultdict(int)
+        self._bytes = 0
 
     @property
     def read(self) -> int:
@@ -112,9 +116,11 @@ class SampleChooser:
             group = self._group_of(item)
             self._counts[group] += 1
             chosen = self._chosen[group]
-            if len(chosen) < ITEMS_OF_A_KIND:
+            if len(chosen) < (ITEMS_OF_A_KIND if self._bytes < _MOST_BYTES else _LEAST_ITEMS):
                 chosen.append(item)
-            elif (at := self._random.randrange(self._counts[group])) < ITEMS_OF_A_KIND:
+                self._bytes += len(encode(item))
+            elif (at := self._random.randrange(self._counts[group])) < len(chosen):
+                self._bytes += len(encode(item)) - len(encode(chosen[at]))
                 chosen[at] = item
 
     def sample(self) -> TableSample:

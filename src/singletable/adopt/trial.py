@@ -74,7 +74,11 @@ def _is_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> 
 
 def table_in(source: str, variable: str) -> Table:
     """The table of a module's text, whose classes are made. DeclarationError."""
-    space: dict[str, Any] = {"__name__": f"singletable_adopted_{next(_NUMBERS)}"}
+    return _made({"__name__": f"singletable_adopted_{next(_NUMBERS)}"}, source, variable)
+
+
+def _made(space: dict[str, Any], source: str, variable: str) -> Table:
+    """The table of a module, after a text is run in it."""
     exec(_compiled(source), space)  # noqa: S102 our own text
     table: Table = space[variable]
     for model in table.models:
@@ -94,6 +98,8 @@ class ClassTrials:
         self.kinds: list[KindSpec] = []
         self.refused: dict[str, str] = {}
         """The kinds that no class is accepted for, with the reason."""
+        self._made: tuple[str, Sequence[KindSpec], dict[str, Any]] | None = None
+        """The last module that was accepted: its table's text, its kinds, its names."""
 
     @property
     def titles(self) -> frozenset[str]:
@@ -115,7 +121,15 @@ class ClassTrials:
         self.refused[kind.type] = why
 
     def _table(self, kinds: Sequence[KindSpec]) -> Table:
-        return table_in(self.text.source(kinds), self.text.variable)
+        """The table of some kinds. A kind more is added to the module of the others: its cost is one class, not all."""
+        declared, made, self._made = self.text.table(), self._made, None
+        if made is not None and made[0] == declared and _are_same(made[1], kinds[:-1]):
+            space, source = made[2], self.text.addition(kinds[-1])
+        else:
+            space, source = {"__name__": f"singletable_adopted_{next(_NUMBERS)}"}, self.text.source(kinds)
+        table = _made(space, source, self.text.variable)
+        self._made = declared, kinds, space
+        return table
 
     def _exact(self, kind: KindSpec, table: Table, items: Sequence[Item]) -> KindSpec:
         """The kind without the keys of indexes, and without the attributes, that are made otherwise than stored."""
@@ -123,6 +137,10 @@ class ClassTrials:
             kind = less
             table = self._table([*self.kinds, kind])
         return kind
+
+
+def _are_same(some: Sequence[KindSpec], others: Sequence[KindSpec]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
 def _wrong_in(kind: KindSpec, table: Table, items: Sequence[Item]) -> frozenset[str]:
