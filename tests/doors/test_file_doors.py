@@ -4,7 +4,7 @@ same cell, or the answer counts it."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import time
 from enum import Enum
 from tempfile import TemporaryDirectory
@@ -39,6 +39,13 @@ from tests.doors.things import (
 from tests.support.engines import fresh
 
 MASK_KEY = b"a key of 16 bytes"
+SELDOM = {"jsonl, with keys", "csv-escaped, with keys", "arrow, with keys"}
+"""The keys are columns as others are."""
+
+
+def sampled_by(names: Iterable[str], seldom: Collection[str]) -> list[Any]:
+    """The names, some of them among the long runs."""
+    return [pytest.param(name, marks=pytest.mark.soak if name in seldom else ()) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +72,7 @@ def is_told(thing: Any, drawn: Drawn) -> bool:
     return is_told_by_json(value_of(thing, drawn), kind_of(thing, drawn))
 
 
-@pytest.mark.parametrize("door", FILE_DOORS)
+@pytest.mark.parametrize("door", sampled_by(FILE_DOORS, SELDOM))
 @few
 @given(drawn=fifty)
 def test_what_is_stored_is_the_same_through_a_file(dbs: Any, door: str, drawn: Drawn) -> None:
@@ -75,7 +82,7 @@ def test_what_is_stored_is_the_same_through_a_file(dbs: Any, door: str, drawn: D
     assert_same(FILE_DOORS[door](*dbs)(list(kept.values())), kept, drawn)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", sampled_by(FORMATS, {"jsonl", "csv-escaped", "arrow"}))
 @few
 @given(drawn=fifty)
 def test_a_masked_file_holds_the_masks(dbs: Any, format: Any, drawn: Drawn) -> None:
@@ -114,7 +121,7 @@ def test_what_people_write_is_stored_as_it_is(dbs: Any, as_csv: bool, drawn: Dra
     assert_same(target.all(Thing.of()), kept, drawn)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", sampled_by(FORMATS, {"jsonl", "csv-escaped"}))
 @few
 @given(drawn=fifty)
 def test_sql_answers_what_is_stored_or_counts_it(dbs: Any, format: Any, drawn: Drawn) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
 from typing import Any, cast
 
 import pytest
@@ -55,12 +55,19 @@ async def work_until_quiet(bench: Bench) -> None:
         bench.clock.advance(61)
 
 
-LOSSES = [DropBefore(), ApplyThenCut(), pytest.param(ApplyThen500(), marks=pytest.mark.soak)]
+USUAL = {(None, DropBefore(), 1), (None, ApplyThenCut(), 30), ("o", DropBefore(), 30), ("o", ApplyThenCut(), 1)}
+"""Each two of order, loss and times meet in one of them."""
+LOSSES = [
+    pytest.param(
+        *case,
+        id=f"{'ordered' if case[0] else 'plain'}-{'once' if case[2] == 1 else 'for good'}-{type(case[1]).__name__}",
+        marks=() if case in USUAL else pytest.mark.soak,
+    )
+    for case in product((None, "o"), (DropBefore(), ApplyThenCut(), ApplyThen500()), (1, 30))
+]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("times", [1, 30], ids=["once", "for good"])
-@pytest.mark.parametrize("order", [None, "o"], ids=["plain", "ordered"])
+@pytest.mark.parametrize(("order", "loss", "times"), LOSSES)
 async def test_a_loss_at_every_request_of_a_worker(
     kind: str, engine_url: str, clock: Clock, faults: Faults, order: str | None, loss: Action, times: int
 ) -> None:
