@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
 from examples_shared.testing.nursery import run_program
@@ -131,13 +133,36 @@ async def told(client: Client, tool: str, /, **arguments: Any) -> Any:
     return text if result.is_error else json.loads(text)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What one server, without options, answers to all that only reads."""
+
+    tools: dict[str, Any]
+    model: list[Any]
+    ada: Any
+    refusals: list[str]
+
+
+@pytest.fixture(scope="module")
+def asked(folder: Path) -> Asked:
+    async def ask() -> Asked:
+        async with server(folder) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            (resource,) = (await client.list_resources()).resources
+            (content,) = (await client.read_resource(resource.uri)).contents
+            model = json.loads(getattr(content, "text"))  # noqa: B009 of one of several types
+            refusals = [await told(client, tool, **given) for tool, given, _ in MISTAKES]
+            return Asked(tools, model, await told(client, "User_by_email", **ADA), refusals)
+
+    return anyio.run(ask)
+
+
 def numbers(found: Any) -> list[int]:
     return [item["number"] for item in found["items"]]
 
 
-async def test_each_pattern_is_a_tool_with_types(folder: Path) -> None:
-    async with server(folder) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+def test_each_pattern_is_a_tool_with_types(asked: Asked) -> None:
+    tools = asked.tools
     assert set(tools) == {
         *("User_by_email", "User_by_limit", "Order_of_user", "Order_by_state", "Account_by_email"),
     }
@@ -169,12 +194,10 @@ async def test_a_page_and_the_next_one(folder: Path) -> None:
         assert len(account["item"]["orders"]) == 7
 
 
-async def test_personal_attributes_are_covered_unless_told(folder: Path) -> None:
-    async with server(folder) as client:
-        covered = await told(client, "User_by_email", **ADA)
+async def test_personal_attributes_are_covered_unless_told(asked: Asked, folder: Path) -> None:
     async with server(folder, "--personal") as client:
         open_ = await told(client, "User_by_email", **ADA)
-    assert (covered["item"]["name"], open_["item"]["name"]) == ("‹personal›", "Ada Lovelace")
+    assert (asked.ada["item"]["name"], open_["item"]["name"]) == ("‹personal›", "Ada Lovelace")
 
 
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
@@ -198,10 +221,10 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-async def test_what_is_wrong_is_said_to_the_agent(folder: Path) -> None:
-    async with server(folder) as client:
-        found = [(said, await told(client, tool, **given)) for tool, given, said in MISTAKES]
-    assert [(said, text) for said, text in found if said not in text] == []
+def test_what_is_wrong_is_said_to_the_agent(asked: Asked) -> None:
+    assert len(asked.refusals) == len(MISTAKES)
+    wrong = [(said, text) for (*_, said), text in zip(MISTAKES, asked.refusals, strict=True) if said not in text]
+    assert wrong == []
 
 
 async def test_the_budget_of_a_session_ends_it(folder: Path) -> None:
@@ -211,11 +234,8 @@ async def test_the_budget_of_a_session_ends_it(folder: Path) -> None:
         assert "the budget of 1 units is used up" in await told(client, "User_by_email", **ADA)
 
 
-async def test_the_model_is_a_resource(folder: Path) -> None:
-    async with server(folder) as client:
-        (resource,) = (await client.list_resources()).resources
-        (content,) = (await client.read_resource(resource.uri)).contents
-        (table,) = json.loads(getattr(content, "text"))  # noqa: B009 of one of several types
+def test_the_model_is_a_resource(asked: Asked) -> None:
+    (table,) = asked.model
     assert (table["table"], [each["name"] for each in table["entities"]]) == ("shop", ["User", "Order"])
     user, order = table["entities"]
     assert order["description"] == ""  # not the one that dataclass makes of the signature
