@@ -75,11 +75,23 @@ class PlacedReader:
     """One class's items with their keys, read in the same pass."""
 
     def __init__(self, reader: ItemReader[Any], table: Table) -> None:
-        self.wire, self._place = _placed(table, reader.wire)  # before `build`, which a reader that learns makes anew
-        self._table, self._build, self._load = table, reader.build, reader.load
+        self._reader, self._table, self._load = reader, table, reader.load
+        self._made = self._make(reader.wire)
+
+    @property
+    def wire(self) -> Any:
+        """Made anew for a reader that has learned names since."""
+        if (wire := self._reader.wire) is not self._made[0]:
+            self._made = self._make(wire)
+        return self._made[1]
+
+    def _make(self, wire: Any) -> tuple[Any, Any, Callable[[Any], Place], Callable[[Any], Any]]:
+        """What belongs together. The function is that of the wire type, or a later one, which refuses it."""
+        return (wire, *_placed(self._table, wire), self._reader.build)
 
     def build(self, wire: Any) -> tuple[Place, Any]:
-        return self._place(wire), self._build(wire)
+        _, _, place, build = self._made
+        return place(wire), build(wire)
 
     def load(self, item: Item) -> tuple[Place, Any] | None:
         entity = self._load(item)
@@ -89,9 +101,10 @@ class PlacedReader:
 class PlacedMixedReader(PlacedReader):
     """The same for several classes: type and key are decoded together first."""
 
+    wire: Any = Raw
+
     def __init__(self, reader: Any, table: Table) -> None:
         self._table, self._load, self._by_type = table, reader.load, reader.by_type
-        self.wire = Raw
         wire, self._place = _placed(table, reader.peek)
         self._peek = json_decoder(wire).decode
 
@@ -105,8 +118,10 @@ class PlacedMixedReader(PlacedReader):
 class PlacedForeignReader(PlacedReader):
     """The same where keys are of other kinds, or attributes; and for several classes of a foreign table."""
 
+    wire: Any = Raw
+
     def __init__(self, reader: ItemReader[Any], table: Table) -> None:
-        self._table, self._load, self._reader, self.wire = table, reader.load, reader, Raw
+        self._table, self._load, self._reader = table, reader.load, reader
 
     def build(self, wire: Raw) -> Any:
         entity = read_one(wire, self._reader)

@@ -37,7 +37,15 @@ class TellingReader:
     """The same reader, for which an item that can't be read is an Unreadable, and no error."""
 
     def __init__(self, reader: ItemReader[Any]) -> None:
-        self.wire, self.build, self._reader = reader.wire, reader.build, reader
+        self._reader = reader
+
+    @property
+    def wire(self) -> Any:
+        return self._reader.wire
+
+    @property
+    def build(self) -> Callable[[Any], Any]:
+        return self._reader.build
 
     def load(self, item: Item) -> Any:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 from singletable import Entity, Key, Table
 from singletable.flow import Response
 from singletable.operations import BatchGetItem, GetItem, RawCondition, Scan, Selection, UpdateItem, read_one
+from singletable.records.readers import placed_reader_of, reader_of
 from singletable.schema import Model, model_of
 from singletable.values import as_read_of, undeclared_in
 from singletable.values.stored_forms import MOST_LEARNED
@@ -111,6 +113,19 @@ READS: dict[str, Callable[[Any], Any]] = {
 def test_a_read_while_another_thread_learns_loses_nothing(verb: str, part: str) -> None:
     model = declared()
     assert undeclared_in(READS[verb](Interrupted(model, part))) == MORE
+
+
+@pytest.mark.parametrize(
+    "make", [placed_reader_of, partial(reader_of, tells=True), partial(placed_reader_of, tells=True)]
+)
+def test_a_reader_that_was_made_before_a_name_was_met_reads_it_compiled(make: Callable[[Any], Any]) -> None:
+    """Of keys with their items, as get_many() reads, and of those that tell what can't be read."""
+    model = declared()
+    reader = make((model.kind,))
+    assert undeclared_in(read(model, ITEM | MORE)) == MORE
+    built = reader.build(msgspec.json.decode(msgspec.json.encode(ITEM | MORE), type=reader.wire, strict=False))
+    place, entity = built if isinstance(built, tuple) else (("held#i", "held"), built)
+    assert (place, undeclared_in(entity)) == (("held#i", "held"), MORE)
 
 
 def test_names_without_end_are_carried_and_not_learned() -> None:
