@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -126,6 +126,11 @@ class Codec(Generic[T]):
         ]
         source.define(lines, f"codec of {self.kind.__qualname__}")
         return source.names["dump"]  # type: ignore[no-any-return]
+
+    def with_writer(self) -> Self:
+        """Compile the writer at once: that a class is inside of itself, its plan knows while it is compiled alone."""
+        _ = self._dump
+        return self
 
     @cached_property
     def build_all(self) -> Callable[[Sequence[Any]], list[T]]:

@@ -277,7 +277,7 @@ class NestedPlan(ValuePlan, frozen=True, eq=False):
         if self.kind not in _nested:
             token = _under_way.set((*_under_way.get(), self.kind))
             try:
-                _nested[self.kind] = Codec(self.kind, _fields_of(self.kind))
+                _nested[self.kind] = Codec(self.kind, _fields_of(self.kind)).with_writer()
             finally:
                 _under_way.reset(token)
         return _nested[self.kind]
