@@ -50,6 +50,18 @@ def sends(sent: threading.Event, *pieces: bytes) -> Action:
     return act
 
 
+def half_closes(done: threading.Event) -> Action:
+    """Answers, and then says that it will send no more, on a connection that it keeps open; then sets `done`."""
+
+    def act(_: ScriptedServer, connection: socket.socket) -> bool:
+        connection.sendall(http())
+        connection.shutdown(socket.SHUT_WR)
+        done.set()
+        return True
+
+    return act
+
+
 def http(body: bytes = b"{}", *, status: int = 200, checksum: int | None = None, extra: str = "") -> bytes:
     checksum = crc32(body) if checksum is None else checksum
     head = (

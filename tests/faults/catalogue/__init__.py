@@ -18,7 +18,7 @@ SECTIONS: tuple[Section, ...] = (
     *environment.SECTIONS,
     threats.SECTION,
 )
-COUNTS = {"A": 11, "B": 7, "C": 8, "D": 8, "E": 6, "F": 18, "G": 7, "H": 12, "I": 11, "J": 8, "K": 9, "L": 6, "S": 19}
+COUNTS = {"A": 13, "B": 7, "C": 8, "D": 8, "E": 6, "F": 18, "G": 7, "H": 12, "I": 11, "J": 8, "K": 9, "L": 6, "S": 19}
 """How many entries each section has."""
 
 __all__ = ["COUNTS", "SECTIONS", "Entry", "Section"]

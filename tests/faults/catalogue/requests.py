@@ -88,6 +88,30 @@ _REQUESTS = (
         "Clients return at different times, with few requests for each lost one, and all writes get through.",
         ("faults/test_outage.py::test_after_an_outage_clients_come_back_spread_and_with_few_requests",),
     ),
+    Entry(
+        "F-A12",
+        "The service closes an idle connection, or its half of it.",
+        "Before each request an idle connection is looked at, and another is opened. A write that can't be repeated "
+        "uses none that was idle for more than 15 s.",
+        (
+            "unit/wire/test_transports.py::test_an_idle_connection_that_was_closed_is_found_out",
+            "unit/wire/test_idle_connections.py::test_a_connection_that_the_server_half_closed_is_not_used",
+            "unit/wire/test_tls.py::test_an_idle_connection_that_was_half_closed_is_found_out",
+            "unit/wire/test_transports.py::test_a_write_that_cannot_be_repeated_wants_a_fresh_connection",
+        ),
+    ),
+    Entry(
+        "F-A13",
+        "Many calls come at once, again and again, and then none.",
+        "Only the first burst opens connections. Those that stay idle are closed: by the event loop, or by the next "
+        "call of a thread. A call that finds none free waits no longer than for an answer.",
+        (
+            "unit/wire/test_idle_connections.py::test_a_second_burst_opens_no_connection",
+            "unit/wire/test_idle_connections.py::test_a_loop_closes_them_when_no_call_comes",
+            "unit/wire/test_idle_connections.py::test_a_call_closes_all_that_were_idle_for_too_long",
+            "unit/wire/test_asyncio_port.py::test_the_line_has_one_timer_and_each_call_its_own_limit",
+        ),
+    ),
 )
 _BATCHES = (
     Entry(

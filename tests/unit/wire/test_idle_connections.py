@@ -16,7 +16,7 @@ from singletable.flow import drive
 from singletable.wire import Connections, PortOptions, StaticCredentials, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from singletable.wire.idle_connections import IdleConnections
-from tests.fakes.scripted_server import Action, ScriptedServer, answers, http
+from tests.fakes.scripted_server import Action, ScriptedServer, answers, half_closes
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask, Client, FakeClock
 
 READ = Ask()
@@ -134,14 +134,7 @@ async def test_a_connection_that_the_server_half_closed_is_not_used(
     client: Client, server: ScriptedServer, repeatable: bool
 ) -> None:
     half_closed = threading.Event()
-
-    def half_closes(asked: ScriptedServer, connection: socket.socket) -> bool:
-        connection.sendall(http())
-        connection.shutdown(socket.SHUT_WR)
-        half_closed.set()
-        return True
-
-    server.plan(half_closes)
+    server.plan(half_closes(half_closed))
     port = client.port()
     await client.run(port.send(READ))
     assert half_closed.wait(10)

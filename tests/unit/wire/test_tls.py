@@ -13,7 +13,7 @@ import trustme
 
 from singletable import errors
 from singletable.wire import RetryPolicy
-from tests.fakes.scripted_server import ScriptedServer, answers, answers_then_closes, cut
+from tests.fakes.scripted_server import ScriptedServer, answers, answers_then_closes, cut, half_closes
 from tests.unit.wire.conftest import Ask, Client
 
 
@@ -59,6 +59,18 @@ async def test_an_idle_connection_that_was_closed_is_found_out(
     await client.run(port.send(Ask(repeatable=False)))
     secure.wait_for_close()
     assert (await client.run(port.send(Ask(repeatable=False)))).status == 200
+
+
+async def test_an_idle_connection_that_was_half_closed_is_found_out(
+    client: Client, secure: ScriptedServer, ca_file: str
+) -> None:
+    half_closed = threading.Event()
+    secure.plan(half_closes(half_closed))
+    port = client.port(secure.url, ca_file=ca_file)
+    await client.run(port.send(Ask()))
+    assert half_closed.wait(10)
+    assert not (await client.run(port.send(Ask(repeatable=False)))).unsettled
+    assert [request.connection for request in secure.received] == [1, 2]
 
 
 async def test_an_untrusted_certificate_is_refused_at_once(client: Client, secure: ScriptedServer) -> None:
