@@ -161,3 +161,19 @@ def test_a_module_that_was_edited_meanwhile_stays_as_it_is(tmp_path: Path) -> No
     with pytest.raises(InvalidRequest, match="was changed while its items were read"):
         replace_module(module, read, allowed)
     assert module.read_bytes() == b'VERIFIED = ""\r\nx = 2\r\n'
+
+
+def test_a_sample_does_not_end_a_run_on_every_item(db: Database, source: str, tmp_path: Path) -> None:
+    module, table = tmp_path / "old.py", table_in(source, "old")
+
+    def stop(at: Verified) -> None:
+        raise Ended
+
+    with pytest.raises(Ended):
+        db.run(verify(run_of(db, source, module), stop))
+    part = VerifyRun(db.port, table, "x", VerifyFile(module, 0.1), 0.1, 0)
+    assert 0 < db.run(verify(part)).items < COUNT
+    assert [file.name for file in tmp_path.iterdir()] == ["old.py.verifying"]
+    with db.meter() as meter:
+        assert db.run(verify(run_of(db, source, module))).items == COUNT
+    assert meter.requests == 2

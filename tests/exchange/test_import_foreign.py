@@ -144,6 +144,19 @@ def test_the_command_imports_a_table_by_its_classes(old: Engine, tmp_path: Path)
         assert db.get(Order.by_number(1)) == Order(number=1, user="u0", status="paid", total=10, note=NOTE)
 
 
+def test_classes_of_no_common_name_are_told(old: Engine, tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(
+        "from singletable import Entity, Key, Table\nother = Table('other')\n"
+        "class Own(Entity, table=other, type='own'):\n    id: str\n    @other.key\n    @staticmethod\n"
+        "    def of(id: str) -> Key:\n        return f'OWN#{id}', 'OWN'\n"
+    )
+    of = ["--from", old.url, "--of", "tests.exchange.legacy_shop", "--db", f"local:{tmp_path / 'shop.db'}"]
+    ran = CliRunner().invoke(app, ["import", str(tmp_path / "other.py"), "orders", *of])
+    assert ran.exit_code == 2, ran.output
+    assert "No class here is called as one of tests.exchange.legacy_shop" in ran.stderr
+    assert "Own here. Say --as OLD=NEW." in ran.stderr
+
+
 def test_each_source_of_the_items_gives_the_same(old: Engine, tmp_path: Path) -> None:
     with connect(old.url) as source:
         for keys in (False, True):

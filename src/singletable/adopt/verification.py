@@ -99,10 +99,11 @@ class VerifyStore(Protocol):
 
 
 class VerifyFile:
-    """The state in a file next to the module."""
+    """The state in a file next to the module; of a sample in another one, so that it ends no run on every item."""
 
-    def __init__(self, module: Path) -> None:
-        self._store, self._name = DirectoryStore(module.parent), f"{module.name}.verifying"
+    def __init__(self, module: Path, sample: float | None = None) -> None:
+        part = "" if sample is None else "-sample"
+        self._store, self._name = DirectoryStore(module.parent), f"{module.name}.verifying{part}"
 
     async def read(self) -> bytes | None:
         return self._store.read(self._name)

@@ -198,7 +198,7 @@ def _verified(db: Database, options: Mapping[str, Any], as_json: bool) -> bool:
     refusing_writes(source)  # raises before a scan for a module without the line
     sample = _planned(db, table.name, options).sample
     of = f"{digest_of(source)} {db.target.place}"
-    run = VerifyRun(at_rate(db.port, rate_of(options)), table, of, VerifyFile(path), sample, options["seed"])
+    run = VerifyRun(at_rate(db.port, rate_of(options)), table, of, VerifyFile(path, sample), sample, options["seed"])
     with (
         output.MeteredBlock(db) as cost,
         Status(f"{table.name}: reading", console=output.console(stderr=True)) as status,

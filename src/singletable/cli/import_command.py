@@ -152,6 +152,11 @@ def _into(tables: list[Table], names: Sequence[str], declared: str | None) -> An
     for text in names:
         old, equals, new = text.partition("=")
         pairs[old] = new if equals else old
+    if not pairs:
+        raise click.UsageError(
+            f"No class here is called as one of {declared}: {', '.join(sorted(theirs)) or 'none'} there, "
+            f"{', '.join(sorted(kinds)) or 'none'} here. Say --as OLD=NEW."
+        )
     return {_class_of(theirs, old): _class_of(kinds, new) for old, new in pairs.items()}
 
 
