@@ -62,10 +62,14 @@ class Source:
 
         An import within a function counts, and one by `import_module`.
         """
-        yield from self._imports(self.tree, types_only=False)
+        yield from self._all_imports
+
+    @cached_property
+    def _all_imports(self) -> tuple[tuple[str, bool], ...]:
+        return tuple(self._imports(self.tree, types_only=False))
 
     def _imports(self, node: ast.AST, *, types_only: bool) -> Iterator[tuple[str, bool]]:
-        for child in ast.iter_child_nodes(node):
+        for child in ast.iter_child_nodes(node) if self._calls_import else _statements_in(node):
             if isinstance(child, ast.If) and _is_name(child.test, "TYPE_CHECKING"):
                 for inner in child.body:
                     yield from self._imports(ast.Module([inner], []), types_only=True)
@@ -75,6 +79,11 @@ class Source:
             for name in self._named(child):
                 yield name, types_only
             yield from self._imports(child, types_only=types_only)
+
+    @cached_property
+    def _calls_import(self) -> bool:
+        """Whether an expression may import. All others have what imports among their statements, a tenth of all."""
+        return "import_module" in self.text
 
     def _named(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):
@@ -109,6 +118,12 @@ class Source:
 
 _DEFINES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases right below a statement."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        yield from getattr(node, name, ())
 
 
 def _left_out(tree: ast.Module) -> Iterator[ast.stmt]:
