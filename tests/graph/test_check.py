@@ -134,7 +134,7 @@ def faults(spoiled: Database) -> set[tuple[str, tuple[str, str], str]]:
     return found
 
 
-@pytest.mark.parametrize("items", [pytest.param(1, marks=pytest.mark.soak), 7, 40, 1000])
+@pytest.mark.parametrize("items", [*(pytest.param(few, marks=pytest.mark.soak) for few in (1, 7)), 40, 1000])
 def test_the_same_is_found_wherever_pages_end(spoiled: Database, faults: Any, items: int) -> None:
     with_pages_of(spoiled, items)
     found = spoiled.check(records)
@@ -168,7 +168,7 @@ def test_a_check_that_another_process_ends_finds_the_same(spoiled: Database, fau
     assert told(f for made in rounds for f in made.findings) == faults
 
 
-@pytest.mark.parametrize("items", [40, 1000])
+@pytest.mark.parametrize("items", [pytest.param(40, marks=pytest.mark.soak), 1000])
 def test_a_repair_deletes_edges_whose_target_is_gone(db: Database, items: int) -> None:
     """What no page tells but only the end of all of them, `check --repair` mends too; and lists before."""
     with_pages_of(db, items)
