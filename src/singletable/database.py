@@ -311,7 +311,9 @@ class Database:
     ) -> None:
         """Put entities and delete those, or their keys: each by itself, in no order, 25 a request.
 
-        Raises Incomplete, with what was not done.
+        What has a length is checked whole before anything is sent. An iterator is sent while it is read, at most 400
+        writes of a table at a time; a key that is among those already is refused. Raises Incomplete, with what was not
+        done, and in `read` how far the iterators were read.
         """
         drive(flows.write_many(at_rate(self.port, rate), puts, deletes))
 

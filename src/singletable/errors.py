@@ -270,9 +270,12 @@ class Throttled(Unavailable):
 
 
 class Incomplete(Unavailable):
-    """A batch was done in part. `rest` has the operands that were not done, in their given form."""
+    """A batch was done in part. `rest` has the operands that were not done, in their given form. `read` is the number
+    of operands that `write_many` had read of its iterators, None where it had none; what follows is not in `rest`.
+    """
 
     code = "unavailable.incomplete"
+    read: int | None = None
 
     def __init__(self, what: str, *, rest: tuple[Any, ...] = (), **where: Any) -> None:
         super().__init__(what, **where)

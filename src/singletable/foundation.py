@@ -156,6 +156,11 @@ from singletable.records.write import (
     WritePart as WritePart,
     moment_at as moment_at,
 )
+from singletable.records.write_rounds import (
+    BulkWrite as BulkWrite,
+    BulkWrites as BulkWrites,
+    write_in_rounds as write_in_rounds,
+)
 from singletable.schema.bound_patterns import Bound as Bound, BoundKey as BoundKey, Declared as Declared
 from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
 from singletable.schema.catalogue import (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import pytest
@@ -93,6 +95,53 @@ async def test_two_writes_of_one_item_are_refused_before_anything_is_sent(shell:
     assert meter.requests == 0
 
 
+async def test_an_iterator_is_sent_while_it_is_read(shell: Shell) -> None:
+    """One request after 25 items, then 16 after 400 each: as many as for a list, and no more than a round is held."""
+    await shell.write_many(puts=EVERY[:1])
+    sent: list[int] = []
+
+    def entities(count: int) -> Iterator[Membership]:
+        for number in range(count):
+            sent.append(meter.requests)
+            yield membership(number)
+
+    with shell.meter() as meter:
+        await shell.write_many(puts=entities(900))
+    assert sent == [0] * 25 + [1] * 400 + [17] * 400 + [33] * 75
+    assert (meter.requests, meter.round_trips) == (36, 4)
+    with shell.meter() as meter:
+        await shell.write_many(puts=[*entities(50)], deletes=map(key_of, map(membership, range(50, 900))))
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:50]
+    assert (meter.requests, meter.round_trips) == (2 + 34, 1 + 4)
+
+
+async def test_of_an_iterator_a_key_is_written_once_a_round(shell: Shell) -> None:
+    again = dataclasses.replace(EVERY[0], role="owner")
+    with pytest.raises(InvalidRequest, match="two writes of the same Membership") as caught:
+        await shell.write_many(puts=iter([*EVERY[:30], EVERY[28]]))
+    assert caught.value.__notes__ == ["write_many had read 31 of its iterator, and written 25 of them."]
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:25]
+    await shell.write_many(puts=iter([*EVERY[:30], again]))
+    assert await shell.get(key_of(again)) == again
+    with pytest.raises(InvalidRequest, match="two writes of the same Membership"):
+        await shell.write_many(puts=iter(EVERY), deletes=[key_of(EVERY[28]), EVERY[2]])
+    assert await shell.get_many([key_of(EVERY[2]), key_of(EVERY[28])]) == []
+    with shell.meter() as meter, pytest.raises(InvalidRequest, match="two writes of the same Membership"):
+        await shell.write_many(puts=iter(EVERY), deletes=[EVERY[2], EVERY[2]])
+    assert meter.requests == 0
+
+
+async def test_what_was_written_is_told_where_an_iterator_fails(shell: Shell) -> None:
+    def entities() -> Iterator[Membership]:
+        yield from EVERY[:26]
+        raise KeyError("the source")
+
+    with pytest.raises(KeyError, match="the source") as caught:
+        await shell.write_many(puts=entities(), deletes=EVERY[50:])
+    assert caught.value.__notes__ == ["write_many had read 26 of its iterator, and written 25 of them."]
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:25]
+
+
 class Throttling:
     """A port whose service leaves some of every batch undone for some time, or for ever."""
 
@@ -153,6 +202,34 @@ async def test_what_stays_undone_comes_back_as_it_was_given(shell: Shell) -> Non
     assert list(caught.value.rest) == EVERY[:2]
     await shell.write_many(puts=caught.value.rest)
     assert await shell.all(Membership.of_user(ADA)) == EVERY[:4]
+
+
+async def test_what_an_iterator_leaves_undone_and_how_far_it_was_read(shell: Shell) -> None:
+    from singletable.records.flows import write_many
+
+    port = Throttling(shell.port, refusals=10**6, of=3)
+    source = iter([Elsewhere(id="1"), *EVERY])
+    with pytest.raises(Incomplete, match="Then go on with what follows in the iterator: 26 were read of it") as caught:
+        await shell.run(write_many(port, source, ()))
+    assert list(caught.value.rest) == [*EVERY[:3], Elsewhere(id="1")]
+    assert caught.value.read == 26
+    assert "the writes of other tables, which were not sent: 1." in caught.value.hint
+    await shell.write_many(puts=chain(caught.value.rest, source))
+    assert await shell.all(Membership.of_user(ADA)) == EVERY
+    assert await shell.get(Elsewhere.by_id("1")) == Elsewhere(id="1")
+
+
+async def test_a_list_that_stays_undone_beside_an_iterator_that_was_not_read(shell: Shell) -> None:
+    from singletable.records.flows import write_many
+
+    port = Throttling(shell.port, refusals=10**6)
+    with pytest.raises(Incomplete, match="2 of 5 writes") as caught:
+        await shell.run(write_many(port, EVERY[:5], map(key_of, EVERY)))
+    assert (caught.value.rest, caught.value.read) == (tuple(EVERY[:2]), 0)
+    with pytest.raises(Incomplete) as caught:
+        await shell.run(write_many(port, [*EVERY[:2], Elsewhere(id="1"), Elsewhere(id="2")], ()))
+    assert list(caught.value.rest) == [*EVERY[:2], Elsewhere(id="1"), Elsewhere(id="2")]
+    assert caught.value.read is None
 
 
 async def test_keys_that_stay_unread_come_back_as_they_were_given(shell: Shell) -> None:

@@ -323,3 +323,19 @@ async def test_an_item_without_a_valid_key_is_refused_by_the_service(raw: AsyncR
     """None of them is taken for another one, and none is compared."""
     with pytest.raises(InvalidRequest, match="DynamoDB refused the request: ValidationException"):
         await raw.write_many(puts=puts)
+
+
+async def test_an_iterator_is_sent_while_it_is_read(shell: Shell, raw: AsyncRaw) -> None:
+    """As entities are; of a table by its name a key among the deletes shows its attributes, before puts are read."""
+    items = [{"pk": f"p{number}", "sk": "s"} for number in range(450)]
+    await raw.write_many(puts=items[:1])
+    sent: list[int] = []
+    with shell.meter() as meter:
+        await raw.write_many(puts=(sent.append(meter.requests) or item for item in items))
+    assert sent == [0] * 25 + [1] * 400 + [17] * 25
+    assert (meter.requests, meter.round_trips) == (18, 3)
+    with pytest.raises(InvalidRequest, match="two writes of the same item in one batch") as caught:
+        await raw_of(shell, "app").write_many(puts=iter([{**items[0], "n": 1}]), deletes=iter([items[30], items[0]]))
+    assert caught.value.__notes__ == ["write_many had read 3 of its iterator, and written 0 of them."]
+    await raw_of(shell, "app").write_many(deletes=iter(items))
+    assert await raw.get_many(items) == []

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain, islice
 from typing import Any
 
 from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import Port
-from singletable.foundation import CursorSeal, Page, Position, read_batches, too_many_pages, write_batches
+from singletable.foundation import (
+    BulkWrite,
+    BulkWrites,
+    CursorSeal,
+    Page,
+    Position,
+    read_batches,
+    too_many_pages,
+    write_batches,
+    write_in_rounds,
+)
 from singletable.operations import MAX_ACTIONS, AnswerPage, GetItem, Key, TransactGetItems
 from singletable.raw.items import PLAIN, RawItem, RawTable, stored
 from singletable.raw.queries import RawQuery
@@ -67,27 +78,50 @@ async def write_many(
 ) -> None:
     """Put and delete items, 25 in a request, each by itself, without conditions."""
     await table.ready(port)
-    requests: list[dict[str, Any]] = [{"PutRequest": {"Item": stored(item, "write_many")}} for item in puts]
-    requests += [{"DeleteRequest": {"Key": stored(key, "write_many")}} for key in deletes]
-    _check_apart(table, [next(iter(each.values())) for each in requests])
-    await write_batches(port, table.name, requests, _given)
+    names, deletes = _key_names(table, deletes)
+
+    def writes_of(puts: Iterable[Mapping[str, Any]], deletes: Iterable[Mapping[str, Any]]) -> Iterator[BulkWrite[str]]:
+        for item in puts:
+            wire = stored(item, "write_many")
+            yield table.name, _place_of(wire, names), item, {"PutRequest": {"Item": wire}}
+        for key in deletes:
+            wire = stored(key, "write_many")
+            yield table.name, _place_of(wire, names), key, {"DeleteRequest": {"Key": wire}}
+
+    async def send(name: str, writes: BulkWrites) -> None:
+        await write_batches(port, name, [request for _, request in writes.values()], _given)
+
+    await write_in_rounds(writes_of, puts, deletes, send, _repeated)
 
 
-def _check_apart(table: RawTable, requests: Sequence[Mapping[str, Key]]) -> None:
-    """Raise InvalidRequest for two writes of one item. A deletion tells the key's attributes of a table that isn't
-    declared; without one the service refuses two in one request, as it does an item without its key."""
-    names = table.key or next((tuple(each["Key"]) for each in requests if "Key" in each), ())
-    written = [item for each in requests for item in each.values() if item.keys() >= {*names}]
-    places = [
-        tuple((tag, lone_text(tag, value)) for name in names for tag, value in item[name].items()) for item in written
-    ]
-    if names and len({*places}) < len(places):
-        raise InvalidRequest(
-            "two writes of the same item in one batch, which has no order",
-            table=table.name,
-            operation="write_many",
-            hint="Remove one, or send them one after the other.",
-        )
+def _key_names(
+    table: RawTable, deletes: Iterable[Mapping[str, Any]]
+) -> tuple[Sequence[str], Iterable[Mapping[str, Any]]]:
+    """The attributes of the table's key, and the deletes: the first of them shows the key of a table by its name alone.
+    Without any, the service refuses two writes of one item in one request."""
+    if table.key:
+        return table.key, deletes
+    rest = iter(deletes)
+    first = [*islice(rest, 1)]
+    names = tuple(stored(first[0], "write_many")) if first else ()
+    return names, deletes if isinstance(deletes, Sized) else chain(first, rest)
+
+
+def _place_of(wire: Key, names: Sequence[str]) -> Hashable:
+    """The place of an item or a key. It differs from all others where the names of the key are not known, or an item
+    lacks one, which the service refuses."""
+    if not names or not wire.keys() >= {*names}:
+        return object()
+    return tuple((tag, lone_text(tag, value)) for name in names for tag, value in wire[name].items())
+
+
+def _repeated(name: str, _: Any) -> InvalidRequest:
+    return InvalidRequest(
+        "two writes of the same item in one batch, which has no order",
+        table=name,
+        operation="write_many",
+        hint="Remove one, or send them one after the other.",
+    )
 
 
 def _given(request: Mapping[str, Any]) -> RawItem:

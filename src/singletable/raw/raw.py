@@ -148,7 +148,7 @@ class Raw:
     ) -> None:
         """Put items and delete keys: each by itself, in no order, 25 a request, without conditions.
 
-        Raises Incomplete, with what was not done.
+        Iterators are sent while they are read, as by `Database.write_many`. Raises Incomplete, with what was not done.
         """
         self.db.run(flows.write_many(at_rate(self.db.port, rate), self.table, puts, deletes))
 

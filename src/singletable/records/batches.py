@@ -15,6 +15,7 @@ from singletable.records.query_request import check_whole
 from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
+from singletable.records.write_rounds import BulkWrite, BulkWrites, write_in_rounds
 from singletable.schema import Entity, KeyOf, Model, Table, check_keys, model_for
 
 T = TypeVar("T")
@@ -111,22 +112,15 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
     """Put entities and delete keys, 25 in a request, independently and in no order: overwrites, without conditions.
 
     `Incomplete` has the entities and keys that the service left unprocessed after several tries. Refused for tables
-    that guard against overlapping keys: that needs a condition, and a batch has none.
+    that guard against overlapping keys: that needs a condition, and a batch has none. An iterator is read as its
+    writes are sent, up to 400 of a table at a time; all else is checked whole before.
     """
-    by_table: dict[Table, dict[Place, tuple[Any, dict[str, Any]]]] = {}
-    for given, model, place, request in _requests(puts, deletes):
-        writes = by_table.setdefault(model.table, {})
-        if place in writes:
-            raise InvalidRequest(
-                f"two writes of the same {model.kind.__name__} in one batch, which has no order",
-                key=model.key_of(given) if not isinstance(given, KeyOf) else given,
-                operation="write_many",
-                hint="Remove one, or send them one after the other.",
-            )
-        writes[place] = (given, request)
-    for table, writes in by_table.items():
+
+    async def send(table: Table, writes: BulkWrites) -> None:
         await ready(port, table)
         await _write_all(port, table, writes)
+
+    await write_in_rounds(_writes, puts, deletes, send, _repeated)
 
 
 async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
@@ -134,7 +128,7 @@ async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
 
     Raises `Incomplete` with the keys that the service left unprocessed after several tries.
     """
-    writes: dict[Table, dict[Place, tuple[Any, dict[str, Any]]]] = {}
+    writes: dict[Table, BulkWrites] = {}
     for row in rows:
         model = model_for(row)
         key = model.key_of(row)
@@ -149,9 +143,7 @@ async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
 
     Raises `Incomplete` if the service left some unprocessed after several tries.
     """
-    writes: dict[Place, tuple[Any, dict[str, Any]]] = {
-        place_in(table, item): (item, {"PutRequest": {"Item": item}}) for item in items
-    }
+    writes: BulkWrites = {place_in(table, item): (item, {"PutRequest": {"Item": item}}) for item in items}
     if writes:
         await _write_all(port, table, writes)
 
@@ -166,7 +158,7 @@ def _check_asked(key: KeyOf[Any]) -> None:
         )
 
 
-async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:
+async def _write_all(port: Port, table: Table, writes: BulkWrites) -> None:
     await write_batches(
         port,
         table.name,
@@ -205,20 +197,32 @@ def _left_undone(table: str, count: int, rest: Sequence[Any], why: str) -> Incom
     )
 
 
-def _requests(
-    puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]
-) -> Iterator[tuple[Any, Model[Any], Place, dict[str, Any]]]:
+def _writes(puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> Iterator[BulkWrite[Table]]:
+    allowed: Model[Any] | None = None
     for entity in puts:
         model = model_for(entity)
-        _refuse_guarded(model)
+        if model is not allowed:
+            _refuse_guarded(model)
+            allowed = model
         item = model.item(entity)
-        yield entity, model, place_in(model.table, item), {"PutRequest": {"Item": item}}
+        yield model.table, place_in(model.table, item), entity, {"PutRequest": {"Item": item}}
     for target in deletes:
         key, _ = target_of(target, None)
         model = key.model
-        _refuse_guarded(model)
-        place = key.partition, key.low
-        yield target, model, place, {"DeleteRequest": {"Key": model.key_item(key)}}
+        if model is not allowed:
+            _refuse_guarded(model)
+            allowed = model
+        yield model.table, (key.partition, key.low), target, {"DeleteRequest": {"Key": model.key_item(key)}}
+
+
+def _repeated(table: Table, given: Any) -> InvalidRequest:
+    key = given if isinstance(given, KeyOf) else model_for(given).key_of(given)
+    return InvalidRequest(
+        f"two writes of the same {key.model.kind.__name__} in one batch, which has no order",
+        key=key,
+        operation="write_many",
+        hint="Remove one, or send them one after the other.",
+    )
 
 
 def _refuse_guarded(model: Model[Any]) -> None:
