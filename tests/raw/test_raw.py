@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
@@ -330,8 +330,14 @@ async def test_an_iterator_is_sent_while_it_is_read(shell: Shell, raw: AsyncRaw)
     items = [{"pk": f"p{number}", "sk": "s"} for number in range(450)]
     await raw.write_many(puts=items[:1])
     sent: list[int] = []
+
+    def read() -> Iterator[dict[str, Any]]:
+        for item in items:
+            sent.append(meter.requests)
+            yield item
+
     with shell.meter() as meter:
-        await raw.write_many(puts=(sent.append(meter.requests) or item for item in items))
+        await raw.write_many(puts=read())
     assert sent == [0] * 25 + [1] * 400 + [17] * 25
     assert (meter.requests, meter.round_trips) == (18, 3)
     with pytest.raises(InvalidRequest, match="two writes of the same item in one batch") as caught:
