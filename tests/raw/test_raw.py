@@ -345,3 +345,5 @@ async def test_an_iterator_is_sent_while_it_is_read(shell: Shell, raw: AsyncRaw)
     assert caught.value.__notes__ == ["write_many had read 3 of its iterator, and written 0 of them."]
     await raw_of(shell, "app").write_many(deletes=iter(items))
     assert await raw.get_many(items) == []
+    await raw_of(shell, "app").write_many(puts=iter(items[:2]))
+    assert await raw.get_many(items) == items[:2]

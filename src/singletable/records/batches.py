@@ -216,7 +216,7 @@ def _writes(puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> Iter
 
 
 def _repeated(table: Table, given: Any) -> InvalidRequest:
-    key: Any = given if isinstance(given, KeyOf) else model_for(given).key_of(given)
+    key, _ = target_of(given, None)
     return InvalidRequest(
         f"two writes of the same {key.model.kind.__name__} in one batch, which has no order",
         key=key,
