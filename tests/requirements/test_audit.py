@@ -112,7 +112,7 @@ def test_no_network_is_reported_and_no_failure(listed: Path) -> None:
     assert lines[0].startswith("pins.txt: NOT ASKED")
 
 
-@pytest.mark.parametrize("status", [404, 503])
+@pytest.mark.parametrize("status", [pytest.param(404, marks=pytest.mark.soak), 503])
 def test_a_service_that_refuses_is_not_asked(listed: Path, status: int) -> None:
     with advisories(status) as service:
         verdict, _ = pip(listed, service.url)
