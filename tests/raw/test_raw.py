@@ -318,7 +318,9 @@ async def test_a_batch_has_one_write_of_an_item(shell: Shell, raw: AsyncRaw) -> 
         assert meter.requests == 0
 
 
-@pytest.mark.parametrize("puts", [[{"pk": ["a"], "sk": "s"}], [{"pk": {"a"}, "sk": "s"}], [{"pk": "a", "n": 1}, {"pk": "a"}]])
+@pytest.mark.parametrize(
+    "puts", [[{"pk": ["a"], "sk": "s"}], [{"pk": {"a"}, "sk": "s"}], [{"pk": "a", "n": 1}, {"pk": "a"}]]
+)
 async def test_an_item_without_a_valid_key_is_refused_by_the_service(raw: AsyncRaw, puts: list[dict[str, Any]]) -> None:
     """None of them is taken for another one, and none is compared."""
     with pytest.raises(InvalidRequest, match="DynamoDB refused the request: ValidationException"):
