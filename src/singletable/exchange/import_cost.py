@@ -32,5 +32,5 @@ async def predict_import(port: Port, name: str) -> ImportCost:
     if answer is None:
         raise NotConfigured("the table to import is missing", table=name, operation="import", hint="Look at its name.")
     items, size = answer["Table"].get("ItemCount", 0), answer["Table"].get("TableSizeBytes", 0)
-    each = max(1, ceil(size / items / WRITE_BYTES)) if items else 0
-    return ImportCost(items, size, round(size / READ_BYTES, 1), items * each)
+    mean_units = max(1, ceil(size / items / WRITE_BYTES)) if items else 0
+    return ImportCost(items, size, round(size / READ_BYTES, 1), items * mean_units)
