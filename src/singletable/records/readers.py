@@ -86,8 +86,7 @@ class PlacedReader:
         return self._made[1]
 
     def _make(self, wire: Any) -> tuple[Any, Any, Callable[[Any], Place], Callable[[Any], Any]]:
-        """A wire type with what belongs to it.
-        The function is that of the wire type, or a later one, which refuses it."""
+        """The wire type with its parts. The function is that of the wire type, or a later one, which refuses it."""
         return (wire, *_placed(self._table, wire), self._reader.build)
 
     def build(self, wire: Any) -> tuple[Place, Any]:
