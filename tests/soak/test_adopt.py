@@ -6,7 +6,6 @@ The other libraries write as in `test_beside_libraries`; the applications make t
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -48,19 +47,12 @@ def items_of(db: Database, name: str) -> list[Any]:
             return items
 
 
-@pytest.fixture(scope="module")
-def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the modules that the tests wrote."""
-    return tmp_path_factory.mktemp("adopted")
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_table_of_a_library_is_adopted(library: str, place: Path, modules: Path) -> None:
+def test_the_table_of_a_library_is_adopted(library: str, place: Path) -> None:
     """By a part of its items; then each item that the library wrote is made again."""
     with play(library, place, seed=11) as both:
         both.fill(1200)
         outcome = adopt(both.db, both.table.name)
-        (modules / f"{library}_table.py").write_text(outcome.source)
         assert [group.what for group in outcome.unexplained] == []
         assert len(outcome.kinds) == 6
         table = table_in(outcome.source, library)
@@ -70,17 +62,33 @@ def test_the_table_of_a_library_is_adopted(library: str, place: Path, modules: P
 
 
 @pytest.mark.parametrize("tour", TOURS, ids=lambda tour: tour.application)
-def test_the_table_of_an_application_is_adopted(tour: Any, modules: Path) -> None:
+def test_the_table_of_an_application_is_adopted(tour: Any) -> None:
+    for name, outcome in adopted_of(tour).items():
+        assert sum(group.count for group in outcome.unexplained) == APPLICATIONS[name]
+
+
+def adopted_of(tour: Any) -> Mapping[str, Adopted]:
+    """The tables that an application makes, adopted."""
     with connect("local") as db, TemporaryDirectory() as blobs:
         list(steps(db, tour.calls(db, Path(blobs))))
-        for name in (db.run(db.port.send(TableCall("ListTables", {}))) or {})["TableNames"]:
-            outcome = adopt(db, name)
-            (modules / f"{name}_application.py").write_text(outcome.source)
-            assert sum(group.count for group in outcome.unexplained) == APPLICATIONS[name]
+        names = (db.run(db.port.send(TableCall("ListTables", {}))) or {})["TableNames"]
+        return {name: adopt(db, name) for name in names}
 
 
-def test_both_type_checkers_pass_every_module(modules: Path) -> None:
-    written = sorted(modules.glob("*.py"))
+def test_both_type_checkers_pass_every_module(place: Path, tmp_path: Path) -> None:
+    for library in LIBRARIES:
+        with play(library, place, seed=12) as both:
+            both.fill(240)
+            (tmp_path / f"{library}_table.py").write_text(adopt(both.db, both.table.name).source)
+    for tour in TOURS:
+        for name, outcome in adopted_of(tour).items():
+            (tmp_path / f"{name}_application.py").write_text(outcome.source)
+    check_types(tmp_path)
+
+
+def check_types(folder: Path) -> None:
+    """Run mypy and pyright, both strict, over the modules."""
+    written = sorted(folder.glob("*.py"))
     assert len(written) == len(LIBRARIES) + len(APPLICATIONS)
     ran = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", *map(str, written)],
@@ -92,8 +100,7 @@ def test_both_type_checkers_pass_every_module(modules: Path) -> None:
     assert ran.returncode == 0, ran.stdout
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT / "src")]}
     environment = {"venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name}
-    (modules / "pyrightconfig.json").write_text(json.dumps(settings | environment))
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings | environment))
     pyright = ROOT / "node_modules" / ".bin" / "pyright"
-    ran = subprocess.run([str(pyright), "-p", str(modules)], capture_output=True, text=True, check=False)
-    shutil.rmtree(modules)
+    ran = subprocess.run([str(pyright), "-p", str(folder)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
