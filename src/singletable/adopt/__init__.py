@@ -2,8 +2,9 @@
 
 Begin with `adoption`, which is pure: items in, a module out. It takes `kinds` (which items are alike), `readings` (the
 ways to read a key's texts), `key_texts` (what an attribute would be in a key), `attributes` (their types),
-`kind_reader` and `doubts` (all of a kind), `module_text` (a module's source) and `trial` (the classes, tried on the
-items). `samples` reads a table, `sources` and `workbench` read files, `verification` proves a module on all of it.
+`kind_reader` (chooses a reading, and its attributes), `doubts` (what else it may be), `module_text` (a module's source)
+and `trial` (the classes, tried on the items). `samples` reads a table, `sources` and `workbench` read files,
+`verification` proves a module on all of it.
 """
 
 from __future__ import annotations

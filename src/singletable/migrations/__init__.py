@@ -4,9 +4,10 @@
     Migrations(db, shop).apply(rate=Rate(write_units=200))
 
 `apply` brings settings, indexes and items to what is declared. `fill` is its part that writes items, `repair`
-mends what `db.check` found, `backups` keeps and lists copies to restore. Read `needed` (the
-write that one item needs), `fill` (all items: in parts, resumable, each under its condition), `comparison` (what a plan
-is made of), `execution` (its steps, under a lease).
+mends what `db.check` found, `backups` keeps and lists copies to restore. Read `model_document` (what is recorded of the
+classes), `form_changes` and `differences` (what changed), `rules` (what that means), `needed` (the write that one item
+needs), `fill` (all items: in parts, resumable, each under its condition), `comparison` (what a plan is made of),
+`execution` (its steps, under a lease).
 """
 
 from __future__ import annotations

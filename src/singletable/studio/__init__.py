@@ -3,8 +3,8 @@
     app.mount("/admin", studio(db, shop, authenticate=user_of, authorise=may))
 
 `singletable studio shop.model` starts one. `site` is what a studio shows, `page` what a page is, `application` the
-ASGI application, `gates` and `guard` who comes in, `visit` what they may read and write; each module of `pages` is one
-section. Needs `singletable[studio]`.
+ASGI application, `gates` (user and rights) and `guard` (host, origin, method) who comes in, `visit` what they may read
+and write; each module of `pages` is one section. Needs `singletable[studio]`.
 """
 
 from __future__ import annotations
