@@ -507,6 +507,7 @@ def test_collections_that_fit_into_no_one_version(
     before = pages.head("p1").version
     with monkeypatch.context() as patched:
         patched.setattr("singletable.operations.limits.MAX_TRANSACTION_BYTES", 600)
+        patched.setattr("singletable.operations.transact.MAX_ITEM_BYTES", 600)
         with pytest.raises(TooLarge) as refused:
             erase(db, pages)
     assert (refused.value.operation, refused.value.key.partition) == ("erase", "Page#p1")
