@@ -54,7 +54,7 @@ def other_side(library: str, place: Path, url: str) -> Iterator[Side]:
     if library == "boto3":
         yield on_boto3.Theirs(boto3.resource("dynamodb", endpoint_url=url, **ACCESS).Table("boto3"))
     elif library == "pynamodb":
-        on_pynamodb.Stored.Meta.host = url
+        on_pynamodb.connect_to(url)
         yield on_pynamodb.Theirs()
     else:
         with Theirs(place, library, url) as theirs:

@@ -227,6 +227,14 @@ def values(kind: str, record: Record) -> Record:
     return {**record, **times, **tags, **index_key(kind, record)}
 
 
+def connect_to(url: str) -> None:
+    """Let all models ask this address: each keeps the connection that it made."""
+    Stored.Meta.host = url
+    models: list[type[Stored]] = [Stored, *Stored.__subclasses__()]
+    for model in models:
+        model._connection = None
+
+
 class Theirs:
     """A program with PynamoDB."""
 
