@@ -94,6 +94,15 @@ def test_each_test_is_told_once_and_a_worker_that_dies_is_replaced(suite: pytest
     assert len([*suite.path.glob("fixture-*")]) == 2
 
 
+def test_an_error_at_the_end_of_a_worker_fails_the_run(suite: pytest.Pytester) -> None:
+    parent = "import os, pytest\nPARENT = os.getpid()\ndef pytest_unconfigure():\n    assert os.getpid() == PARENT\n"
+    suite.makeconftest(CONFTEST + parent)
+    suite.makepyfile(test_one="def test_passes(): pass", test_two="", test_three="")
+    ran = suite.runpytest_subprocess("-p", "no:cacheprovider", "--forks", "2")
+    assert ran.ret == pytest.ExitCode.TESTS_FAILED
+    assert "os.getpid() == PARENT" in ran.stderr.str()
+
+
 def test_it_stops_at_the_first_failure(suite: pytest.Pytester) -> None:
     ran = suite.runpytest_subprocess("-p", "no:cacheprovider", "-x", "--forks", "2")
     assert ran.ret == pytest.ExitCode.TESTS_FAILED

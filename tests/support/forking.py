@@ -29,6 +29,7 @@ from tests.support.spreading import unit_of
 
 OPTION = "forks"
 _INTERRUPTED = 130
+_ORPHANED = 3
 
 
 class Hooks:
@@ -157,10 +158,12 @@ class Forks:
             self._hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _bury(self, worker: Worker) -> None:
-        """It has ended. Where it had not run all its tests, the one that it ran fails."""
+        """It has ended. Where it had not run all its tests, the one that it ran fails; else the run does, for an error
+        at its end, which it has printed."""
         del self._workers[worker.channel]
         how = worker.wait()
         if not worker.left:
+            self._session.testsfailed += how != "status 0"
             return
         item = self._session.items[worker.left[0]]
         failed = pytest.TestReport(
@@ -211,12 +214,15 @@ def _run_as_worker(session: pytest.Session, number: int, channel: Connection) ->
     except KeyboardInterrupt:
         status = _INTERRUPTED
     except (EOFError, BrokenPipeError):
-        pass  # the parent has died
+        status = _ORPHANED
     except BaseException:
         traceback.print_exc()
     finally:
-        with suppress(BaseException):
+        try:
             session.config._ensure_unconfigure()
+        except BaseException:
+            traceback.print_exc()
+            status = status or 1
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
