@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
 from time import process_time
@@ -30,7 +31,10 @@ wide = Table("wide", foreign=True)
 narrow = Table("wide", foreign=True)
 
 
-class OwnOrder(Entity, table=own, type="order"):
+@dataclass(kw_only=True)
+class Attributes:
+    """The attributes of all orders."""
+
     customer: str
     number: int
     state: str
@@ -40,6 +44,8 @@ class OwnOrder(Entity, table=own, type="order"):
     note: str | None = None
     paid: bool = False
 
+
+class OwnOrder(Attributes, Entity, table=own, type="order"):
     @own.key
     @staticmethod
     def of(customer: str, number: int = ANY) -> Key:
@@ -51,16 +57,7 @@ class OwnOrder(Entity, table=own, type="order"):
         return f"state#{state}", f"{number:06}"
 
 
-class ForeignOrder(Entity, table=foreign, type="order"):
-    customer: str
-    number: int
-    state: str
-    total: Decimal
-    weight: float
-    at: datetime
-    note: str | None = None
-    paid: bool = False
-
+class ForeignOrder(Attributes, Entity, table=foreign, type="order"):
     @foreign.key
     @staticmethod
     def of(customer: str, number: int = ANY) -> Key:
@@ -72,16 +69,7 @@ class ForeignOrder(Entity, table=foreign, type="order"):
         return f"state#{state:raw}", f"{number:06}"
 
 
-class TypedOrder(Entity, table=typed, type="order", stamp={"v": "1"}):
-    customer: str
-    number: int
-    state: str
-    total: Decimal
-    weight: float
-    at: datetime
-    note: str | None = None
-    paid: bool = False
-
+class TypedOrder(Attributes, Entity, table=typed, type="order", stamp={"v": "1"}):
     @typed.key
     @staticmethod
     def of(customer: str, number: int = ANY) -> Key:
@@ -93,15 +81,7 @@ class TypedOrder(Entity, table=typed, type="order", stamp={"v": "1"}):
         return f"state#{state:raw}", f"{number:raw}"
 
 
-class WideOrder(Entity, table=wide, type="order"):
-    customer: str
-    number: int
-    state: str
-    total: Decimal
-    weight: float
-    at: datetime
-    note: str | None = None
-    paid: bool = False
+class WideOrder(Attributes, Entity, table=wide, type="order"):
     gsi2pk: str = "day#2026-01-31"
     tag: str = "red"
 
@@ -111,16 +91,7 @@ class WideOrder(Entity, table=wide, type="order"):
         return f"customer#{customer:raw}", f"order#{number:06}"
 
 
-class NarrowOrder(Entity, table=narrow, type="order"):
-    customer: str
-    number: int
-    state: str
-    total: Decimal
-    weight: float
-    at: datetime
-    note: str | None = None
-    paid: bool = False
-
+class NarrowOrder(Attributes, Entity, table=narrow, type="order"):
     @narrow.key
     @staticmethod
     def of(customer: str, number: int = ANY) -> Key:
