@@ -49,7 +49,7 @@ demo: $(if $(wildcard $(PYTHON_READY)),setup,$(DEMO_READY)) ## see the library a
 	$(BIN)/python -m examples_demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest --forks $(WORKERS) $(QUICK)
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest --forks $(WORKERS) -m "not soak" $(QUICK)
 
 test: setup ## every test but the long runs
 	$(BIN)/pytest --forks $(TEST_WORKERS) -m "not soak"

@@ -68,3 +68,10 @@ def test_each_place_of_make_quick_has_the_guard() -> None:
     for place in places:
         file = place / "conftest.py" if place.is_dir() else place
         assert "tests.support.no_engine import no_engine" in file.read_text(), file
+
+
+def test_make_quick_and_make_test_leave_out_the_long_runs() -> None:
+    recipes = re.findall(r"^(?:quick|test): .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert len(recipes) == 2
+    for recipe in recipes:
+        assert '-m "not soak"' in recipe
