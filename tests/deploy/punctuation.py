@@ -38,6 +38,7 @@ def table(name: str) -> Table:
             """One."""
             return f"a#{id}", "a"
 
+    assert A.by_id("1").captured.model.table is made
     return made
 
 
@@ -65,11 +66,10 @@ def queues(names: Sequence[str]) -> Deployment:
     return Deployment("some", [], queues=[MessageQueue(name) for name in names])
 
 
-def asides(names: Sequence[str]) -> Deployment:
-    """A queue, and a function behind a stream whose own queue has the same name."""
-    function = Function(names[0].removesuffix("-aside"), "some.f", Role("f", [], service="lambda"), CHANGES)
-    queue = MessageQueue(names[1])
-    return Deployment("some", [streamed, CHANGES.leases], functions=[function], queues=[queue])
+def missed(name: str) -> Deployment:
+    """A queue, and a function of a schedule whose own queue has the same name."""
+    function = Function(name.removesuffix("-missed"), "some.f", Role("f", [], service="lambda"), DONE)
+    return Deployment("some", [], functions=[function], queues=[MessageQueue(name)])
 
 
 def buckets(names: Sequence[str]) -> Deployment:

@@ -20,12 +20,13 @@ from singletable.cli.app import app
 from singletable.errors import DeclarationError
 from singletable.flow import TableNames
 from singletable_deploy import BlobBucket, Deployment, Function, MessageQueue, Role
-from singletable_deploy.cloudformation import template, together
+from singletable_deploy.cloudformation import template
 from singletable_deploy.formats import FORMATS, template_of, template_text
-from tests.deploy.punctuation import CHANGES, COLLIDING, DEAD, KINDS, asides, queues, streamed
+from singletable_deploy.parts import Json, together
+from tests.deploy.punctuation import COLLIDING, DEAD, KINDS, missed, queues, streamed
 
 by_kind = pytest.mark.parametrize("kind", KINDS)
-SERVERLESS = {"AWS::Lambda::Function", "AWS::Lambda::EventSourceMapping"}
+SERVERLESS = {"AWS::Lambda::Function"}
 """What SAM makes of a function of its own."""
 FUNCTION_KINDS = dict.fromkeys(FORMATS, "AWS::Lambda::Function") | {"sam": "AWS::Serverless::Function"}
 OUTSIDE = {
@@ -66,13 +67,13 @@ def test_the_same_name_twice_is_refused(kind: str) -> None:
 def test_a_queue_of_what_failed_is_no_other_queue() -> None:
     with pytest.raises(DeclarationError, match="'shop-dead' and 'shop-dead' of some"):
         queues(DEAD)
-    with pytest.raises(DeclarationError, match="'f-aside' and 'f-aside' of some"):
-        asides(["f-aside", "f-aside"])
+    with pytest.raises(DeclarationError, match="'f-missed' and 'f-missed' of some"):
+        missed("f-missed")
 
 
 def test_a_function_and_a_queue_of_one_name_have_an_alarm_each() -> None:
     role = Role("f", [], service="lambda")
-    function = Function("work", "some.f", role, CHANGES)
+    function = Function("work", "some.f", role, timedelta(minutes=1))
     made = Deployment("some", [streamed], functions=[function], queues=[MessageQueue("work")])
     resources = template(made)["Resources"]
     watched = [
@@ -80,7 +81,7 @@ def test_a_function_and_a_queue_of_one_name_have_an_alarm_each() -> None:
         for resource in resources.values()
         if resource["Type"] == "AWS::CloudWatch::Alarm" and resource["Properties"].get("Namespace") == "AWS/SQS"
     ]
-    assert sorted(watched) == ["work-aside", "work-dead"]
+    assert sorted(watched) == ["work-dead", "work-missed"]
 
 
 @by_kind
@@ -100,8 +101,10 @@ def test_what_is_declared_is_in_every_format(kind: str, names: list[str]) -> Non
 
 
 def test_no_resource_takes_anothers_place() -> None:
+    first: list[Json] = [{"ATable": {}}]
+    second: list[Json] = [{"BTable": {}}, *first]
     with pytest.raises(DeclarationError, match="two resources ATable"):
-        together(iter([{"ATable": {}}]), iter([{"BTable": {}}, {"ATable": {}}]))
+        together(iter(first), iter(second))
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -17,7 +17,7 @@ from organisations.deployment import deployment as organisations
 from projects.deployment import deployment as projects
 from singletable import Index, Table
 from singletable.tables import Local, Provisioned, TableSettings
-from singletable_deploy import Deployment, MessageQueue, Role
+from singletable_deploy import ContainerService, Deployment, MessageQueue, Role
 from singletable_deploy.alarms import alarms_of
 from singletable_deploy.cdk import template_in
 from singletable_deploy.difference import newly_allowed, rights_of
@@ -54,6 +54,7 @@ EVERYTHING = Deployment(
         ),
     ],
     queues=[MessageQueue("plain")],
+    services=[ContainerService("worker", "main")],
 )
 ALL = (goals, manhunt, organisations, projects, EVERYTHING)
 by_name = pytest.mark.parametrize("deployment", ALL, ids=lambda d: d.name)

@@ -37,12 +37,12 @@ def test_a_function_is_called_by_its_stream_queue_or_clock() -> None:
     stream, queue = (resources[f"ManhuntOn{each}Mapping"]["Properties"] for each in ("Change", "Task"))
     for mapping in (stream, queue):
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    aside = {"Fn::GetAtt": ["ManhuntOnChangeAside", "Arn"]}
+    aside = {"Fn::GetAtt": ["ManhuntOnChangeAsideBucket", "Arn"]}
     assert stream["DestinationConfig"] == {"OnFailure": {"Destination": aside}}
     assert stream["StartingPosition"] == "TRIM_HORIZON"
     assert (stream["BisectBatchOnFunctionError"], stream["MaximumRetryAttempts"]) == (True, 10)
     held = resources["FunctionsPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-    assert [s["Action"] for s in held if s["Resource"] == aside] == [["sqs:SendMessage"]]
+    assert [s["Action"] for s in held if s["Resource"] == aside] == [["s3:ListBucket"]]
     assert resources["ManhuntTasksQueue"]["Properties"]["QueueName"] == "manhunt-tasks.fifo"
     queues = [each["Properties"] for each in resources.values() if each["Type"] == "AWS::SQS::Queue"]
     assert len(queues) >= 3

@@ -10,7 +10,11 @@ Begin with `role` and `record_grants` (a declaration), then `statements` (what a
 """
 
 from singletable_deploy.access import Grant as Grant
-from singletable_deploy.deployment import Deployment as Deployment, Function as Function
+from singletable_deploy.deployment import (
+    ContainerService as ContainerService,
+    Deployment as Deployment,
+    Function as Function,
+)
 from singletable_deploy.layer_grants import (
     collects_garbage as collects_garbage,
     deletes_nodes as deletes_nodes,

@@ -15,9 +15,10 @@ from singletable_deploy.key_patterns import key_patterns
 
 Where = Mapping[str, str]
 """The patterns of IAM for values in keys, by the parameter's name."""
-Kind = Literal["table", "index", "stream", "exports", "key", "queue", "aside", "bucket", "objects"]
-"""`exports` are DynamoDB's own exports of a table to S3; `aside` is the queue of changes that a stream's function could
-not handle, by the function's name; `key` encrypts a table, and no deployment has it."""
+Kind = Literal["table", "index", "stream", "streams", "exports", "key", "queue", "aside", "missed", "bucket", "objects"]
+"""`exports` are DynamoDB's own exports of a table to S3; `streams` are all of the account's. By a function's name:
+`aside` is the bucket of changes that it could not handle, `missed` the queue of a schedule's calls that failed. `key`
+encrypts a table, and no deployment has it."""
 
 
 @dataclass(frozen=True, order=True)

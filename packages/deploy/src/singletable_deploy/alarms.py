@@ -1,23 +1,29 @@
 """The alarms of a deployment, as values: each format spells them.
 
-A table alarms on requests that were throttled and on errors of the service; a function on the age of what it reads and
-on changes or messages that were set aside. Where nothing is measured, nothing is wrong.
+A table alarms on requests that were throttled and on errors of the service, a function on its errors, on the age of
+what it reads, and on what failed for the last time. What comes and goes counts: three minutes of fifteen raise an
+alarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from singletable.foundation import Table
 from singletable.streams import Changes
-from singletable_deploy.deployment import Deployment, Function
+from singletable_deploy.deployment import ContainerService, Deployment, Function
 
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
 """A stream's records are lost after a day: five minutes behind leaves the time to act."""
+_MINUTES, _OF = 3, 15
+"""The minutes, and of how many, in which something that comes and goes is wrong."""
 _THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
 _MEASURED = ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
 """DynamoDB counts its errors by operation."""
+_GONE = ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount")
+"""The changes that a mapping gave up, and those of them that it put into the bucket."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +31,25 @@ class Metric:
     namespace: str
     name: str
     dimensions: Mapping[str, str]
-    """The dimensions by name; the value of a queue's or a function's is a name of the deployment's own."""
+    """The dimensions by name; a function's or its mapping's value is the function's name in the deployment."""
     statistic: str = "Sum"
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm. It is raised while the sum of its metrics exceeds `threshold` in each of `periods` minutes."""
+    """An alarm. It is raised while the sum of its metrics exceeded `threshold` in `minutes` of the last `periods`
+    minutes, in all of them by default."""
 
     name: str
     says: str
     metrics: tuple[Metric, ...]
     threshold: float = 0
     periods: int = 1
+    minutes: int = 0
+    is_below: bool = False
+    """Whether it is raised for less than the threshold."""
+    is_for_silence: bool = False
+    """Whether a minute without a measurement counts as one that exceeds the threshold."""
 
 
 def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
@@ -47,10 +59,11 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
     for table in deployment.tables:
         yield from _of_table(table, deployment.names[table.name])
     for function in deployment.functions:
-        if isinstance(function.on, Changes):
-            yield from _of_stream(function)
+        yield from _of_function(function)
     for queue in deployment.all_queues:
-        yield _of_failed(f"{queue.name}-dead-letters", queue.name, queue.dead_letters, "messages")
+        yield _of_failed(f"{queue.name}-dead-letters", f"{queue.name}: messages", queue.dead_letters)
+    for service in deployment.services:
+        yield _of_service(service)
 
 
 def _of_table(table: Table, name: str) -> Iterator[Alarm]:
@@ -59,18 +72,45 @@ def _of_table(table: Table, name: str) -> Iterator[Alarm]:
     # Ten metrics an alarm: of a table with many indexes, those of the indexes' writes, which hold up the table's.
     reads = [Metric("AWS/DynamoDB", _THROTTLES[0], place) for place in places]
     writes = [Metric("AWS/DynamoDB", _THROTTLES[1], place) for place in places]
-    yield Alarm(f"{table.name}-throttled-reads", f"reads of {table.name} are throttled", tuple(reads[:10]), 0, 5)
-    yield Alarm(f"{table.name}-throttled-writes", f"writes of {table.name} are throttled", tuple(writes[:10]), 0, 5)
     errors = tuple(Metric("AWS/DynamoDB", "SystemErrors", {**whole, "Operation": name}) for name in _MEASURED)
-    yield Alarm(f"{table.name}-errors", f"DynamoDB answers requests of {table.name} with errors", errors, 0, 5)
+    yield _now_and_then(f"{table.name}-throttled-reads", f"reads of {table.name} are throttled", tuple(reads[:10]))
+    yield _now_and_then(f"{table.name}-throttled-writes", f"writes of {table.name} are throttled", tuple(writes[:10]))
+    yield _now_and_then(f"{table.name}-errors", f"DynamoDB answers requests of {table.name} with errors", errors)
+
+
+def _of_function(function: Function) -> Iterator[Alarm]:
+    failed = (_of_lambda("Errors", function), _of_lambda("Throttles", function))
+    yield _now_and_then(f"{function.name}-errors", f"{function.name} ends in errors or is throttled", failed)
+    if isinstance(function.on, Changes):
+        yield from _of_stream(function)
+    elif isinstance(function.on, timedelta):
+        yield _of_failed(f"{function.name}-missed", f"{function.name}: calls", function.missed)
 
 
 def _of_stream(function: Function) -> Iterator[Alarm]:
-    age = Metric("AWS/Lambda", "IteratorAge", {"FunctionName": function.name}, "Maximum")
+    age = _of_lambda("IteratorAge", function, "Maximum")
     yield Alarm(f"{function.name}-late", f"{function.name} is behind its stream", (age,), MOST_AGE_MILLISECONDS, 3)
-    yield _of_failed(function.aside, function.name, function.aside, "changes")
+    gone = [Metric("AWS/Lambda", name, {"EventSourceMappingUUID": function.name}) for name in _GONE]
+    failed = (*gone, _of_lambda("DestinationDeliveryFailures", function))
+    yield Alarm(f"{function.name}-aside", f"{function.name}: changes failed for the last time", failed)
 
 
-def _of_failed(alarm: str, watched: str, queue: str, what: str) -> Alarm:
+def _of_service(service: ContainerService) -> Alarm:
+    """ECS measures each task of a service once a minute, so the number of measurements is that of the tasks."""
+    place = {"ClusterName": service.cluster, "ServiceName": service.name}
+    running = Metric("AWS/ECS", "CPUUtilization", place, "SampleCount")
+    says = f"fewer than {service.least} tasks of {service.name} run"
+    return Alarm(f"{service.name}-down", says, (running,), service.least, 5, is_below=True, is_for_silence=True)
+
+
+def _now_and_then(name: str, says: str, metrics: tuple[Metric, ...]) -> Alarm:
+    return Alarm(name, says, metrics, periods=_OF, minutes=_MINUTES)
+
+
+def _of_lambda(metric: str, function: Function, statistic: str = "Sum") -> Metric:
+    return Metric("AWS/Lambda", metric, {"FunctionName": function.name}, statistic)
+
+
+def _of_failed(alarm: str, what: str, queue: str) -> Alarm:
     waiting = Metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", {"QueueName": queue}, "Maximum")
-    return Alarm(alarm, f"{watched}: {what} failed for the last time", (waiting,))
+    return Alarm(alarm, f"{what} failed for the last time", (waiting,))

@@ -26,6 +26,9 @@ from singletable_deploy.role import Role
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _KEY_CALLS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*")
 """DynamoDB's calls of a table's encryption key in the name of a reader or writer of the table."""
+_LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
+"""The days for which CloudWatch keeps logs."""
+_LEAST_AGE, _MOST_AGE = timedelta(minutes=1), timedelta(hours=23)
 _OWNERS = {"index": "table", "stream": "table", "exports": "table", "objects": "bucket"}
 """The owner of a part."""
 Setting = str | MessageQueue | BlobBucket
@@ -48,11 +51,14 @@ class Function:
     batch: int = 100
     seconds: int = 60
     """Its time limit."""
+    max_age: timedelta = timedelta(hours=20)
+    """The age at which a change that it could not handle goes aside, where it is behind a stream. A stream drops
+    it after 24 hours."""
 
     @property
-    def aside(self) -> str:
-        """The name of the queue of what it could not handle, where it is behind a stream."""
-        return f"{self.name}-aside"
+    def missed(self) -> str:
+        """The name of the queue of calls that failed for the last time, where a schedule calls it."""
+        return f"{self.name}-missed"
 
     def __post_init__(self) -> None:
         if self.role.service != "lambda":
@@ -66,8 +72,23 @@ class Function:
                 f"after {self.on.handling_seconds} s",
                 hint="Raise the queue's handling_seconds to six times the function's.",
             )
+        if not _LEAST_AGE <= self.max_age <= _MOST_AGE or self.max_age % timedelta(seconds=1):
+            raise DeclarationError(
+                f"function {self.name} has max_age={self.max_age}",
+                hint="Whole seconds, from a minute to 23 hours: a stream drops its changes after 24.",
+            )
         if isinstance(self.on, timedelta) and (self.on < timedelta(minutes=1) or self.on % timedelta(minutes=1)):
             raise DeclarationError(f"function {self.name} can be called every whole minutes, not every {self.on}")
+
+
+@dataclass(frozen=True)
+class ContainerService:
+    """A service of ECS that runs a worker, by its names in the account. Another stack makes it; this one has its alarm:
+    fewer than `least` of its tasks run."""
+
+    name: str
+    cluster: str
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -84,7 +105,10 @@ class Deployment:
     functions: Sequence[Function] = ()
     queues: Sequence[MessageQueue] = ()
     buckets: Sequence[BlobBucket] = ()
+    services: Sequence[ContainerService] = ()
     alarms: bool = True
+    log_days: int = 30
+    """The days for which the functions' logs are kept."""
     names: TableNames = field(default_factory=TableNames)
     """The names of its tables in the account, where they are not the declared ones. Its functions get them as variables
     of their environments, which `connect` reads; their own settings take precedence."""
@@ -96,10 +120,16 @@ class Deployment:
             ("table", [t.name for t in self.tables]),
             ("role", [r.name for r in self.all_roles]),
             ("function", [f.name for f in self.functions]),
-            ("queue", [name for q in self.all_queues for name in (q.name, f"{q.name}-dead")] + self.asides),
+            ("queue", [name for q in self.all_queues for name in (q.name, f"{q.name}-dead")] + self._missed),
             ("bucket", [b.name for b in self.all_buckets]),
+            ("service", [s.name for s in self.services]),
         ):
             refuse_collisions(self.name, kind, names)
+        if self.log_days not in _LOG_DAYS:
+            raise DeclarationError(
+                f"{self.name} has log_days={self.log_days}",
+                hint=f"CloudWatch keeps logs for one of these: {', '.join(map(str, _LOG_DAYS))}.",
+            )
         self._refuse_strangers()
         for table in self.names.arns.keys() & {t.name for t in self.tables}:
             raise DeclarationError(
@@ -123,24 +153,20 @@ class Deployment:
         return tuple(dict.fromkeys((*self.buckets, *(b for b in self._told if isinstance(b, BlobBucket)))))
 
     @property
-    def asides(self) -> list[str]:
-        """The queues of what the functions behind streams could not handle."""
-        return [function.aside for function in self.functions if isinstance(function.on, Changes)]
+    def _missed(self) -> list[str]:
+        return [function.missed for function in self.functions if isinstance(function.on, timedelta)]
 
     @property
     def _told(self) -> list[object]:
         return [each for function in self.functions for each in (function.on, *function.settings.values())]
 
     def accesses_of(self, role: Role) -> tuple[ResourceAccess, ...]:
-        """The accesses that a role declares, those of its functions to their streams and queues, and the keys of
-        encrypted tables."""
+        """The accesses that a role declares, those of its functions to what calls them and to the places of what
+        failed, and the keys of encrypted tables."""
         accesses = list(role.accesses)
         for function in self.functions:
-            if function.role is role and isinstance(function.on, Changes):
-                aside = ResourceAccess(Resource("aside", function.name), frozenset({"SendMessage"}))
-                accesses += [stream_reads(function.on.table), hold_reads(function.on.table), aside]
-            elif function.role is role and isinstance(function.on, MessageQueue):
-                accesses += receives(function.on).accesses(role.where)
+            if function.role is role:
+                accesses += _of_its_source(function)
         return (*accesses, *(access for table in self.tables for access in _of_its_key(table, accesses)))
 
     def _refuse_strangers(self) -> None:
@@ -158,6 +184,20 @@ class Deployment:
                         "not have",
                         hint=f"Add it to {kind}s= of the Deployment, or take it out of the role.",
                     )
+
+
+def _of_its_source(function: Function) -> Iterator[ResourceAccess]:
+    """The access of a function to what calls it, and to the place of what it could not handle."""
+    if isinstance(function.on, MessageQueue):
+        yield from receives(function.on).accesses(function.role.where)
+    elif isinstance(function.on, timedelta):
+        yield ResourceAccess(Resource("missed", function.name), frozenset({"SendMessage"}))
+    else:
+        yield stream_reads(function.on.table)
+        yield hold_reads(function.on.table)
+        yield ResourceAccess(Resource("streams", "streams"), frozenset({"ListStreams"}))  # IAM knows no narrower one
+        yield ResourceAccess(Resource("aside", function.name), frozenset({"ListBucket"}))
+        yield ResourceAccess(Resource("aside", function.name, "*"), frozenset({"PutObject"}))
 
 
 def _owner(resource: Resource) -> str:

@@ -1,13 +1,16 @@
-"""A deployment as a template of the Serverless Application Model: functions are built from the code next to it."""
+"""A deployment as a template of the Serverless Application Model: functions are built from the code next to it.
+
+Everything else is as in the template of CloudFormation, mappings and schedules too: one place says what they are.
+"""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
 
 from singletable_deploy import cloudformation
-from singletable_deploy.cloudformation import Json, arn_of, logical
-from singletable_deploy.deployment import Deployment, Function
-from singletable_deploy.resources import MessageQueue
+from singletable_deploy.deployment import Deployment
+from singletable_deploy.lambda_parts import beside, function_properties
+from singletable_deploy.parts import Json, logical, together
 
 TRANSFORM = "AWS::Serverless-2016-10-31"
 
@@ -16,30 +19,12 @@ def template(deployment: Deployment) -> Json:
     """The template, for `sam build` in the folder of the program."""
     document = cloudformation.template(deployment)
     document["Transform"] = TRANSFORM
-    for name in ("CodeBucket", "CodeKey"):
-        document.get("Parameters", {}).pop(name, None)
-    if not document.get("Parameters", True):
-        del document["Parameters"]
-    document["Resources"] = cloudformation.together(
-        cloudformation.base(deployment), (_function(function, deployment) for function in deployment.functions)
-    )
+    document.pop("Parameters", None)  # the place of the code, which SAM knows
+    document["Resources"] = together(cloudformation.base(deployment), _functions(deployment), beside(deployment))
     return document
 
 
-def _function(function: Function, deployment: Deployment) -> Json:
-    properties = cloudformation.function_properties(function, deployment)
-    own = {"CodeUri": ".", **properties, "Events": {"Source": _event(function)}}
-    return {logical(function.name, "Function"): {"Type": "AWS::Serverless::Function", "Properties": own}}
-
-
-def _event(function: Function) -> Json:
-    if isinstance(function.on, timedelta):
-        return {"Type": "Schedule", "Properties": {"Schedule": cloudformation.rate_of(function.on)}}
-    properties = cloudformation.mapping_properties(function)
-    source = properties.pop("EventSourceArn")
-    if isinstance(function.on, MessageQueue):
-        return {"Type": "SQS", "Properties": {"Queue": source, **properties}}
-    properties["DestinationConfig"] = {
-        "OnFailure": {"Type": "SQS", "Destination": arn_of(logical(function.name, "Aside"))}
-    }
-    return {"Type": "DynamoDB", "Properties": {"Stream": source, **properties}}
+def _functions(deployment: Deployment) -> Iterator[Json]:
+    for function in deployment.functions:
+        own = {"CodeUri": ".", **function_properties(function, deployment)}
+        yield {logical(function.name, "Function"): {"Type": "AWS::Serverless::Function", "Properties": own}}

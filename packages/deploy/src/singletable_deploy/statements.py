@@ -25,10 +25,12 @@ SERVICES: Mapping[Kind, str] = {
     "table": "dynamodb",
     "index": "dynamodb",
     "stream": "dynamodb",
+    "streams": "dynamodb",
     "exports": "dynamodb",
     "key": "kms",
     "queue": "sqs",
-    "aside": "sqs",
+    "aside": "s3",
+    "missed": "sqs",
     "bucket": "s3",
     "objects": "s3",
 }

@@ -1,0 +1,182 @@
+"""What fails is kept with what it was about, by leave of the role, and somebody is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from singletable import Table
+from singletable.errors import DeclarationError
+from singletable.streams import Changes
+from singletable.tables import TableSettings
+from singletable_deploy import ContainerService, Deployment, Function, MessageQueue, Role
+from singletable_deploy.cloudformation import template
+from tests.support.attempts import queue_arn, stream_arn
+from tests.support.iam import Attempt, is_allowed
+from tests.support.templates import statements_of
+
+shop = Table("shop", stream="new_and_old")
+changes, queue = Changes(shop), MessageQueue("pushes")
+
+
+def function(name: str, on: Any, **options: Any) -> Function:
+    return Function(name, f"shop.{name}", Role(f"role-{name}", [], service="lambda"), on, **options)
+
+
+ALL = Deployment(
+    "shop",
+    tables=[shop, changes.leases],
+    functions=[function("stream", changes), function("queue", queue), function("nightly", timedelta(days=1))],
+    services=[ContainerService("worker", cluster="main", least=2)],
+)
+RESOURCES = template(ALL)["Resources"]
+
+
+def properties(name: str) -> Any:
+    return RESOURCES[name]["Properties"]
+
+
+def alarm(name: str) -> Any:
+    return properties(f"{name}Alarm")
+
+
+def measured(name: str) -> dict[str, Any]:
+    """The metrics of an alarm: each with the value of its last dimension."""
+    metrics = [each["MetricStat"]["Metric"] for each in alarm(name)["Metrics"] if "MetricStat" in each]
+    return {metric["MetricName"]: metric["Dimensions"][-1]["Value"] for metric in metrics}
+
+
+# --- where it is kept -------------------------------------------------------------------------------------------------
+def test_a_change_that_fails_is_kept_with_its_images_and_before_the_stream_drops_it() -> None:
+    mapping = properties("StreamMapping")
+    kept = mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
+    bucket = RESOURCES[kept]
+    assert (bucket["Type"], bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == (
+        "AWS::S3::Bucket",
+        "Retain",
+        "Retain",
+    )
+    assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
+    assert "LifecycleConfiguration" not in bucket["Properties"]  # until somebody deletes it
+    assert mapping["MaximumRecordAgeInSeconds"] == 20 * 3600 < 24 * 3600
+
+
+def test_a_call_of_a_schedule_that_fails_is_kept() -> None:
+    (target,) = properties("NightlyRule")["Targets"]
+    missed = {"Fn::GetAtt": ["NightlyMissedQueue", "Arn"]}
+    assert target["DeadLetterConfig"] == {"Arn": missed}
+    calls = properties("NightlyCalls")
+    assert calls["DestinationConfig"] == {"OnFailure": {"Destination": missed}}
+    assert target["RetryPolicy"]["MaximumEventAgeInSeconds"] == calls["MaximumEventAgeInSeconds"] == 6 * 3600
+    assert properties("NightlyMissedQueue")["MessageRetentionPeriod"] == 14 * 24 * 3600
+    (statement,) = properties("NightlyMissedPolicy")["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["NightlyRule", "Arn"]}}}
+
+
+def test_an_event_of_a_schedule_is_not_tried_longer_than_until_the_next() -> None:
+    made = template(replace(ALL, functions=[function("often", timedelta(minutes=2))]))["Resources"]
+    assert made["OftenCalls"]["Properties"]["MaximumEventAgeInSeconds"] == 120
+
+
+def test_each_role_may_do_what_its_source_needs_and_no_more() -> None:
+    aside, objects = (f"arn:aws:s3:::the-bucket{part}" for part in ("", "/aws/lambda/some/shard/object"))
+    needs = {
+        "RoleStream": [
+            ("dynamodb:ListStreams", "*"),
+            *((f"dynamodb:{a}", stream_arn("shop")) for a in ("DescribeStream", "GetRecords", "GetShardIterator")),
+            ("s3:PutObject", objects),
+            ("s3:ListBucket", aside),
+        ],
+        "RoleQueue": [(f"sqs:{a}", queue_arn("pushes")) for a in ("ReceiveMessage", "DeleteMessage")],
+        "RoleNightly": [("sqs:SendMessage", queue_arn("nightly-missed"))],
+    }
+    for role in needs:
+        held = statements_of({"Resources": RESOURCES}, role)
+        for other, wanted in needs.items():
+            assert {is_allowed(held, Attempt(*one, {})) for one in wanted} == {other == role}, (role, other)
+    held = statements_of({"Resources": RESOURCES}, "RoleStream")
+    for action in ("s3:GetObject", "s3:DeleteObject"):
+        assert not is_allowed(held, Attempt(action, objects, {}))
+
+
+def test_logs_are_kept_for_a_month_and_functions_write_to_them() -> None:
+    for name in ("Stream", "Queue", "Nightly"):
+        assert properties(f"{name}Function")["LoggingConfig"] == {"LogGroup": {"Ref": f"{name}Logs"}}
+        assert properties(f"{name}Logs")["RetentionInDays"] == 30
+    longer = template(replace(ALL, log_days=365))["Resources"]
+    assert longer["QueueLogs"]["Properties"]["RetentionInDays"] == 365
+
+
+@pytest.mark.parametrize(("setting", "is_on"), [(None, True), (True, True), (False, False)])
+def test_a_table_can_be_restored_unless_it_is_declared_otherwise(setting: bool | None, is_on: bool) -> None:
+    table = Table("some", settings=TableSettings(point_in_time_recovery=setting))
+    (made,) = template(Deployment("some", [table], alarms=False))["Resources"].values()
+    wanted = {"PointInTimeRecoveryEnabled": True} if is_on else None
+    assert made["Properties"].get("PointInTimeRecoverySpecification") == wanted
+
+
+# --- who is told ------------------------------------------------------------------------------------------------------
+def test_errors_and_throttles_that_come_and_go_are_told() -> None:
+    for name in ("Stream", "Queue", "Nightly"):
+        assert measured(f"{name}Errors") == {key: {"Ref": f"{name}Function"} for key in ("Errors", "Throttles")}
+    for name in ("ShopThrottledReads", "ShopThrottledWrites", "ShopErrors", "StreamErrors"):
+        told = alarm(name)
+        assert (told["DatapointsToAlarm"], told["EvaluationPeriods"], told["Threshold"]) == (3, 15, 0)
+        assert (told["ComparisonOperator"], told["TreatMissingData"]) == ("GreaterThanThreshold", "notBreaching")
+
+
+def test_what_failed_for_the_last_time_is_told_at_once() -> None:
+    assert measured("StreamAside") == {
+        "DroppedEventCount": {"Ref": "StreamMapping"},
+        "OnFailureDestinationDeliveredEventCount": {"Ref": "StreamMapping"},
+        "DestinationDeliveryFailures": {"Ref": "StreamFunction"},
+    }
+    assert properties("StreamMapping")["MetricsConfig"] == {"Metrics": ["EventCount"]}
+    waiting = {name: alarm(name)["Dimensions"] for name in ("NightlyMissed", "PushesDeadLetters")}
+    assert waiting == {
+        "NightlyMissed": [{"Name": "QueueName", "Value": "nightly-missed"}],
+        "PushesDeadLetters": [{"Name": "QueueName", "Value": "pushes-dead"}],
+    }
+    for name in ("StreamAside", "NightlyMissed", "PushesDeadLetters"):
+        assert (alarm(name)["DatapointsToAlarm"], alarm(name)["EvaluationPeriods"]) == (1, 1)
+
+
+def test_a_stream_that_is_read_late_is_told_hours_before_it_drops_changes() -> None:
+    told = alarm("StreamLate")
+    assert (told["MetricName"], told["Statistic"], told["Threshold"]) == ("IteratorAge", "Maximum", 300_000)
+
+
+def test_a_service_whose_tasks_do_not_run_is_told_also_when_nothing_measures_them() -> None:
+    told = alarm("WorkerDown")
+    assert (told["Namespace"], told["MetricName"], told["Statistic"]) == ("AWS/ECS", "CPUUtilization", "SampleCount")
+    assert (told["ComparisonOperator"], told["Threshold"]) == ("LessThanThreshold", 2)
+    assert told["TreatMissingData"] == "breaching"
+    assert {each["Name"]: each["Value"] for each in told["Dimensions"]} == {
+        "ClusterName": "main",
+        "ServiceName": "worker",
+    }
+
+
+def test_every_alarm_tells_the_topic_and_none_is_made_without() -> None:
+    alarms = [each for each in RESOURCES.values() if each["Type"] == "AWS::CloudWatch::Alarm"]
+    assert len(alarms) == 14
+    assert all(each["Properties"]["AlarmActions"] == [{"Ref": "Alarms"}] for each in alarms)
+    silent = template(replace(ALL, alarms=False))["Resources"]
+    assert not [name for name in silent if "Alarm" in name]
+    assert "MetricsConfig" not in silent["StreamMapping"]["Properties"]
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("age", [timedelta(0), timedelta(seconds=59), timedelta(hours=24), timedelta(seconds=90.5)])
+def test_an_age_that_the_stream_does_not_reach_is_refused(age: timedelta) -> None:
+    with pytest.raises(DeclarationError, match="max_age"):
+        function("f", changes, max_age=age)
+
+
+def test_days_that_logs_are_not_kept_for_are_refused() -> None:
+    with pytest.raises(DeclarationError, match="log_days=31"):
+        replace(ALL, log_days=31)
