@@ -28,10 +28,13 @@ OWN = {
         *("httptools", "msgspec", "click", "rich", "pynacl", "starlette", "jinja2", "uvicorn", "fastapi"),
         *("itsdangerous", "pyyaml", "hatchling", "editables"),
     ],
+    "newer_peers": ["aws-sdk-dynamodb", "dynamoxy"],
     "peers": ["awswrangler", "boto3", "dynamodump", "orjson"],
     "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib", "cyclonedx-bom", "twine"],
 }
 """What the other lists are for; that of development is in pyproject.toml."""
+OLDEST_PYTHON = {"newer_peers": (3, 12)}
+"""Lists of packages that an older Python can't install: pip-compile knows its own Python's packages only."""
 BUILT_HERE = "singletable"
 """How the names begin that are not pinned: they are built here, and development has the engine from npm."""
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)( ; [^\\\n]*[^\\\n ])?", re.MULTILINE)
@@ -112,6 +115,10 @@ def main() -> int:
     chosen = parser.parse_args()
     for name in chosen.names or names:
         path = HERE / f"{name}.txt"
+        if sys.version_info < OLDEST_PYTHON.get(name, ()):
+            needed = ".".join(map(str, OLDEST_PYTHON[name]))
+            print(f"{path.name} stays as it is, it needs Python {needed}: make clean; make pins PYTHON=python{needed}")
+            continue
         text = path.read_text()
         try:
             new, notes = upgraded(text, asked_for(name), compile) if chosen.upgrade else renewed(text, compile)

@@ -36,6 +36,11 @@ class Python:
     is_free_threaded: bool = False
 
     @property
+    def release(self) -> tuple[int, ...]:
+        """(3, 13, 0), to be compared."""
+        return tuple(map(int, re.findall(r"\d+", self.version)))
+
+    @property
     def name(self) -> str:
         """`3.13`, or `3.13t` without the global lock."""
         return f"{self.version.rpartition('.')[0]}{'t' if self.is_free_threaded else ''}"
@@ -46,9 +51,9 @@ def pythons() -> list[Python]:
     found: dict[str, Python] = {}
     for path in _paths():
         python = _asked(path)
-        if python is not None and OLDEST <= int(python.version.split(".")[1]) <= NEWEST:
+        if python is not None and OLDEST <= python.release[1] <= NEWEST:
             found.setdefault(python.name, python)
-    return sorted(found.values(), key=lambda each: (int(each.version.split(".")[1]), each.is_free_threaded))
+    return sorted(found.values(), key=lambda each: (each.release, each.is_free_threaded))
 
 
 def _paths() -> Iterator[str]:
@@ -76,19 +81,27 @@ def _asked(path: str) -> Python | None:
     return Python(path, version, disabled == "1")
 
 
-def environment_of(python: Python) -> Path:
-    """Its environment of development, with the pinned packages and the library of this checkout."""
+def environment_of(python: Python, *more: str) -> Path:
+    """Its environment of development, with the pinned packages and the library of this checkout. `more` names lists of
+    `requirements` whose packages are installed beside them."""
     folder = ROOT / ".venvs" / python.name
-    ready = folder / ".ready"
-    pins = ROOT / "requirements" / "dev.txt"
-    made_from = (pins, *(project / "pyproject.toml" for project in FOLDERS))
-    if not ready.exists() or ready.stat().st_mtime < max(path.stat().st_mtime for path in made_from):
+    lists = [ROOT / "requirements" / f"{name}.txt" for name in ("dev", *more)]
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if not _is_newer(folder / ".ready", lists[0], *(project / "pyproject.toml" for project in FOLDERS)):
         subprocess.run([python.path, "-m", "venv", "--clear", str(folder)], check=True)
-        install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, "--require-hashes", "--requirement", str(pins)], check=True)
+        subprocess.run([*install, "--require-hashes", "--requirement", str(lists[0])], check=True)
         subprocess.run([*install, "--no-deps", "--no-build-isolation", *editable()], check=True)
+        (folder / ".ready").touch()
+    ready = folder / "-".join((".ready", *more))
+    if more and not _is_newer(ready, folder / ".ready", *lists):
+        given = [part for path in lists for part in ("--requirement", str(path))]  # together: their versions must agree
+        subprocess.run([*install, "--require-hashes", *given], check=True)
         ready.touch()
     return folder
+
+
+def _is_newer(made: Path, *made_from: Path) -> bool:
+    return made.exists() and made.stat().st_mtime >= max(path.stat().st_mtime for path in made_from)
 
 
 def test(given: Sequence[str]) -> int:

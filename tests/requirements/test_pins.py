@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,29 @@ def test_the_demo_has_the_pins_of_development() -> None:
     assert {*pins.OWN["demo"]} <= pins_of("\n".join(demo)).keys()
 
 
+@pytest.mark.parametrize("name", pins.OLDEST_PYTHON)
+def test_packages_of_a_newer_python_stand_beside_those_of_development(name: str) -> None:
+    """Both lists are installed into one environment."""
+    newer, dev = (pins_of((ROOT / "requirements" / f"{name}.txt").read_text()) for name in (name, "dev"))
+    assert {package: dev[package] for package in newer.keys() & dev.keys()}.items() <= newer.items()
+    assert {*pins.OWN[name]} <= newer.keys() - dev.keys()
+
+
+def test_a_list_that_this_python_cannot_install_stays(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pins, "OLDEST_PYTHON", {"newer_peers": (99, 1)})
+    monkeypatch.setattr(sys, "argv", ["pins", "newer_peers", "--upgrade"])
+    before = (ROOT / "requirements" / "newer_peers.txt").read_bytes()
+    assert pins.main() == 0
+    assert "newer_peers.txt stays as it is, it needs Python 99.1" in capsys.readouterr().out
+    assert (ROOT / "requirements" / "newer_peers.txt").read_bytes() == before
+
+
 def test_make_installs_nothing_without_its_hash() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = re.findall(r"pip install.*|\$\(INSTALL\).*", makefile)
-    assert len(installs) == len(LISTS) + 2
+    assert len(installs) == len(LISTS) - len(pins.OLDEST_PYTHON) + 2
     for line in installs:
         assert "--require-hashes" in line or line.startswith("$(INSTALL)") or "--no-deps" in line
 
