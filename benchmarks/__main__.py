@@ -12,8 +12,13 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from benchmarks.libraries import OLDEST_PYTHON
+from tools.pythons import environment_of, pythons
+
 PARTS: Final = ("peers", "throughput", "applications", "exports", "footprint")
 """Modules of this package; each keeps its results under its own name."""
+OF_EVERY_PEER: Final = "peers"
+"""The one that is run by a Python that every library can do with."""
 
 
 def main() -> None:
@@ -21,12 +26,20 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few short rounds, and nothing is kept")
     quick = parser.parse_args().quick
     for part in PARTS:
-        _run(part, ["--quick"] if quick else ["--write", part])
+        python = newest_python() if part == OF_EVERY_PEER else sys.executable
+        _run(python, part, ["--quick"] if quick else ["--write", part])
 
 
-def _run(part: str, options: Sequence[str]) -> None:
+def newest_python() -> str:
+    """The newest of this machine, in an environment with all libraries, where it is new enough for them; else this one,
+    and the results say which libraries they lack."""
+    newer = [python for python in pythons() if not python.is_free_threaded and python.release >= OLDEST_PYTHON]
+    return str(environment_of(newer[-1], "newer_peers") / "bin" / "python") if newer else sys.executable
+
+
+def _run(python: str, part: str, options: Sequence[str]) -> None:
     """In a process of its own: what one part has loaded and done is nothing to the next."""
-    subprocess.run([sys.executable, "-m", f"benchmarks.{part}", *options], check=True)
+    subprocess.run([python, "-m", f"benchmarks.{part}", *options], check=True)
 
 
 if __name__ == "__main__":

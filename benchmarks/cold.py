@@ -74,12 +74,25 @@ STARTS: Final[Mapping[str, Start]] = {
         "import pydynox; client = pydynox.DynamoDBClient(endpoint_url=url); pydynox.set_default_client(client)",
         f"from benchmarks.libraries.pydynox import Order; Order.sync_get(**{_ADDRESS})",
     ),
+    "pydynox_async": Start(
+        "import pydynox; client = pydynox.DynamoDBClient(endpoint_url=url); pydynox.set_default_client(client)",
+        f"from benchmarks.libraries.pydynox import Order; import asyncio; asyncio.run(Order.get(**{_ADDRESS}))",
+    ),
     "aiodynamo": Start(
         "import asyncio; from benchmarks.libraries.aiodynamo import open_client; client = open_client(url)",
         "client.run(client.calls['get']())",
     ),
     "aiobotocore": Start(
         "import asyncio; from benchmarks.libraries.aiobotocore import open_client; client = open_client(url)",
+        "client.run(client.calls['get']())",
+    ),
+    "dynamoxy": Start(
+        "import dynamoxy; client = dynamoxy.Client(endpoint_url=url)",
+        "from benchmarks.libraries.dynamoxy import Order; import asyncio\n"
+        "asyncio.run(client.repository(Order).get(customer='customer-0001', number=7))",
+    ),
+    "aws_sdk": Start(
+        "import asyncio; from benchmarks.libraries.aws_sdk import open_client; client = open_client(url)",
         "client.run(client.calls['get']())",
     ),
 }
@@ -109,6 +122,8 @@ def run(bench: Bench, libraries: Sequence[str], rounds: int, say: Say) -> dict[s
 
 def _start(start: Start, url: str) -> Sequence[Mapping[str, float]]:
     command = [sys.executable, "-c", _FRAME.format(url=url, start=start.start, first=start.first)]
-    done = subprocess.run(command, env=environment(), check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=environment(), check=False, capture_output=True, text=True)
+    if done.returncode:  # else what it says there is of connections that it leaves open
+        raise RuntimeError(f"the program failed: {start.start}; {start.first}\n{done.stderr}")
     answer: Sequence[Mapping[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return answer

@@ -51,6 +51,8 @@ class Effort:
     """About how long one library does one operation in one round."""
     streamed: int = 100_000
     """Items that each library goes through, to see what it holds."""
+    written: int = 20_000
+    """Items that each writes in one call."""
 
 
 @dataclass

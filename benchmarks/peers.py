@@ -1,6 +1,6 @@
 """`python -m benchmarks.peers`: what each library's own work costs, side by side, in one run.
 
-    python -m benchmarks.peers                  the tables; about eight minutes
+    python -m benchmarks.peers                  the tables; about ten minutes
     python -m benchmarks.peers --quick          fewer and shorter rounds
     python -m benchmarks.peers --json           one JSON object instead of the tables
     python -m benchmarks.peers --write peers    also to benchmarks/results/peers.json and .md
@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import bars, cold, measure, metering, workload
+from benchmarks import bars, bulk, cold, measure, metering, workload
 from benchmarks.cold import Started
-from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with
-from benchmarks.measure import Effort, Measured
+from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with, why_missing
+from benchmarks.measure import Effort, Measured, Samples
 from benchmarks.report import Ratio, headed, ratio, table, write
 
 FULL: Final = Effort(rounds=9, loop_seconds=0.2)
-QUICK: Final = Effort(rounds=3, loop_seconds=0.05, streamed=10_000)
+QUICK: Final = Effort(rounds=3, loop_seconds=0.05, streamed=10_000, written=1000)
 ENGINE_LOOP_SECONDS: Final = 0.1
 _MEGABYTE: Final = 1e6
 
@@ -44,10 +44,18 @@ class Results:
     starts: Mapping[str, Started]
     grown: Mapping[str, int]
     """Bytes, by library, while it went through many items."""
+    written: Mapping[str, Samples]
+    """An order of many that were written in one call, by library."""
+    left_out: Sequence[str]
+    """Why libraries were not measured."""
     effort: Effort
 
 
-def run(libraries: Sequence[str], effort: Effort, say: measure.Say) -> Results:
+def run(asked: Sequence[str], effort: Effort, say: measure.Say) -> Results:
+    left_out = [why for library in asked if (why := why_missing(library))]
+    libraries = [library for library in asked if not why_missing(library)]
+    for why in left_out:
+        say(f"left out: {why}")
     beside_engine = Effort(effort.rounds, min(effort.loop_seconds, ENGINE_LOOP_SECONDS))
     with measure.bench() as bench:
         bench.record(libraries, say)
@@ -59,6 +67,8 @@ def run(libraries: Sequence[str], effort: Effort, say: measure.Say) -> Results:
             metering.run(bench, effort, say) if OURS in libraries else {},
             cold.run(bench, libraries, effort.rounds, say),
             bench.streamed(libraries, effort, say),
+            bulk.run(bench, libraries, effort, say),
+            left_out,
             effort,
         )
 
@@ -92,6 +102,17 @@ def start_ratios(starts: Mapping[str, Started], of: str) -> dict[str, Ratio]:
     return told
 
 
+def held_to_bars(results: Results) -> dict[str, dict[str, Ratio]]:
+    """By peer and what there is a bar for."""
+    told = ratios(results.replayed)
+    for name, of in ((bars.CLIENT, "client"), (bars.ITEM, "item")):
+        for peer, measured in start_ratios(results.starts, of).items():
+            told.setdefault(peer, {})[name] = measured
+    for peer, of_peer in bulk.ratios(results.written, "wall").items():
+        told.setdefault(peer, {}).update(of_peer)
+    return told
+
+
 def summary(results: Results) -> dict[str, Any]:
     """The one object of `--json`."""
     return {
@@ -110,8 +131,13 @@ def summary(results: Results) -> dict[str, Any]:
             for name, s in results.starts.items()
         },
         "cold_client_ratio": {name: vars(r) for name, r in start_ratios(results.starts, "client").items()},
+        "cold_item_ratio": {name: vars(r) for name, r in start_ratios(results.starts, "item").items()},
+        "write_many_us": {name: {"cpu": median(s.cpu), "wall": median(s.wall)} for name, s in results.written.items()},
+        "write_many_cpu_ratio_peer_to_ours": _plain(bulk.ratios(results.written, "cpu")),
+        "write_many_wall_ratio_peer_to_ours": _plain(bulk.ratios(results.written, "wall")),
         "streaming_grew_mb": {name: round(grown / _MEGABYTE, 1) for name, grown in results.grown.items()},
-        "bars": bars.summary(ratios(results.replayed), start_ratios(results.starts, "client")),
+        "bars": bars.summary(held_to_bars(results)),
+        "left_out": list(results.left_out),
         "rounds": results.effort.rounds,
         "loop_seconds": results.effort.loop_seconds,
     }
@@ -122,8 +148,9 @@ def page(results: Results) -> str:
     rounds = results.effort.rounds
     parts = [
         f"Medians of {rounds} interleaved rounds (`make bench`). CPU is that of all threads of the client's process.",
+        *(f"Left out: {why}." for why in results.left_out),
         "## The bars",
-        bars.page(ratios(results.replayed), start_ratios(results.starts, "client")),
+        bars.page(held_to_bars(results)),
         "## Client CPU against the replay server, microseconds an operation",
         table(medians(results.replayed, "cpu")),
         "## Client CPU, the peer's divided by ours: median (least-greatest round)",
@@ -144,6 +171,9 @@ def page(results: Results) -> str:
         *_if_any({OURS: results.metered} if results.metered else {}),
         "## Import, first client and first item, milliseconds in a fresh interpreter",
         table({name: _start_row(results, name) for name in results.starts}),
+        f"## {results.effort.written:,} orders by `write_many`, answers {workload.NETWORK_MILLISECONDS} ms later",
+        "Microseconds an order, in the way that each library has to write many in one call.",
+        table({name: _written_row(results, name) for name in results.written}),
         f"## Growth of the process while it goes through {results.effort.streamed:,} items of 400 bytes",
         table({name: {"MB": f"{grown / _MEGABYTE:.1f}"} for name, grown in results.grown.items()}),
     ]
@@ -158,6 +188,17 @@ def _start_row(results: Results, name: str) -> dict[str, str]:
         "client, divided by ours": str(clients.get(name, "")),
         "item": f"{median(started.item.wall) / 1000:.1f}",
         "item, divided by ours": str(items.get(name, "")),
+    }
+
+
+def _written_row(results: Results, name: str) -> dict[str, str]:
+    written = results.written[name]
+    cpu, wall = (bulk.ratios(results.written, of).get(name, {}).get(bars.WRITE_MANY, "") for of in ("cpu", "wall"))
+    return {
+        "client CPU": f"{median(written.cpu):.1f}",
+        "CPU, divided by ours": str(cpu),
+        "wall time": f"{median(written.wall):.1f}",
+        "wall time, divided by ours": str(wall),
     }
 
 

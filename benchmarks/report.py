@@ -6,10 +6,11 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -24,6 +25,8 @@ _PACKAGES: Final = (
     "pydynox",
     "aiodynamo",
     "aiobotocore",
+    "dynamoxy",
+    "aws-sdk-dynamodb",
     "aiohttp",
     "pydantic",
     "msgspec",
@@ -57,7 +60,7 @@ def machine() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "load_average": [round(load, 1) for load in os.getloadavg()],
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": dict(_versions()),
     }
 
 
@@ -99,6 +102,13 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _cell(value: Any) -> str:
     return f"{value:,.0f}" if isinstance(value, float) else str(value)
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    """Of the packages that this Python has."""
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            yield package, version(package)
 
 
 def _processor() -> str:

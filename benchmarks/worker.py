@@ -2,7 +2,8 @@
 
 It takes its orders as lines of JSON and answers each with one: `{"check": "get"}` does an operation once and compares
 what it gave with what is stored, `{"measure": "get", "times": 100}` answers with the seconds of the whole loop,
-`{"stream": 100000}` with the bytes by which the process grew at the most while it went through so many orders.
+`{"stream": 100000}` with the bytes by which the process grew at the most while it went through so many orders,
+`{"write_many": 20000}` with the seconds that writing so many new orders took.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ def main() -> None:
             tell({"checked": asked["check"]})
         elif "stream" in asked:
             tell({"grown": grown_by(partial(stream, client, asked["stream"]))})
+        elif "write_many" in asked:
+            tell(write_many(client, asked["write_many"]))
         else:
             cpu, wall = measure(client, asked["measure"], asked["times"])
             tell({"cpu": cpu, "wall": wall})
@@ -52,7 +55,10 @@ def check(client: Client, operation: str) -> None:
 
 def measure(client: Client, operation: str, times: int) -> tuple[float, float]:
     """Seconds of CPU, of all threads of this process, and of the clock, for doing it so many times."""
-    call = client.calls[operation]
+    return seconds_of(client, client.calls[operation], times)
+
+
+def seconds_of(client: Client, call: Call, times: int) -> tuple[float, float]:
     gc.collect()
     began, began_cpu = time.perf_counter(), time.process_time()
     if client.run is None:
@@ -67,6 +73,14 @@ async def _repeat(call: Call, times: int) -> None:
     for _ in range(times):
         made: Awaitable[Any] = call()
         await made
+
+
+def write_many(client: Client, count: int) -> dict[str, float]:
+    """Seconds of CPU and of the clock for writing so many new orders, made beforehand; nothing where it has no way."""
+    if client.write_many is None:
+        return {}
+    cpu, wall = seconds_of(client, client.write_many(workload.many(count)), 1)
+    return {"cpu": cpu, "wall": wall}
 
 
 def stream(client: Client, count: int) -> None:

@@ -118,6 +118,11 @@ def notes() -> list[dict[str, Any]]:
     return [note(MIXED_CUSTOMER, number) for number in range(40)]
 
 
+def many(count: int) -> list[tuple[str, int]]:
+    """Customers and numbers of orders that are not in the table, a thousand of each customer."""
+    return [(f"customer-1{place // 1000:03}", place % 1000) for place in range(count)]
+
+
 def expected(operation: str) -> list[dict[str, Any]] | None:
     """What an operation must give, in any order; None where it gives nothing."""
     if operation == "gets32":

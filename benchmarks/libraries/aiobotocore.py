@@ -12,7 +12,7 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from benchmarks import workload
 from benchmarks.libraries import Client
-from benchmarks.libraries.boto3 import Item, item_of, key_of, values
+from benchmarks.libraries.plain import Item, item_of, key_of, values
 
 
 def open_client(url: str) -> Client:
@@ -91,4 +91,4 @@ def open_client(url: str) -> Client:
         "mixed100": lambda: query(workload.MIXED_CUSTOMER),
         "gets32": at_once,
     }
-    return Client(calls, values, loop.run_until_complete, stream, lambda: loop.run_until_complete(stack.aclose()))
+    return Client(calls, values, loop.run_until_complete, stream, close=lambda: loop.run_until_complete(stack.aclose()))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from benchmarks import workload
-from benchmarks.libraries import Client
+from benchmarks.libraries import Call, Client, Places
 from benchmarks.libraries.ours import UPDATES, Note, Order, make, values
 from singletable import connect_async
 
@@ -37,6 +37,10 @@ def open_client(url: str) -> Client:
             if not count:
                 return
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+        return lambda: db.write_many(puts=orders)
+
     calls = {
         "get": get,
         "put": lambda: db.put(new),
@@ -49,4 +53,4 @@ def open_client(url: str) -> Client:
         "gets32": at_once,
     }
     run = asyncio.new_event_loop().run_until_complete
-    return Client(calls, values, run, stream, lambda: run(db.close()))
+    return Client(calls, values, run, stream, write_many, lambda: run(db.close()))

@@ -7,7 +7,7 @@ from collections import deque
 from itertools import islice
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
+from benchmarks.libraries import Call, Client, Places, at_once
 from benchmarks.libraries.ours import UPDATES, Note, Order, make, values
 from singletable import Database, connect
 
@@ -34,6 +34,10 @@ def client_of(db: Database) -> Client:
     def stream(count: int) -> None:
         deque(islice(db.iter(Order.of_customer(workload.STREAM_CUSTOMER)), count), maxlen=0)
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+        return lambda: db.write_many(puts=orders)
+
     calls = {
         "get": get,
         "put": lambda: db.put(new),
@@ -45,4 +49,4 @@ def client_of(db: Database) -> Client:
         "mixed100": lambda: db.all(Order.of_customer(workload.MIXED_CUSTOMER).also(Note)),
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=stream, close=db.close)
+    return Client(calls, values, stream=stream, write_many=write_many, close=db.close)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import boto3
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from benchmarks import workload
 from benchmarks.libraries import Client, at_once
-
-Item = dict[str, Any]
+from benchmarks.libraries.plain import Item, item_of, key_of, values
 
 
 def open_client(url: str) -> Client:
@@ -87,20 +84,3 @@ def open_client(url: str) -> Client:
         "gets32": at_once(get),
     }
     return Client(calls, values, stream=stream)
-
-
-def key_of(customer: str, number: int) -> Item:
-    return {"pk": workload.partition(customer), "sk": workload.sort(number)}
-
-
-def item_of(customer: str, number: int) -> Item:
-    """An item as it is given to boto3, which has no form for a datetime."""
-    order = workload.order(customer, number)
-    own = {workload.TYPE_ATTRIBUTE: "Order", "_v": 1, "placed_at": order["placed_at"].isoformat()}
-    return key_of(customer, number) | order | own
-
-
-def values(item: Any) -> Mapping[str, Any]:
-    found = {name: item[name] for name in workload.names_in(item)}
-    at = "written_at" if "written_at" in found else "placed_at"
-    return found | {at: datetime.fromisoformat(found[at])}

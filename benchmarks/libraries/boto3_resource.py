@@ -11,8 +11,8 @@ import boto3
 from boto3.dynamodb.conditions import Key
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
-from benchmarks.libraries.boto3 import Item, item_of, key_of, values
+from benchmarks.libraries import Call, Client, Places, at_once
+from benchmarks.libraries.plain import Item, item_of, key_of, values
 
 
 def open_client(url: str) -> Client:
@@ -55,6 +55,19 @@ def open_client(url: str) -> Client:
                 return
             page = query(workload.STREAM_CUSTOMER, ExclusiveStartKey=page["LastEvaluatedKey"])
 
+    def write_many(places: Places) -> Call:
+        items = [item_of(*place) for place in places]
+
+        def write() -> None:
+            with table.batch_writer() as batch:
+                for item in items:
+                    batch.put_item(Item=item)
+
+        return write
+
+    def stream(count: int) -> None:
+        deque(islice(pages(), count), maxlen=0)
+
     calls = {
         "get": get,
         "put": lambda: table.put_item(Item=new),
@@ -68,4 +81,4 @@ def open_client(url: str) -> Client:
         "mixed100": lambda: query(workload.MIXED_CUSTOMER)["Items"],
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=lambda count: deque(islice(pages(), count), maxlen=0))
+    return Client(calls, values, stream=stream, write_many=write_many)

@@ -13,7 +13,7 @@ from dyntastic import Attr, Dyntastic, transaction
 from pydantic import BaseModel, Field
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
+from benchmarks.libraries import Call, Client, Places, at_once
 
 
 class Address(BaseModel):
@@ -85,6 +85,16 @@ def open_client(url: str) -> Client:
     def stream(count: int) -> None:
         deque(islice(query(workload.STREAM_CUSTOMER), count), maxlen=0)
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+
+        def write() -> None:
+            with Order.batch_writer():
+                for order in orders:
+                    order.save()
+
+        return write
+
     attributes: list[tuple[str, Any]] = [(name, Attr(name)) for name in workload.UPDATED]
     keys = [(workload.partition(reader), workload.sort(number)) for number in workload.BATCH_NUMBERS]
     calls = {
@@ -98,7 +108,7 @@ def open_client(url: str) -> Client:
         "mixed100": lambda: list(query(workload.MIXED_CUSTOMER)),
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=stream)
+    return Client(calls, values, stream=stream, write_many=write_many)
 
 
 def make(customer: str, number: int) -> Order:

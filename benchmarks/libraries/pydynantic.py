@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel
 from pydynantic import Collection, Entity, Table, key, transaction
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
+from benchmarks.libraries import Call, Client, Places, at_once
 
 
 class Number(int):
@@ -90,6 +90,10 @@ def open_client(url: str) -> Client:
     def stream(count: int) -> None:
         deque(islice(Order.query.primary(customer=workload.STREAM_CUSTOMER).iter(), count), maxlen=0)
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+        return lambda: Order.batch_write(puts=orders)
+
     calls = {
         "get": get,
         "put": put,
@@ -103,7 +107,7 @@ def open_client(url: str) -> Client:
         "mixed100": mixed,
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=stream)
+    return Client(calls, values, stream=stream, write_many=write_many)
 
 
 def values(found: Any) -> Mapping[str, Any]:

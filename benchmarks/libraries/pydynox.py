@@ -19,9 +19,10 @@ from pydynox.attributes import (
     StringAttribute,
     StringSetAttribute,
 )
+from pydynox.batch_operations import SyncBatchWriter
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
+from benchmarks.libraries import Call, Client, Places, at_once
 
 
 @dataclass
@@ -90,6 +91,16 @@ def open_client(url: str) -> Client:
         orders = Order.sync_query(partition_key=workload.partition(workload.STREAM_CUSTOMER))
         deque(islice(orders, count), maxlen=0)
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+
+        def write() -> None:
+            with SyncBatchWriter(client, workload.TABLE) as batch:
+                for order in orders:
+                    batch.put(order.to_dict())
+
+        return write
+
     calls = {
         "get": get,
         "put": lambda: new.sync_save(full_replace=True),
@@ -101,7 +112,7 @@ def open_client(url: str) -> Client:
         "mixed100": mixed,
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=stream)
+    return Client(calls, values, stream=stream, write_many=write_many)
 
 
 def key_of(customer: str, number: int) -> dict[str, Any]:

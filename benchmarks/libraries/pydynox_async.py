@@ -6,10 +6,10 @@ import asyncio  # noqa: TID251 what is measured runs on it
 from collections.abc import Awaitable
 from typing import Any
 
-from pydynox import Collection, DynamoDBClient, Transaction, set_default_client
+from pydynox import BatchWriter, Collection, DynamoDBClient, Transaction, set_default_client
 
 from benchmarks import workload
-from benchmarks.libraries import Client
+from benchmarks.libraries import Call, Client, Places
 from benchmarks.libraries.pydynox import Note, Order, key_of, make, values
 
 
@@ -45,6 +45,16 @@ def open_client(url: str) -> Client:
             if not count:
                 return
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+
+        async def write() -> None:
+            async with BatchWriter(client, workload.TABLE) as batch:
+                for order in orders:
+                    batch.put(order.to_dict())
+
+        return write
+
     calls = {
         "get": get,
         "put": lambda: new.save(full_replace=True),
@@ -56,4 +66,4 @@ def open_client(url: str) -> Client:
         "mixed100": mixed,
         "gets32": at_once,
     }
-    return Client(calls, values, asyncio.new_event_loop().run_until_complete, stream)
+    return Client(calls, values, asyncio.new_event_loop().run_until_complete, stream, write_many)

@@ -24,7 +24,7 @@ from pynamodb.models import Model
 from pynamodb.transactions import TransactWrite
 
 from benchmarks import workload
-from benchmarks.libraries import Client, at_once
+from benchmarks.libraries import Call, Client, Places, at_once
 
 
 class IsoTime(Attribute[datetime]):
@@ -124,6 +124,16 @@ def open_client(url: str) -> Client:
     def stream(count: int) -> None:
         deque(islice(query(workload.STREAM_CUSTOMER), count), maxlen=0)
 
+    def write_many(places: Places) -> Call:
+        orders = [make(*place) for place in places]
+
+        def write() -> None:
+            with Order.batch_write() as batch:
+                for order in orders:
+                    batch.save(order)
+
+        return write
+
     keys = [(workload.partition(reader), workload.sort(number)) for number in workload.BATCH_NUMBERS]
     calls = {
         "get": get,
@@ -136,7 +146,7 @@ def open_client(url: str) -> Client:
         "mixed100": lambda: list(query(workload.MIXED_CUSTOMER)),
         "gets32": at_once(get),
     }
-    return Client(calls, values, stream=stream)
+    return Client(calls, values, stream=stream, write_many=write_many)
 
 
 def make(customer: str, number: int) -> Order:
