@@ -12,7 +12,7 @@ import pytest
 
 from singletable import Meter, Table
 from singletable.errors import Conflict
-from singletable.flow import Kernel, Traits
+from singletable.flow import Kernel, Traits, Trouble
 from singletable.holds import HoldItem, TableGate, hold, hold_of, release
 from singletable.holds.gate import READ_SECONDS
 from singletable.holds.table_hold import NOTICED_SECONDS
@@ -82,7 +82,7 @@ async def test_one_slot_reads_for_all(shell: Shell, clock: Clock) -> None:
 
     for wait in (0.0, READ_SECONDS, READ_SECONDS + 9):
         clock.advance(wait)
-        kernel = Kernel(shell.port, gate, lambda: False, "a test", logging.getLogger())
+        kernel = Kernel(shell.port, gate, lambda: False, "a test", logging.getLogger(), Trouble(shell.port))
         with Meter() as meter:
             await shell.run(kernel.run([partial(kernel.repeat, step)] * 8))
         assert meter.requests == 1

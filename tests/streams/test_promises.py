@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from singletable import Database, OutcomeUnknown, attr
-from singletable.flow import UNGATED, Kernel, Port
+from singletable.flow import UNGATED, Kernel, Port, Trouble
 from singletable.foundation import flows
 from singletable.operations.stream import GetRecords, StreamRecord, read_records
 from singletable.streams import Changes, ChangeWorker, leases
@@ -95,7 +95,7 @@ def test_a_beat_that_finds_no_owner_ends_the_work(changes: Changes, sign: str) -
     """Its release, or the end of the shard, was stored, and the answer was lost: another may hold it soon."""
     with fresh() as db:
         shard = HeldShard(held(db, changes), "stream", renewed_at=db.port.monotonic())
-        kernel = Kernel(db.port, UNGATED, lambda: False, "live", logging.getLogger())
+        kernel = Kernel(db.port, UNGATED, lambda: False, "live", logging.getLogger(), Trouble(db.port))
         worker = ConsumerWorker(db.port, changes.consumer, ConsumerOptions(), kernel)
         db.run(LIVE[sign](db.port, changes.consumer.state, shard.lease))
         db.run(worker._renew(shard))

@@ -23,9 +23,9 @@ The rules:
 Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer) and
 `calls` (an application's functions, run concurrently). Kernels hold what many flows do: `contention` (read, decide,
 write, and again where another writer was first), `leases` (one process at a time works on something), `worker` (slots,
-a heartbeat, and when it ends) and `pages` (answers that go on). `meter` counts what was sent, `rate` bounds it,
-`patience` waits while a table is throttled; `request` has values; `fork_safe_lock` serves the ports. No module here
-knows a transport: those are in `wire`.
+a heartbeat, and when it ends), `trouble` (a worker's waits while its requests fail) and `pages` (answers that go on).
+`meter` counts what was sent, `rate` bounds it, `patience` waits while a table is throttled; `request` has values;
+`fork_safe_lock` serves the ports. No module here knows a transport: those are in `wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     )
     from singletable.flow.side_by_side import side_by_side as side_by_side
     from singletable.flow.transitions import Transitions as Transitions
+    from singletable.flow.trouble import CarefulPort as CarefulPort, Trouble as Trouble
     from singletable.flow.worker import (
         UNGATED as UNGATED,
         Gate as Gate,
@@ -146,5 +147,6 @@ __getattr__ = late_names(
     ),
     side_by_side="side_by_side",
     transitions="Transitions",
+    trouble="CarefulPort Trouble",
     worker="UNGATED Gate Heartbeat Kernel Stop stopping",
 )

@@ -10,8 +10,9 @@ ends. There is no kernel without a gate: what serves no table, or may go on, say
 It stops at a signal, or when its caller's function returns true, and finishes what it has begun. `TRANSITIONS` has its
 states. The heartbeat goes on in every state until the last slot is out, because a stopping slot still holds its leases.
 
-Errors. A step that raises one of `errors.PASSING` is logged and repeated after a pause; a renewal that does is logged
-and repeated with the next beat. Any other error ends the worker, and `run` raises it once all slots have returned.
+Errors. After a step that raises one of `errors.PASSING` all slots pause, longer at each failure (`trouble`); a renewal
+that does is repeated, with growing pauses too. A kind of error is logged once a minute. Any other error ends the
+worker, and `run` raises it once all slots have returned.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from singletable.errors import PASSING, InvalidRequest
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Port
 from singletable.flow.transitions import Transitions
+from singletable.flow.trouble import Repeated, Trouble, growing
 
 Stop = Callable[[], bool]
 """Called again and again: whether to stop. `event.is_set` is one."""
@@ -81,10 +83,9 @@ def _cannot_stop() -> InvalidRequest:
     )
 
 
-PAUSE_SECONDS = 0.2
-"""Before a step that raised a passing error is repeated."""
 _HELD_SECONDS = 0.2
-"""Between two looks at a gate that is shut, which reads the table more rarely; a worker stops within this time."""
+"""Between two looks at a gate that is shut, which reads the table more rarely; a worker that waits stops within this
+time."""
 _FIRST_SLICE_SECONDS = 0.001
 
 
@@ -175,6 +176,14 @@ class Heartbeat(Generic[L]):
     """Between two looks at the leases; a worker that ends waits for the last one."""
 
 
+@dataclass(frozen=True)
+class _Refused:
+    """The renewals of a lease that failed, in a row."""
+
+    times: int
+    until: float
+
+
 @dataclass(eq=False)
 class Kernel:
     """One worker's state, shared by its slots."""
@@ -185,12 +194,14 @@ class Kernel:
     name: str
     """The worker's name in log lines."""
     log: logging.Logger
+    trouble: Trouble
+    """Its failures; kernels of one worker share it."""
     outlives_passing: bool = True
     """False for a drain: its caller handles the error."""
-    pause_seconds: float = PAUSE_SECONDS
     state: WorkerState = WorkerState.WORKING
     _slots: set[int] = field(default_factory=set[int])
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
+    _noted: Repeated = field(default_factory=Repeated)
 
     # --- what a worker calls ------------------------------------------------------------------------------------------
     async def run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None = None) -> list[T]:
@@ -211,25 +222,31 @@ class Kernel:
 
         While the gate is shut no step is begun, and `at_hold` is called instead: a worker waits, a drain ends.
         """
+        slot = object()
         while self.goes_on():
+            if left := self.trouble.left(slot):
+                await self.port.sleep(min(left, _HELD_SECONDS))
+                continue
             try:
                 if not await (self._wait(at_hold) if await self.gate.is_held() else step()):
                     return True
             except PASSING as error:
-                if not self.outlives_passing:
-                    raise
-                self.note(f"going on in {self.pause_seconds:g} s", error)
-                await self.port.sleep(self.pause_seconds)
+                self._outlive(error)
         return False
+
+    def _outlive(self, error: BaseException) -> None:
+        """Log the error of a step, and have all slots pause; a drain raises it."""
+        if not self.outlives_passing:
+            raise error
+        pause = self.trouble.fail()
+        self.note(f"going on in {pause:.2g} s", error)
 
     async def _ask_once(self) -> None:
         """Have the gate read for all slots, before each of them asks."""
         try:
             await self.gate.is_held()
         except PASSING as error:
-            if not self.outlives_passing:
-                raise
-            self.note("each slot asks again", error)
+            self._outlive(error)
 
     async def _wait(self, at_hold: Step | None) -> bool:
         if at_hold is not None:
@@ -245,8 +262,10 @@ class Kernel:
         return self.state is WorkerState.WORKING
 
     def note(self, then: str, error: BaseException) -> None:
-        """Log an error that the worker outlives, and what follows."""
-        self.log.warning("%s: %s: %s; %s", self.name, type(error).__name__, error, then)
+        """Log an error that the worker outlives, and what follows: one line a minute for a kind of error."""
+        more = self._noted.more(error, self.port.monotonic())
+        if more is not None:
+            self.log.warning("%s: %s: %s; %s%s", self.name, type(error).__name__, error, then, more)
 
     # --- its parts ----------------------------------------------------------------------------------------------------
     async def _run_slot(self, number: int, slot: Slot[T]) -> T:
@@ -264,27 +283,37 @@ class Kernel:
             if not self._slots:
                 self.state = TRANSITIONS.after(self.state, WorkerEvent.LAST_SLOT_OUT)
 
-    async def _beat(self, heartbeat: Heartbeat[Any]) -> None:
+    async def _beat(self, heartbeat: Heartbeat[L]) -> None:
         """Look at the leases in slices, which are short at first: a drain may end soon."""
         third = heartbeat.lease_seconds / 3
         longest = min(heartbeat.longest_slice_seconds, heartbeat.lease_seconds / 10)
         slice_seconds = min(_FIRST_SLICE_SECONDS, longest)
+        refused: dict[L, _Refused] = {}
         try:
             while self._slots:
                 await self.port.sleep(slice_seconds)
                 slice_seconds = min(slice_seconds * 2, longest)
-                for lease in list(heartbeat.held()):
-                    if self._slots and not lease.is_lost and self.port.monotonic() - lease.renewed_at >= third:
-                        await self._renew(heartbeat, lease)
+                held = list(heartbeat.held())
+                refused = {lease: refused[lease] for lease in held if lease in refused}
+                for lease in held:
+                    again = refused[lease].until if lease in refused else lease.renewed_at + third
+                    if self._slots and not lease.is_lost and self.port.monotonic() >= again:
+                        await self._renew(heartbeat, lease, refused)
         except BaseException:
             self._on(WorkerEvent.FAIL)
             raise
 
-    async def _renew(self, heartbeat: Heartbeat[L], lease: L) -> None:
+    async def _renew(self, heartbeat: Heartbeat[L], lease: L, refused: dict[L, _Refused]) -> None:
+        """Renew a lease. One that was not renewed is tried again within a tenth of its length, then more rarely."""
         try:
             await heartbeat.renew(lease)
         except PASSING as error:
+            times = refused[lease].times + 1 if lease in refused else 1
+            pause = growing(heartbeat.lease_seconds / 10, times, self.port.random())
+            refused[lease] = _Refused(times, self.port.monotonic() + pause)
             self.note("a lease was not renewed", error)
+        else:
+            refused.pop(lease, None)
 
     def _on(self, event: WorkerEvent) -> None:
         with self._guard.lock:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from singletable.errors import InvalidRequest
+from singletable.errors import PASSING, InvalidRequest
 from singletable.failure_text import Caught
-from singletable.flow import SQS, UNGATED, Gate, Heartbeat, Kernel, Port, Stop
+from singletable.flow import SQS, UNGATED, Gate, Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.operations import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
@@ -88,7 +88,8 @@ class _Consumer(Generic[T]):
     async def _receive_and_handle(self) -> int:
         """Handle the messages of one request, those of a group in order. Each is kept invisible; handled ones are
         deleted together."""
-        ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
+        most = 1 if self.kernel.trouble.failures else MAX_BATCH_MESSAGES
+        ask = ReceiveMessage(self.queue.url, most, self.wait_seconds, self.visibility_seconds)
         received = await self.there.send(ask)
         now = self.port.monotonic()
         self._receipts |= {message.receipt_handle: _Receipt(message.receipt_handle, now) for message in received}
@@ -109,16 +110,22 @@ class _Consumer(Generic[T]):
                 self._receipts.pop(message.receipt_handle, None)
             if done:
                 await self.there.send(DeleteMessageBatch(self.queue.url, done))
+                self.kernel.trouble.ease()
         return len(done)
 
     async def _handle_one(self, received: Received) -> bool:
         """Handle one message; returns whether it succeeded. A failed one is received again when its visibility ends, or
-        after the seconds of RetryLater."""
+        after the seconds of RetryLater. A service that refuses the handler's requests has the worker pause."""
         error = await handled(self.port, self.queue, self.handle, partial(message_of, self.queue, received))
         if error is None:
             return True
         if isinstance(error, RetryLater):
             await self._give_back(received.receipt_handle, error.seconds)
+        elif isinstance(error, PASSING):
+            self.kernel.trouble.fail()
+            self.kernel.note("the message is received again", error)
+        else:
+            log_failure(self.queue, error)
         return False
 
     async def _give_back(self, receipt: str, seconds: float) -> None:
@@ -164,7 +171,7 @@ async def consume(
             operation="consume",
             hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
         )
-    kernel = Kernel(port, gate, stop, f"the consumer of {queue.name}", log)
+    kernel = Kernel(port, gate, stop, f"the consumer of {queue.name}", log, Trouble(port))
     return await _Consumer(port, there, queue, handle, kernel, visibility_seconds, wait_seconds).run(at_once)
 
 
@@ -188,10 +195,16 @@ async def partial_failures(
         group = attributes.get("MessageGroupId", "") if queue.is_fifo else record["messageId"]
         groups.setdefault(group, []).append(record)
 
+    async def succeeds(make: Callable[[], Message[T]]) -> bool:
+        error = await handled(port, queue, handle, make)
+        if error is not None and not isinstance(error, RetryLater):
+            log_failure(queue, error)
+        return error is None
+
     async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
         for number, record in enumerate(records):
             make = partial(message_of_record, queue, record)
-            if not has_time() or await gate.is_held() or await handled(port, queue, handle, make) is not None:
+            if not has_time() or await gate.is_held() or not await succeeds(make):
                 return [left["messageId"] for left in records[number:]]
         return []
 
@@ -210,9 +223,11 @@ async def handled(
         (error,) = await port.call_all([_attempt(handle, make())])
     except Exception as unreadable:
         error = unreadable
-    if error is not None and not isinstance(error, RetryLater):
-        log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
     return error
+
+
+def log_failure(queue: Queue[Any], error: BaseException) -> None:
+    log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
 
 
 def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:

@@ -7,7 +7,6 @@ throttling, gaps, and the bound on memory.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from singletable.errors import Throttled
-from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Gate, Port, Tenure
+from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Kernel, Port, Tenure
 from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord, encode
 from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
 from singletable.streams.embedded import leaves_hole
@@ -179,7 +178,6 @@ class HeldShard(Tenure):
                 entry.detach_from_answer()
 
 
-_log = logging.getLogger("singletable.streams")
 _MOST_WAITING = 4000
 """Records of one shard that are kept in memory; at this number the shard is not read."""
 _ANSWER_BYTES = 2 * 1024 * 1024
@@ -197,7 +195,7 @@ class ShardReader:
     port: Port
     consumer: Consumer
     options: ConsumerOptions
-    gate: Gate
+    kernel: Kernel
     ends: bool
     """True for a drain: it reads without pauses, and gives up after many refusals."""
     source: Port = field(init=False)
@@ -259,7 +257,7 @@ class ShardReader:
         trouble = error or Throttled("a shard is read more often than the service allows", table=shard.stream)
         if self.ends and shard.refusals >= _MOST_REFUSALS:
             raise trouble
-        _log.warning("%s: %s; reading it again in %.1f s", self.consumer.name, trouble, pause)
+        self.kernel.note(f"reading a shard again in {pause:.1f} s", trouble)
 
     async def _report_and_skip(self, shard: HeldShard) -> None:
         """Report what is lost, then go on from the oldest record."""
@@ -287,7 +285,7 @@ class ShardReader:
         shard.iterator = answer.next_shard_iterator
         shard.is_read_out = shard.iterator is None
         shard.empty_reads = 0 if answer.records else shard.empty_reads + 1
-        with self.consumer.router.passing_over(self.gate.opened_at) as is_old:
+        with self.consumer.router.passing_over(self.kernel.gate.opened_at) as is_old:
             for record in answer.records:
                 if record.sequence > shard.read_to:  # not again what an answer repeats
                     self._take_one(shard, record, is_old)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from singletable.errors import PASSING, Unavailable
-from singletable.flow import Heartbeat, Kernel, Port, Stop
+from singletable.flow import Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.foundation import flows
 from singletable.holds import TableGate
 from singletable.streams import leases
@@ -30,20 +30,20 @@ from singletable.streams.shard_tree import find_stream, is_replaced
 _log = logging.getLogger("singletable.streams")
 _LONGEST_BACKOFF_SECONDS = 30.0
 _LONGEST_SLICE_SECONDS = 0.05
-_TIMEOUT_SECONDS = 1.0
+_FIRST_PAUSE_SECONDS = 1.0
 
 
 async def run(port: Port, consumer: Consumer, options: ConsumerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
     gate = TableGate(port, consumer.table)
-    kernel = Kernel(port, gate, stop, consumer.name, _log, pause_seconds=_TIMEOUT_SECONDS)
+    kernel = Kernel(port, gate, stop, consumer.name, _log, Trouble(port, _FIRST_PAUSE_SECONDS))
     await ConsumerWorker(port, consumer, options, kernel).live()
 
 
 async def drain(port: Port, consumer: Consumer, options: ConsumerOptions) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
     gate = TableGate(port, consumer.table)
-    kernel = Kernel(port, gate, lambda: False, consumer.name, _log, outlives_passing=False)
+    kernel = Kernel(port, gate, lambda: False, consumer.name, _log, Trouble(port), outlives_passing=False)
     await ConsumerWorker(port, consumer, options, kernel, until_caught_up=True).live()
 
 
@@ -74,7 +74,7 @@ class ConsumerWorker:
         await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
         options = replace(self.options, start="horizon") if self.has_waited else self.options
         self.search = await ShardSearch.begin(self.port, self.consumer, options, stream, greedy=self.until_caught_up)
-        self.reader = ShardReader(self.port, self.consumer, self.options, self.kernel.gate, ends=self.until_caught_up)
+        self.reader = ShardReader(self.port, self.consumer, self.options, self.kernel, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
 
     async def _maintain(self, stream: str) -> None:
@@ -205,6 +205,7 @@ class ConsumerWorker:
         began = self.port.monotonic()
         shard.beats += 1
         written = await write(self.port, self.consumer.state, shard.lease, shard.beats, shard.position)
+        self.kernel.trouble.ease()
         self._note(shard, written, began)
         shard.saved_at, shard.has_news = began, False
 

@@ -17,7 +17,8 @@ from datetime import datetime
 from functools import partial
 from math import inf
 
-from singletable.flow import Gate, Heartbeat, Kernel, Port, Stop, instant
+from singletable.errors import PASSING
+from singletable.flow import CarefulPort, Gate, Heartbeat, Kernel, Port, Stop, Trouble, instant
 from singletable.foundation import get, model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import Candidate, find, time_of, wake_text
@@ -33,6 +34,8 @@ _IDLE_WINDOW = 1
 _MOST_REMEMBERED = 5000
 _SLICE_SECONDS = 0.2
 _LOOKING_SECONDS = 0.01
+_RELISTED_SECONDS = 30.0
+"""While every claim fails, the tasks of the last list are tried for so long before the next list is fetched."""
 _AFTER_ITS_TIME_SECONDS = 0.001
 """A task's time is measured by another clock: a look at exactly that time could come just before it."""
 
@@ -51,6 +54,8 @@ class WorkerSlots:
     stop: Stop
     execution: Execution = field(init=False)
     watch: LeaseWatch = field(init=False)
+    trouble: Trouble = field(init=False)
+    careful: CarefulPort = field(init=False)
     _list: deque[Candidate] = field(default_factory=deque[Candidate])
     _left_to_others: set[int] = field(default_factory=set[int])
     """Shards in which another worker claimed first."""
@@ -76,6 +81,8 @@ class WorkerSlots:
     def __post_init__(self) -> None:
         self.execution = Execution(self.port, self.tasks, self.functions, self.options.lease_seconds)
         self.watch = LeaseWatch(self.options.lease_seconds)
+        self.trouble = Trouble(self.port)
+        self.careful = CarefulPort(self.port, self.trouble)
 
     # --- the two ways to work -----------------------------------------------------------------------------------------
     async def run(self) -> Counts:
@@ -104,7 +111,8 @@ class WorkerSlots:
         return True
 
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
-        return Kernel(self.port, self.gate, self.stop, f"tasks of {self.tasks.table.name}", log, outlives_passing)
+        name = f"tasks of {self.tasks.table.name}"
+        return Kernel(self.port, self.gate, self.stop, name, log, self.trouble, outlives_passing)
 
     def heartbeat(self) -> Heartbeat[Claimed]:
         execution = self.execution
@@ -168,7 +176,7 @@ class WorkerSlots:
         self._waits = {place: waits for place, waits in self._waits.copy().items() if waits[1] > now.monotonic}
         text, here = wake_text(self.tasks, instant(now.wall)), self.execution.running_keys()
         passes = partial(self._passes, now.monotonic, text, here)
-        candidates = await find(self.port, self.tasks, TaskState.DUE, window, until, passes)
+        candidates = await find(self.careful, self.tasks, TaskState.DUE, window, until, passes)
         now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
@@ -203,7 +211,12 @@ class WorkerSlots:
         """Claim a task and run it; or leave its shard to the worker that has it."""
         now = ClaimTime.now(self.port)
         until = instant(now.wall + self.options.lease_seconds)
-        item = await self._claim(candidate, now, until)
+        try:
+            item = await self._claim(candidate, now, until)
+        except PASSING:
+            if self.trouble.failures and now.monotonic - self._looked_at < _RELISTED_SECONDS:
+                self._list.append(candidate)
+            raise
         if item is None:
             if not self._gained:  # a list without claimable tasks, as from a lagging index, isn't fetched again at once
                 self._look_at = self._looked_at + self.options.poll_seconds
@@ -211,6 +224,7 @@ class WorkerSlots:
         self._gained, self._look_at = True, self._looked_at
         self._remember(item)
         await self.execution.run(item, now, counts)
+        self.trouble.ease()
 
     def _passes(self, now: float, text: str, here: Container[tuple[str, str]], candidate: Candidate) -> bool:
         """Whether a candidate is at its time and not to be claimed: what is due may lie after it."""
