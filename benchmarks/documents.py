@@ -19,8 +19,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -28,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.bare import Recorder
 from singletable import Database, Meter, Table, connect
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
 from singletable.flow import DECLARED, TableNames
@@ -85,41 +85,15 @@ def item_id(n: int) -> str:
     return f"{n:036}"
 
 
-def fill(documents: Documents[Project], id: str, items: int) -> None:
+def fill(documents: Documents[Project], id: str, items: int, *, item_bytes: int = ITEM_BYTES) -> None:
     documents.create("organisation", id, name="A project")
     for first in range(0, items, 40):
         part = range(first, min(items, first + 40))
-        shapes = {n: Shape(n, n, os.urandom(ITEM_BYTES // 2).hex()) for n in part}
+        shapes = {n: Shape(n, n, os.urandom(item_bytes // 2).hex()) for n in part}
         documents.apply(id, [put_shape(id=item_id(n), shape=shapes[n]).by("load", n + 1) for n in part])
 
 
 # --- bare -------------------------------------------------------------------------------------------------------------
-class Recorder:
-    """Keeps the operations of one mutation, to send the same bytes again under other keys."""
-
-    def __init__(self, db: Database) -> None:
-        self.port: Any = db.port
-        self.rounds: list[list[Any]] = []
-
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        send, send_all = self.port.send, self.port.send_all
-
-        async def keep(operation: Any) -> Any:
-            self.rounds.append([operation])
-            return await send(operation)
-
-        async def keep_all(operations: Any) -> Any:
-            self.rounds.append(list(operations))
-            return await send_all(operations)
-
-        self.port.__dict__.update(send=keep, send_all=keep_all)
-        try:
-            yield
-        finally:
-            del self.port.__dict__["send"], self.port.__dict__["send_all"]
-
-
 class Again:
     """A recorded operation whose request is sent as it was, to the twin of the document."""
 

@@ -64,3 +64,11 @@ def test_a_page_of_a_large_partition_takes_what_one_of_a_small_partition_does() 
 
 def test_a_class_of_a_foreign_table_is_measured() -> None:
     assert benchmark("foreign", "--rounds", "1").count("query100 of") == 3
+
+
+def test_a_unit_of_each_layer_is_measured_beside_another_tree() -> None:
+    told = json.loads(benchmark("layers", "--rounds", "1", "--beside", str(ROOT), "--json"))
+    units = [(result["tree"], result["unit"]) for result in told["units"]]
+    assert len(set(units)) == 2 * len({unit for _, unit in units}) == 8
+    assert all(result["cpu_us"] > result["bare_us"] > 0 for result in told["units"])
+    assert all(result["wall_us"] > 0 and result["round_trips"] > 0 for result in told["units"])
