@@ -247,10 +247,10 @@ def medians(samples: Samples) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def page(samples: Samples, trees: Sequence[Tree], rounds: int) -> str:
-    made = medians(samples)
+    figures = medians(samples)
     parts = [f"Microseconds and requests of one unit: medians of {rounds} rounds. The layer's own is CPU without bare."]
     for tree in trees:
-        rows = {unit.name: _row(made[tree.name, unit.name]) for unit in UNITS}
+        rows = {unit.name: _row(figures[tree.name, unit.name]) for unit in UNITS}
         parts += [*([f"## {tree.name}"] if len(trees) > 1 else []), table(rows)]
     if len(trees) > 1:
         one, other = trees[0].name, trees[1].name
@@ -275,8 +275,7 @@ def _compared(samples: Samples, one: str, other: str, unit: str) -> Any:
 
 
 def summary(samples: Samples) -> dict[str, Any]:
-    made = medians(samples)
-    return {"units": [{"tree": tree, "unit": unit, **figures} for (tree, unit), figures in made.items()]}
+    return {"units": [{"tree": tree, "unit": unit, **figures} for (tree, unit), figures in medians(samples).items()]}
 
 
 def main() -> None:
@@ -296,10 +295,10 @@ def main() -> None:
         trees.append(Tree(given.beside.name, given.beside.resolve()))
     rounds = given.rounds or (QUICK_ROUNDS if given.quick else ROUNDS)
     samples = run(trees, rounds, say)
-    made = page(samples, trees, rounds)
+    text = page(samples, trees, rounds)
     if given.write:
-        write(given.write, summary(samples), made)
-    print(json.dumps(summary(samples), indent=2) if given.json else made)
+        write(given.write, summary(samples), text)
+    print(json.dumps(summary(samples), indent=2) if given.json else text)
 
 
 def say(what: str) -> None:

@@ -4,7 +4,8 @@
     (attr(User.age) >= 18) & ~attr(User.phone).exists()    # a Condition
     Expressions((User,)).condition(...)                    # "(#0 >= :0 AND NOT (attribute_exists(#1)))"
 
-Begin with `conditions` (what a caller writes), then `texts` (what is sent) and `shapes` (texts that are made once).
+Begin with `conditions` (what a caller writes), then `texts` (what is sent) and `shapes` (texts that are made
+once; `stored_shapes` those of layers).
 """
 
 from singletable.expressions.comparisons import OPERATORS as OPERATORS
@@ -38,6 +39,7 @@ from singletable.expressions.shapes import (
     parted_condition as parted_condition,
     parted_updates as parted_updates,
 )
+from singletable.expressions.stored_shapes import StoredTexts as StoredTexts, stored_texts as stored_texts
 from singletable.expressions.texts import (
     AttributeChange as AttributeChange,
     Expressions as Expressions,

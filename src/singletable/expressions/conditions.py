@@ -44,8 +44,9 @@ class Condition(Struct, frozen=True):
 
     def _with(self, how: str, other: Condition) -> Condition:
         """Both; `a & b & c` is one AND of three, so that long chains stay flat."""
-        parts = (c.operands if c.how == how else (c,) for c in (self, _condition(other)))
-        return Condition(how, tuple(operand for part in parts for operand in part))
+        other = _condition(other)
+        before = self.operands if self.how == how else (self,)
+        return Condition(how, (*before, *(other.operands if other.how == how else (other,))))
 
     def __bool__(self) -> NoReturn:
         raise TypeError(

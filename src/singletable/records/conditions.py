@@ -39,7 +39,7 @@ from singletable.errors import (
     SingletableError,
     VersionMoved,
 )
-from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
+from singletable.expressions import Condition, Expressions, Given, Parent, Stored, stored_texts, words
 from singletable.operations import Item, RawCondition
 from singletable.schema import AskedKey, KeyOf, Model
 from singletable.values import Field
@@ -60,7 +60,10 @@ def guard(model: Model[Any], condition: Condition | None) -> RawCondition:
     """A condition in the form that a request takes."""
     if condition is None:
         return RawCondition()
-    return guard_in(Expressions((model.kind,)), condition)
+    texts = stored_texts((), condition)
+    if texts is None:
+        return guard_in(Expressions((model.kind,)), condition)
+    return RawCondition(texts.condition, texts.names, texts.values)
 
 
 def guard_in(expressions: Expressions, condition: Condition | None) -> RawCondition:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.expressions import AttributeChange, Condition, Expressions, Update
+from singletable.expressions import AttributeChange, Condition, Expressions, Update, stored_texts
 from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
 from singletable.operations import (
     RAW,
@@ -25,6 +25,7 @@ from singletable.operations import (
     DeleteItem,
     ItemReader,
     PutItem,
+    RawCondition,
     RefusedWrite,
     TransactAction,
     UpdateItem,
@@ -53,9 +54,13 @@ def update_if(
 ) -> UpdateItem[T]:
     """An update of stored attributes, and of a class's attributes by `updates`; `reader` reads the item after it."""
     model = key.model
-    expressions = Expressions((model.kind,))
-    text = expressions.update(tuple(updates), changes)
-    held = guard_in(expressions, condition)
+    texts = None if updates else stored_texts(changes, condition)
+    if texts is None:
+        expressions = Expressions((model.kind,))
+        text = expressions.update(tuple(updates), changes)
+        held = guard_in(expressions, condition)
+    else:
+        text, held = texts.update, RawCondition(texts.condition, texts.names, texts.values)
     return UpdateItem(model.table.name, model.key_item(key), text, held, reader, repeatable)
 
 

@@ -20,6 +20,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
@@ -52,6 +53,12 @@ from singletable.tasks.states import STORED, TaskEvent, TaskPhase, stored_after
 from singletable.values import INSTANT
 
 _FENCE_BYTES = 5
+_COUNTED = (
+    AttributeChange("fence", {"N": "0"}, plus={"N": "1"}),
+    AttributeChange("tries", {"N": "0"}, plus={"N": "1"}),
+    AttributeChange("sent", {"BOOL": True}),
+)
+"""The changes of every claim."""
 
 
 class ClaimLost(Conflict):
@@ -197,19 +204,14 @@ class TaskClaim(Write):
         )
 
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
-        for name in ("fence", "tries"):
-            yield AttributeChange(name, {"N": "0"}, plus={"N": "1"})
-        yield AttributeChange("sent", {"BOOL": True})
+        yield from _COUNTED
         yield AttributeChange("lease", {"N": str((self.until - self.now).total_seconds())})
         yield AttributeChange(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
         yield from waking(self.model, self.tasks.index, self.until)
 
     def _condition(self) -> Condition:
-        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": STORED[TaskPhase.WAITING].value})
-        condition = condition & at_most("wake", self.now)
-        if self.over is None:
-            condition = condition & _unclaimed()
-        else:
+        condition = _is_waiting(self.model, self.over is None) & at_most("wake", self.now)
+        if self.over is not None:
             condition = condition & equal(self.model.table.definition.index_keys(self.tasks.index)[1], {"S": self.over})
         return condition if self.seen is None else condition & equal("fence", {"N": str(self.seen)})
 
@@ -281,6 +283,13 @@ def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
         operation=verb,
         hint="Leave the task to the worker that has it. Nothing in this transaction was applied.",
     )
+
+
+@cache
+def _is_waiting(model: Model[Any], unclaimed: bool) -> Condition:
+    """The condition of every claim of a class, whatever the task; `unclaimed`: of a task that is under no lease."""
+    condition = is_type(model) & is_schema(model) & equal("state", {"S": STORED[TaskPhase.WAITING].value})
+    return condition & _unclaimed() if unclaimed else condition
 
 
 def _unclaimed() -> Condition:
