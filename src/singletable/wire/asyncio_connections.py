@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
-from singletable.wire.idle_connections import IdleConnections, Probe, closed
+from singletable.wire.idle_connections import IdleConnections, closed
 from singletable.wire.port_options import PortOptions
 from singletable.wire.proxies import Proxy
+from singletable.wire.socket_probe import SocketProbe
 from singletable.wire.tls import Tls, is_untrusted
 from singletable.wire.unix_sockets import SocketBroker
 from singletable.wire.unix_sockets_async import open_unix_async
@@ -34,7 +35,7 @@ class LoopConnection(asyncio.Protocol):
         self._loop = loop
         self._reader = AnswerReader()
         self._transport: asyncio.Transport | None = None
-        self._probe: Probe | None = None
+        self._probe: SocketProbe | None = None
         self._waiter: asyncio.Future[HttpResponse] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._give_up_at = 0.0
@@ -75,7 +76,7 @@ class LoopConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         connected: socket.socket = transport.get_extra_info("socket")
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._probe = Probe(connected.fileno())
+        self._probe = SocketProbe(connected)
 
     def data_received(self, data: bytes) -> None:
         if self._waiter is None or self._waiter.done():

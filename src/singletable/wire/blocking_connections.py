@@ -10,10 +10,11 @@ from weakref import WeakSet
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undelivered
 from singletable.wire.http_answers import AnswerReader
-from singletable.wire.idle_connections import IdleConnections, Probe, closed
+from singletable.wire.idle_connections import IdleConnections, closed
 from singletable.wire.port_options import PortOptions
 from singletable.wire.proxies import Proxy
-from singletable.wire.tls import is_untrusted, tls_for
+from singletable.wire.socket_probe import SocketProbe
+from singletable.wire.tls import is_untrusted, tls_for, would_block_errors
 from singletable.wire.unix_sockets import open_unix
 
 # Under the size from which malloc asks the kernel for fresh pages each time.
@@ -21,17 +22,23 @@ _READ_BYTES = 65536
 
 
 class SocketConnection:
-    """One connection. After any failure it must be closed; its pool sees to that."""
+    """One connection. After any failure it must be closed; its pool sees to that.
 
-    __slots__ = ("__weakref__", "_probe", "_reader", "_socket", "_timeout", "epoch", "idle_since")
+    A request whose answer comes as one piece takes three calls that release the GIL: send, wait, receive. That is why
+    the socket doesn't block: one with a timeout waits before each send and each receive.
+    """
 
-    def __init__(self, connected: socket.socket, timeout: float, epoch: str = "") -> None:
+    __slots__ = ("__weakref__", "_probe", "_reader", "_socket", "_timeout", "_would_block", "epoch", "idle_since")
+
+    def __init__(self, connected: socket.socket, epoch: str, would_block: tuple[type[OSError], ...]) -> None:
         self.epoch = epoch
         self.idle_since = 0.0
+        connected.settimeout(0.0)
         self._socket = connected
-        self._timeout = timeout
+        self._would_block = would_block
+        self._timeout = 0.0
         self._reader = AnswerReader()
-        self._probe = Probe(connected.fileno())
+        self._probe = SocketProbe(connected)
 
     @property
     def reusable(self) -> bool:
@@ -40,12 +47,16 @@ class SocketConnection:
     def is_quiet(self) -> bool:
         return self._probe.is_quiet()
 
-    def write(self, message: bytes, timeout: float) -> None:
+    def write(self, message: bytes, timeout: float, monotonic: Callable[[], float]) -> None:
         """Raises `AnswerLost`: some of the bytes may have arrived."""
+        self._timeout = timeout
         try:
-            if timeout != self._timeout:
-                self._wait_at_most(timeout)
-            self._socket.sendall(message)
+            try:
+                sent = self._socket.send(message)
+            except self._would_block:
+                sent = 0
+            if sent != len(message):
+                self._send_rest(memoryview(message)[sent:], monotonic)
         except TimeoutError as fault:
             raise AnswerLost("the service did not take the request in time", timed_out=True) from fault
         except OSError as fault:
@@ -53,29 +64,52 @@ class SocketConnection:
 
     def read(self, monotonic: Callable[[], float]) -> HttpResponse:
         """The whole answer, within the timeout given to `write`. Raises `AnswerLost`."""
-        receive, feed = self._socket.recv, self._reader.feed
+        receive, feed, would_block = self._socket.recv, self._reader.feed, self._would_block
         timeout, give_up_at = self._timeout, monotonic() + self._timeout
         try:
-            while data := receive(_READ_BYTES):
+            if not self._probe.is_readable(timeout):
+                raise TimeoutError
+            while True:
+                try:
+                    data = receive(_READ_BYTES)
+                except would_block:
+                    data = self._receive_within(_left(give_up_at, monotonic))
+                if not data:
+                    return self._reader.finish()
                 answer = feed(data)
                 if answer is not None:
                     return answer
-                # A socket's timeout is for one piece; a trickle of them must not outlast it.
-                self._wait_at_most(give_up_at - monotonic())
+                _left(give_up_at, monotonic)  # a trickle of pieces must not outlast the timeout
         except TimeoutError as fault:
             raise AnswerLost(f"no whole answer in {timeout:g} s", timed_out=True) from fault
         except OSError as fault:
             raise AnswerLost(str(fault)) from fault
-        return self._reader.finish()
+
+    def _send_rest(self, rest: memoryview, monotonic: Callable[[], float]) -> None:
+        """Sends what the kernel had no room for. Not by `sendall`, whose timeout over TLS is for one piece."""
+        give_up_at = monotonic() + self._timeout
+        while rest:
+            self._socket.settimeout(_left(give_up_at, monotonic))
+            rest = rest[self._socket.send(rest) :]
+        self._socket.settimeout(0.0)
+
+    def _receive_within(self, seconds: float) -> bytes:
+        """Waits for the next piece. TLS may have to send something first, which a wait for something to read misses."""
+        self._socket.settimeout(seconds)
+        data = self._socket.recv(_READ_BYTES)
+        self._socket.settimeout(0.0)
+        return data
 
     def close(self) -> None:
         self._socket.close()
 
-    def _wait_at_most(self, seconds: float) -> None:
-        if seconds <= 0.0:
-            raise TimeoutError
-        self._socket.settimeout(seconds)
-        self._timeout = seconds
+
+def _left(give_up_at: float, monotonic: Callable[[], float]) -> float:
+    """The seconds until then. Raises TimeoutError where none are left."""
+    seconds = give_up_at - monotonic()
+    if seconds <= 0.0:
+        raise TimeoutError
+    return seconds
 
 
 class SocketPool:
@@ -146,7 +180,7 @@ class SocketPool:
         except Undelivered:
             connected.close()
             raise
-        connection = SocketConnection(connected, timeout, epoch)
+        connection = SocketConnection(connected, epoch, would_block_errors(self._tls))
         self._open.add(connection)
         return connection
 

@@ -102,7 +102,7 @@ class _SocketExchange:
     async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         connection = self._pool.take(timeout, max_idle_seconds, epoch)
         try:
-            connection.write(message, timeout)
+            connection.write(message, timeout, self._monotonic)
             if self._pauses:
                 await _Pause(None)
             answer = connection.read(self._monotonic)

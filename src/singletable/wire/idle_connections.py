@@ -5,7 +5,6 @@ The last used connection is used next: so the fewest stay open, and the freshest
 
 from __future__ import annotations
 
-import select
 from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -89,25 +88,6 @@ class IdleConnections(Generic[C]):
             return self._idle.popleft()
         except IndexError:
             return None
-
-
-class Probe:
-    """Checks, in about a microsecond and without reading, whether a socket is readable or closed."""
-
-    __slots__ = ("_descriptor", "_poll")
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._poll: Callable[[float], object] | None = None
-        if hasattr(select, "poll"):
-            poller = select.poll()
-            poller.register(descriptor, select.POLLIN)
-            self._poll = poller.poll
-
-    def is_quiet(self) -> bool:
-        if self._poll is not None:
-            return not self._poll(0)
-        return not select.select([self._descriptor], [], [], 0)[0]
 
 
 def closed() -> InvalidRequest:

@@ -41,6 +41,15 @@ class Tls:
         return self.context.wrap_socket(connected, server_hostname=host)
 
 
+def would_block_errors(tls: Tls | None) -> tuple[type[OSError], ...]:
+    """The errors of a connection that doesn't block, where a call would have to wait."""
+    if tls is None:
+        return (BlockingIOError,)
+    import ssl  # noqa: PLC0415 see above
+
+    return ssl.SSLWantReadError, ssl.SSLWantWriteError
+
+
 def is_untrusted(fault: OSError) -> bool:
     """Whether the certificate was refused."""
     import ssl  # noqa: PLC0415 see above
