@@ -16,7 +16,6 @@ import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from copy import copy
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -59,7 +58,11 @@ class CursorSeal:
 
     def check_cipher(self) -> None:
         """Raise NotConfigured, before the first page, if keys are given but the cipher is not installed."""
-        if self._keys and find_spec("nacl") is None:
+        if not self._keys:
+            return
+        from importlib.util import find_spec  # noqa: PLC0415 a program without keys starts without it
+
+        if find_spec("nacl") is None:
             _cipher(next(iter(self._keys.values())))
 
     def __repr__(self) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from singletable.wire.http_date import seconds_of
+
 
 class Verdict(Enum):
     """The meaning of a failed try for its request."""
@@ -220,12 +222,8 @@ def code_in_header(headers: Mapping[bytes, bytes]) -> str:
 
 def server_time(headers: Mapping[bytes, bytes]) -> float | None:
     """The service's time of the answer, in seconds since 1970; None without a valid Date."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 for errors only
-
-    try:
-        return parsedate_to_datetime(headers[b"date"].decode("latin-1")).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return None
+    date = headers.get(b"date")
+    return None if date is None else seconds_of(date)
 
 
 def with_code(body: bytes, code: str) -> bytes | None:
