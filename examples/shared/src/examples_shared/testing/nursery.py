@@ -3,9 +3,10 @@
     process = start_program("goals", "--db", target, "init", warm=["goals.cli"], stdout=PIPE)
 
 It is `python -m goals --db ...` in the folder where the tests were started. One process, the nursery, imports what
-programs name as `warm`, and each program is a fork of it: with arguments, an environment and files of its own, and with
-an end as any program has. What that leaves out is the start of Python and the imports, most of what a short program
-takes. Where the system has no descriptors of processes, a program starts in the usual way.
+programs name as `warm`, and each program is a fork of it: with arguments, an environment and files of its own. It ends
+as any program does: threads are waited for, what is registered for the end runs, what was printed is written. What is
+left out is the start of Python, the imports, and the end of what was imported: most of what a short program takes.
+Where the system has no descriptors of processes, a program starts in the usual way.
 """
 
 from __future__ import annotations

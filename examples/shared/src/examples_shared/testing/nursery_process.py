@@ -6,6 +6,7 @@ of the program: its id, then, when it has ended, its return code.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -14,6 +15,7 @@ import select
 import signal
 import socket
 import sys
+import threading  # noqa: TID251  (a program may have threads)
 import warnings
 from contextlib import suppress
 from importlib import import_module
@@ -104,7 +106,26 @@ def _run(program: dict[str, Any]) -> None:
     sys.argv[1:] = program["arguments"]
     if program["strict"]:
         warnings.simplefilter("error")
-    runpy.run_module(program["module"], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(program["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        _end(ended.code)
+        raise
+    _end(None)
+
+
+def _end(code: object) -> None:
+    """End the process, except where Python has an error to print. It does what Python does at its end, but leaves the
+    modules: to take them down would copy every page of theirs, most of what a short program takes."""
+    if code is not None and not isinstance(code, int):
+        return
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for the threads
+    atexit._run_exitfuncs()
+    gc.collect()
+    with suppress(OSError, ValueError):  # nobody reads what it prints: Python says so
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit((code or 0) & 0xFF)
 
 
 if __name__ == "__main__":
