@@ -81,14 +81,14 @@ class BlankValues(Struct, frozen=True):
 
     all: dict[str, AttributeValue]
     """By their placeholders, in order, the blanks among them."""
-    blanks: tuple[tuple[str, int, Write], ...]
-    """The placeholders of the blanks, each with the number of its value and what writes that."""
+    blanks: tuple[tuple[str, int, Write | None], ...]
+    """The placeholders of the blanks, each with the number of its value and what writes that; None: it is written."""
 
     def filled(self, given: Sequence[Any]) -> dict[str, AttributeValue]:
         """All values, those that are given in place of the blanks. Raises what a value's type raises for another."""
         values = self.all.copy()
         for placeholder, number, write in self.blanks:
-            values[placeholder] = write(given[number])
+            values[placeholder] = given[number] if write is None else write(given[number])
         return values
 
 
@@ -97,9 +97,9 @@ class Blanks:
 
     def __init__(self, kinds: tuple[type[Any], ...]) -> None:
         self._kinds = kinds
-        self._blanks: list[tuple[AttributeValue, int, Write]] = []
+        self._blanks: list[tuple[AttributeValue, int, Write | None]] = []
 
-    def blank(self, number: int, write: Write) -> Given:
+    def blank(self, number: int, write: Write | None) -> Given:
         """The blank of the value with a number among those that will be given."""
         value: AttributeValue = {"S": ""}
         self._blanks.append((value, number, write))

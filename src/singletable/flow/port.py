@@ -6,9 +6,9 @@ port's verbs. Each shell has its own port, so a flow is written once and runs in
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -165,7 +165,7 @@ class Port(Protocol):
         """The names of tables in the account."""
         ...
 
-    async def send(self, operation: Operation[T]) -> T:
+    def send(self, operation: Operation[T]) -> Coroutine[Any, Any, T]:
         """The value of one operation."""
         ...
 

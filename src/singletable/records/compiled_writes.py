@@ -7,7 +7,7 @@ from its users' data does not grow. What has no shape, and a value that does not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -27,8 +27,8 @@ from singletable.expressions import (
     parted_condition,
     parted_updates,
 )
-from singletable.operations import RawCondition, UpdateItem
-from singletable.records.conditions import Facts, Recipe, guard, guard_in, update_condition
+from singletable.operations import Item, RawCondition, UpdateItem
+from singletable.records.conditions import Facts, Recipe, guard, guard_in, update_condition, upsert_condition
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import check_updates
 from singletable.records.write import counted
@@ -62,7 +62,7 @@ def guard_of(recipe: Recipe, model: Model[Any], facts: Facts) -> RawCondition:
     parted = parted_condition(facts.where) if facts.held is None else None
     if parted is not None:
         where, values = parted
-        texts = _texts(model, recipe, (), (), where, facts.count and 1, bool(facts.write_id))
+        texts = texts_of(model, recipe, (), (), (), where, facts.count and 1, bool(facts.write_id))
         held = None if texts is None else texts.guard(facts, values)
         if held is not None:
             return held
@@ -79,33 +79,88 @@ def update_of(
 ) -> UpdateItem[Any]:
     """An update of an item: the caller's `updates`, with their shape if they have one, and `changes` of index keys."""
     model = key.model
-    where = parted_condition(facts.where) if parted is not None and facts.held is None else None
-    moved = _moved(changes) if changes else ((), ())
-    if parted is not None and where is not None and moved is not None:
-        names, keys = moved
-        texts = _texts(model, update_condition, parted[0], names, where[0], facts.count and 1, bool(facts.write_id))
-        given = (*parted[1], *where[1], *keys)
-        held = None if texts is None else texts.guard(facts, given)
-        if texts is not None and held is not None:
-            return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable)
+    if parted is not None:
+        whole = _whole_of(changes) if changes else _NO_CHANGES
+        update = _compiled(key, update_condition, parted, whole, facts, repeatable)
+        if update is not None:
+            return update
     if model.counter is not None:
         changes = (*changes, *counted(model, facts.write_id))
     condition = update_condition(model, facts)
     return update_if(key, changes, condition, updates=updates, repeatable=repeatable, reader=model)
 
 
-def _moved(changes: Sequence[AttributeChange]) -> tuple[tuple[str, ...], Sequence[AttributeValue]] | None:
-    """The names and values of index keys; None where the item leaves an index."""
-    values = [change.value for change in changes if change.value is not None]
-    return (tuple(change.name for change in changes), values) if len(values) == len(changes) else None
+def upsert_of(key: KeyOf[Any], item: Item, stays: Iterable[str], facts: Facts) -> UpdateItem[Any]:
+    """An update that sets what an item has, and removes what its class may have and the item has not. What `stays` is
+    undeclared, and the stored item may have a newer value of it."""
+    model = key.model
+    names, removed = _names_of(model, tuple(item), frozenset(stays))
+    values = [item[name] for name in names]
+    whole = WholeChanges(names, values, removed)
+    update = _compiled(key, upsert_condition, _NO_UPDATES, whole, facts, repeatable=True)
+    if update is not None:
+        return update
+    changes = [*map(AttributeChange, names, values), *(AttributeChange(name, None) for name in removed)]
+    if model.counter is not None:
+        changes += counted(model, facts.write_id)
+    return update_if(key, changes, upsert_condition(model, facts), reader=model)
+
+
+class WholeChanges(Struct, frozen=True):
+    """Attributes that are set to values as they are stored, or removed."""
+
+    names: tuple[str, ...] = ()
+    values: Sequence[AttributeValue] = ()
+    removed: tuple[str, ...] = ()
+
+
+_NO_CHANGES: Final = WholeChanges()
+_NO_UPDATES: Final[Parted] = ((), [])
+
+
+def _whole_of(changes: Sequence[AttributeChange]) -> WholeChanges:
+    """The changes of index keys: where the item leaves an index, its key is removed."""
+    kept = [(change.name, change.value) for change in changes if change.value is not None]
+    removed = tuple(change.name for change in changes if change.value is None)
+    return WholeChanges(tuple(name for name, _ in kept), [value for _, value in kept], removed)
 
 
 @lru_cache(KEPT)
-def _texts(
+def _names_of(
+    model: Model[Any], there: tuple[str, ...], stays: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The attributes that the upsert of an item sets, and those that it removes; both by name."""
+    own = {*model.key_attributes, model.table.definition.write_id_attribute}
+    if model.counter is not None:
+        own.add(model.counter.stored)
+    declared = {f.stored for f in model.fields if f.is_written}
+    names = sorted((declared | {*model.reserved, *there} - stays) - own)
+    return tuple(n for n in names if n in there), tuple(n for n in names if n not in there)
+
+
+def _compiled(
+    key: KeyOf[Any], recipe: Recipe, parted: Parted, whole: WholeChanges, facts: Facts, repeatable: bool
+) -> UpdateItem[Any] | None:
+    """An update by the texts of its shape; None where it has none, or a value does not fit."""
+    where = parted_condition(facts.where) if facts.held is None else None
+    if where is None:
+        return None
+    model = key.model
+    count, has_write_id = facts.count and 1, bool(facts.write_id)
+    texts = texts_of(model, recipe, parted[0], whole.names, whole.removed, where[0], count, has_write_id)
+    held = None if texts is None else texts.guard(facts, (*parted[1], *where[1], *whole.values))
+    if texts is None or held is None:
+        return None
+    return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable)
+
+
+@lru_cache(KEPT)
+def texts_of(
     model: Model[Any],
     recipe: Recipe,
     changed: Shape,
-    moved: tuple[str, ...],
+    names: tuple[str, ...],
+    removed: tuple[str, ...],
     where: Shape,
     count: int | None,
     has_write_id: bool,
@@ -113,7 +168,7 @@ def _texts(
     """The texts of a shape, rendered with blanks; None where a type leaves it to a value which text is made, and where
     a text is refused: rendered with the values, it says why."""
     try:
-        return _rendered(model, recipe, changed, moved, where, count, has_write_id)
+        return _rendered(model, recipe, changed, names, removed, where, count, has_write_id)
     except (Unshaped, SingletableError):
         return None
 
@@ -122,7 +177,8 @@ def _rendered(
     model: Model[Any],
     recipe: Recipe,
     changed: Shape,
-    moved: tuple[str, ...],
+    names: tuple[str, ...],
+    removed: tuple[str, ...],
     where: Shape,
     count: int | None,
     has_write_id: bool,
@@ -138,10 +194,11 @@ def _rendered(
         condition,
     )
     update = ""
-    if changed:
+    if changed or names or removed:
         last = compared + max(0, len(where) - 1)  # its first part joins the others
-        keys = [AttributeChange(name, blanks.blank(n, _as_it_is).value) for n, name in enumerate(moved, last)]
-        update = expressions.update(updates, [*keys, *(counted(model, facts.write_id) if model.counter else ())])
+        whole = [AttributeChange(name, blanks.blank(n, None).value) for n, name in enumerate(names, last)]
+        whole += [AttributeChange(name, None) for name in removed]
+        update = expressions.update(updates, [*whole, *(counted(model, facts.write_id) if model.counter else ())])
     held = guard_in(expressions, recipe(model, facts))
     return _Texts(update, held.condition, held.names, blanks.values_in(expressions))
 
@@ -171,7 +228,3 @@ def _whole(count: int) -> AttributeValue:
 
 def _text(text: str) -> AttributeValue:
     return {"S": text}
-
-
-def _as_it_is(value: AttributeValue) -> AttributeValue:
-    return value

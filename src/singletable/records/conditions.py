@@ -245,6 +245,15 @@ def update_condition(model: Model[Any], facts: Facts) -> Condition:
     return condition
 
 
+def upsert_condition(model: Model[Any], facts: Facts) -> Condition | None:
+    mine = both(is_known(model), is_alive(model, facts.now))
+    if facts.write_id:
+        mine = both(mine, is_not_write(model, facts.write_id))
+    mine = both(mine, facts.held)
+    assert mine is not None
+    return both(is_absent(model) | mine, facts.where)
+
+
 def delete_condition(model: Model[Any], facts: Facts) -> Condition | None:
     condition: Condition | None = None
     if facts.where is not None or facts.count is not None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from singletable.errors import SingletableError
-from singletable.expressions import AttributeChange, Condition
+from singletable.expressions import Condition
 from singletable.operations import Item, PutItem, RawCondition, check_item
-from singletable.records.compiled_writes import guard_of
+from singletable.records.compiled_writes import guard_of, upsert_of
 from singletable.records.conditions import (
+    Facts,
     already_exists,
     both,
     carries,
@@ -20,22 +21,18 @@ from singletable.records.conditions import (
     held_values,
     is_absent,
     is_absent_or,
-    is_alive,
     is_as_asked,
     is_gone,
-    is_known,
-    is_not_write,
     is_own_or_absent,
     is_there,
     plain_guard,
     put_condition,
     refused,
 )
-from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
 from singletable.records.item_writes import uniques_as_read, uniques_moved, where_with
 from singletable.records.unique_guards import GuardChange
-from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult, counted
+from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult
 from singletable.schema import KeyOf, Model, model_for
 from singletable.values import undeclared_in
 
@@ -146,6 +143,10 @@ class PutWrite(EntityWrite):
     verb: ClassVar[str] = "put"
     presence: ClassVar[Presence] = Presence.EITHER
 
+    @property
+    def stores_write_id(self) -> bool:
+        return self.model.counter is not None
+
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if model.uniques and current is UNREAD:
@@ -193,16 +194,24 @@ class UpsertWrite(EntityWrite):
     presence: ClassVar[Presence] = Presence.EITHER
     answer: ClassVar[WriteResult] = WriteResult.AFTER
 
+    @property
+    def stores_write_id(self) -> bool:
+        return self.model.counter is not None or self.model.expires is not None
+
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if model.uniques and current is UNREAD:
             return None
         if model.expires is not None and current is None:
             return self._whole(moment)
-        condition = both(self._condition(moment), uniques_as_read(model, current, moment.gone_until))
-        action = update_if(self.key, list(self._changes(moment)), condition, reader=model)
+        item = model.item(self.entity)
+        check_item(item, self.verb, model.table.name)
+        write_id = "" if model.counter is None else moment.write_id
+        same = held_values(self.key) if model.is_ambiguous else None
+        as_read = uniques_as_read(model, current, moment.gone_until)
+        facts = Facts(moment.now, 0.0, write_id=write_id, where=as_read, held=same)
         return WritePart(
-            action,
+            upsert_of(self.key, item, undeclared_in(self.entity), facts),
             lambda stored: self._refusal(stored),
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
         )
@@ -222,29 +231,6 @@ class UpsertWrite(EntityWrite):
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         ended = stored is not None and self.model.is_mine(stored) and not is_there(self.model, stored, now)
         return (ended and current is UNREAD) or super().is_stale(current, stored, now)
-
-    def _condition(self, moment: Moment) -> Condition:
-        model = self.model
-        mine = is_known(model)
-        alive = is_alive(model, moment.now)
-        mine = mine if alive is None else mine & alive
-        if model.counter is not None and moment.write_id:
-            mine = mine & is_not_write(model, moment.write_id)
-        if model.is_ambiguous and (same := held_values(self.key)) is not None:
-            mine = mine & same
-        return is_absent(model) | mine
-
-    def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
-        model, definition = self.model, self.model.table.definition
-        item = model.item(self.entity)
-        check_item(item, self.verb, definition.name)
-        stays = undeclared_in(self.entity)  # in the stored item, which may have a newer value
-        names = {f.stored for f in model.fields if f.is_written} | {*model.reserved, *item} - {*stays}
-        for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
-            if model.counter is None or name != model.counter.stored:
-                yield AttributeChange(name, item.get(name))
-        if model.counter is not None:
-            yield from counted(model, moment.write_id)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         model = self.model

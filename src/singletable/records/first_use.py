@@ -18,7 +18,7 @@ async def ready(port: Port, table: Table) -> None:
     Sends nothing on AWS, nor from the second use on. Concurrent first uses are one. No meter counts it. The tables that
     its classes move from are made ready with it.
     """
-    if port.traits.creates_tables and table.name not in port.ready:
+    if table.name not in port.ready and port.traits.creates_tables:
         for each in (*table.sources, table):
             if each.name not in port.ready:
                 await port.ready.prepare(each.name, partial(_set_up, port, each))

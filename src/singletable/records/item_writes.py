@@ -57,6 +57,10 @@ class UpdateWrite(Write):
         check_verb(self.model, self.verb)
         self.parted = checked_parts(self.model, self.updates)
 
+    @property
+    def stores_write_id(self) -> bool:
+        return self.model.counter is not None
+
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
         if current is None:
@@ -174,6 +178,10 @@ class DeleteWrite(Write):
     def needs_item(self) -> bool:
         """Whether the write fails if the item is missing."""
         return self.where is not None or self.expected is not None
+
+    @property
+    def stores_write_id(self) -> bool:
+        return False
 
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model

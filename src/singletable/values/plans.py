@@ -147,8 +147,8 @@ class Scalar(ValuePlan, frozen=True, eq=False):
         check = f"{source.bind(self.check, 'check')}({name})"
         if not self.fast_check:
             return check
-        limit = source.bind(PLAIN_INT, "limit") if "{limit}" in self.fast_check else ""
-        return f"({self.fast_write.format(v=name)} if {self.fast_check.format(v=name, limit=limit)} else {check})"
+        fast_check = self.fast_check.format(v=name, limit=PLAIN_INT)
+        return f"({self.fast_write.format(v=name)} if {fast_check} else {check})"
 
     def load(self, value: AttributeValue) -> Any:
         return self.parse(_only(value, self.tag))
@@ -231,7 +231,7 @@ class SetPlan(ValuePlan, frozen=True, eq=False):
 
     def write(self, source: Source, name: str) -> str:
         e = source.fresh("e")
-        checked = f"{source.bind(set_value, 'set_value')}({name})"
+        checked = f"({name} if {name} and {name}.__class__ is set else {source.bind(set_value, 'set_value')}({name}))"
         return f'{{"{self.tag}": sorted({{{self.element.write_inner(source, e)} for {e} in {checked}}})}}'
 
     def load(self, value: AttributeValue) -> Any:
@@ -265,7 +265,8 @@ class ListPlan(ValuePlan, frozen=True, eq=False):
 
     def write(self, source: Source, name: str) -> str:
         e = source.fresh("e")
-        checked = f"{source.bind(tuple_value if self.kind is tuple else sequence, 'sequence')}({name})"
+        check = source.bind(tuple_value if self.kind is tuple else sequence, "sequence")
+        checked = f"({name} if {name}.__class__ is {self.kind.__name__} else {check}({name}))"
         return f'{{"L": [{self.element.write(source, e)} for {e} in {checked}]}}'
 
     def load(self, value: AttributeValue) -> Any:

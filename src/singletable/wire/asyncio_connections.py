@@ -38,7 +38,7 @@ class LoopConnection(asyncio.Protocol):
         self._probe: SocketProbe | None = None
         self._waiter: asyncio.Future[HttpResponse] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._give_up_at = 0.0
+        self._timer_at = self._give_up_at = 0.0
         self._timeout = 0.0
         self._spoilt = False
 
@@ -50,19 +50,16 @@ class LoopConnection(asyncio.Protocol):
         # The loop may not have reported a close yet, hence the probe.
         return self.reusable and self._probe is not None and self._probe.is_quiet()
 
-    async def ask(self, message: bytes, timeout: float) -> HttpResponse:
-        """Writes a request and reads the whole answer, in `timeout` seconds. Raises as `Exchange` does."""
+    def ask(self, message: bytes, timeout: float) -> asyncio.Future[HttpResponse]:
+        """Writes a request. The whole answer comes in `timeout` seconds, or a fault, as of `Exchange`."""
         assert self._transport is not None
         if self._spoilt:
             raise Undelivered("the connection was closed at once")
         waiter: asyncio.Future[HttpResponse] = self._loop.create_future()
         self._waiter = waiter
         self._watch(timeout)
-        try:
-            self._transport.write(message)
-            return await waiter
-        finally:
-            self._waiter = None
+        self._transport.write(message)
+        return waiter
 
     def close(self) -> None:
         self._spoilt = True
@@ -79,7 +76,8 @@ class LoopConnection(asyncio.Protocol):
         self._probe = SocketProbe(connected)
 
     def data_received(self, data: bytes) -> None:
-        if self._waiter is None or self._waiter.done():
+        waiter = self._waiter
+        if waiter is None or waiter.done():
             # Nobody asked for it: kept, it would become the next request's answer.
             self.close()
             return
@@ -89,16 +87,18 @@ class LoopConnection(asyncio.Protocol):
             self._fail(fault)
             return
         if answer is not None:
-            self._waiter.set_result(answer)
+            self._waiter = None
+            waiter.set_result(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._spoilt = True
-        if self._waiter is None or self._waiter.done():
+        waiter = self._waiter
+        if waiter is None or waiter.done():
             return
         try:
             if exc is not None:
                 raise AnswerLost(str(exc)) from exc
-            self._waiter.set_result(self._reader.finish())
+            waiter.set_result(self._reader.finish())
         except AnswerLost as fault:
             self._fail(fault)
 
@@ -107,17 +107,20 @@ class LoopConnection(asyncio.Protocol):
         self._timeout = timeout
         give_up_at = self._give_up_at = self._loop.time() + timeout
         if self._timer is not None:
-            if self._timer.when() <= give_up_at:
+            if self._timer_at <= give_up_at:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(give_up_at, self._look)
+        self._look_at(give_up_at)
+
+    def _look_at(self, time: float) -> None:
+        self._timer, self._timer_at = self._loop.call_at(time, self._look), time
 
     def _look(self) -> None:
         self._timer = None
-        if self._waiter is None:
+        if self._waiter is None or self._waiter.done():
             return
         if self._loop.time() < self._give_up_at:
-            self._timer = self._loop.call_at(self._give_up_at, self._look)
+            self._look_at(self._give_up_at)
             return
         self._fail(AnswerLost(f"no whole answer in {self._timeout:g} s", timed_out=True))
 

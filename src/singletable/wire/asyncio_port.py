@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio  # noqa: TID251
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from singletable.flow import FAN_OUT, Operation, ReadyTables, RoundTrips, call_in_loop
@@ -48,9 +48,9 @@ class AwaitingPort(BasePort):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def send(self, operation: Operation[T]) -> T:
+    def send(self, operation: Operation[T]) -> Coroutine[Any, Any, T]:
         """One round trip where nothing goes wrong."""
-        return await self._delivery.send(self._exchange, operation)
+        return self._delivery.send(self._exchange, operation)  # awaited without a coroutine in between
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         """The values in order, up to 16 requests at a time. Raises the first error after all requests have ended."""
@@ -110,8 +110,10 @@ class _LoopExchange:
         self._pools = pools
         self._sleep = sleep
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
-        return await self._pools.current().exchange(message, timeout, max_idle_seconds, epoch)
+    def exchange(
+        self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = ""
+    ) -> Awaitable[HttpResponse]:
+        return self._pools.current().exchange(message, timeout, max_idle_seconds, epoch)
 
     async def sleep(self, seconds: float) -> None:
         await self._sleep(seconds)

@@ -52,9 +52,9 @@ class BlockingPort(BasePort):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def send(self, operation: Operation[T]) -> T:
+    def send(self, operation: Operation[T]) -> Coroutine[Any, Any, T]:
         """One round trip where nothing goes wrong."""
-        return await self._delivery.send(self._alone, operation)
+        return self._delivery.send(self._alone, operation)  # awaited without a coroutine in between
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         """The values in order, up to 16 requests at a time. Raises the first error after all requests have ended."""

@@ -5,8 +5,8 @@ A request whose first try succeeds passes through `deliver` and `_try` only: tha
 
 from __future__ import annotations
 
-from functools import cache
-from types import ModuleType
+from binascii import b2a_base64
+from os import urandom
 from typing import TypeVar
 from zlib import crc32
 
@@ -51,7 +51,8 @@ from singletable.wire.signature import Signer
 T = TypeVar("T")
 
 _OK = 200
-_TOKEN_BYTES = 16
+_TOKEN_BYTES, _TOKEN_CHARACTERS = 16, 22
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _SAFE_MESSAGES = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 """Verdicts whose messages name a permission, a table or an index, never a value of an item."""
 _QUOTES_THE_REQUEST = "IncompleteSignature"
@@ -281,15 +282,8 @@ def _log_skew(url: str, ahead: float, then: str) -> None:
 
 def fresh_token() -> str:
     """22 URL-safe characters: 128 random bits."""
-    token: str = _secrets().token_urlsafe(_TOKEN_BYTES)
-    return token
-
-
-@cache
-def _secrets() -> ModuleType:
-    import secrets  # noqa: PLC0415 a program that only reads makes no tokens
-
-    return secrets
+    text = b2a_base64(urandom(_TOKEN_BYTES), newline=False)[:_TOKEN_CHARACTERS]
+    return text.translate(_URL_SAFE).decode()
 
 
 def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:

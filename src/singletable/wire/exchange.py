@@ -5,7 +5,7 @@ Signing, checksums, verdicts, retries and meters are written once, over this pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -91,7 +91,9 @@ FORGOTTEN = "the service was restarted after the request was first sent, and has
 class Exchange(Protocol):
     """One transport."""
 
-    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
+    def exchange(
+        self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = ""
+    ) -> Awaitable[HttpResponse]:
         """Send the bytes of one request once, and read the answer.
 
         Connecting and reading take `timeout` seconds each at most. No connection is used that was idle for more than

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -12,8 +13,9 @@ import pytest
 
 from singletable import Condition, Entity, InvalidRequest, InvalidValue, Key, Table, Update, attr, field
 from singletable.expressions import Handle, parted_condition, parted_updates
+from singletable.operations import UpdateItem
 from singletable.records import compiled_writes
-from singletable.records.compiled_writes import KEPT, guard_of, update_of
+from singletable.records.compiled_writes import KEPT, guard_of, update_of, upsert_of
 from singletable.records.conditions import (
     Facts,
     Recipe,
@@ -23,8 +25,9 @@ from singletable.records.conditions import (
     guard,
     put_condition,
     update_condition,
+    upsert_condition,
 )
-from singletable.records.entity_writes import PutWrite
+from singletable.records.entity_writes import PutWrite, UpsertWrite
 from singletable.records.item_writes import UpdateWrite
 from singletable.records.write import UNREAD, Moment
 from singletable.schema import Model, model_of
@@ -85,7 +88,14 @@ CONDITIONS: tuple[tuple[Any, Callable[[int], Condition | None]], ...] = (
     (Counted, lambda n: None),
     (Counted, lambda n: (attr(Counted.name) == f"n{n}") & (attr(Counted.ends) > NOON)),
 )
-RECIPES: tuple[Recipe, ...] = (create_condition, put_condition, update_condition, delete_condition, check_condition)
+RECIPES: tuple[Recipe, ...] = (
+    create_condition,
+    put_condition,
+    update_condition,
+    delete_condition,
+    check_condition,
+    upsert_condition,
+)
 
 
 def facts_for(kind: Any, where: Condition | None) -> Iterator[Facts]:
@@ -98,7 +108,7 @@ def facts_for(kind: Any, where: Condition | None) -> Iterator[Facts]:
 @pytest.mark.parametrize("number", range(len(UPDATES)))
 def test_an_update_by_its_shape_is_the_one_that_is_rendered(number: int) -> None:
     kind, updates = UPDATES[number]
-    compiled_writes._texts.cache_clear()
+    compiled_writes.texts_of.cache_clear()
     for owner, where in CONDITIONS:
         for n in (1, 2) if owner is kind else ():
             for facts in facts_for(kind, where(n)):
@@ -106,20 +116,59 @@ def test_an_update_by_its_shape_is_the_one_that_is_rendered(number: int) -> None
                 by_shape = update_of(key, changes, parted_updates(changes), (), facts, True)
                 anew = update_of(key, changes, None, (), facts, True)
                 assert by_shape.request().body == anew.request().body
-    known = compiled_writes._texts.cache_info()
+    known = compiled_writes.texts_of.cache_info()
     assert known.hits >= known.misses > 0
+
+
+UPSERTS: tuple[Callable[[int], Any], ...] = (
+    lambda n: Plain(id=f"i{n}", name="", groups={f"g{n}"}, sum=Decimal(n), anything={"n": [n]}),
+    lambda n: Plain(id=f"i{n}", name=f"n{n}", groups=set(), state=f"s{n}"),
+    lambda n: Counted(id=f"i{n}", name=f"n{n}", revision=n),
+    lambda n: Counted(id=f"i{n}", name="x", ends=NOON.replace(minute=n)),
+)
+
+
+@pytest.mark.parametrize("number", range(len(UPSERTS)))
+def test_an_upsert_by_its_shape_is_the_one_that_is_rendered(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def body_of(entity: Any, moment: Moment) -> bytes:
+        part = UpsertWrite(entity).main(UNREAD, moment)
+        assert part is not None
+        return UpdateItem.request(part.action).body  # type: ignore[arg-type]
+
+    def unshaped(*_: Any, **__: Any) -> None:
+        return None
+
+    compiled_writes.texts_of.cache_clear()
+    given = [(UPSERTS[number](n), moment) for n in (1, 2) for moment in MOMENTS]
+    by_shape = [body_of(*one) for one in given]
+    known = compiled_writes.texts_of.cache_info()
+    assert (known.misses, known.hits) == (1, 3)
+    monkeypatch.setattr(compiled_writes, "_compiled", unshaped)
+    assert by_shape == [body_of(*one) for one in given]
+
+
+def test_an_upsert_sets_what_the_item_has_and_removes_what_it_has_not() -> None:
+    model = model_of(Counted)
+    item = model.item(Counted(id="1", name="n")) | {"of a newer program": {"S": "x"}, "stays": {"S": "y"}}
+    action = upsert_of(Counted.by_id("1"), item, {"stays"}, Facts(1.0, 1.0, write_id="w"))
+    clauses = re.fullmatch("SET (.*) REMOVE (.*)", action.update)
+    assert clauses is not None
+    changed, removed = ({action.guard.names[name] for name in re.findall(r"#\d+", text)} for text in clauses.groups())
+    assert changed == {"_type", "_v", "_w", "id", "name", "revision", "of a newer program"}
+    assert removed == {"_ttl", "gsi1pk", "gsi1sk"}
+    assert {"S": "w"} in action.guard.values.values()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_condition_by_its_shape_is_the_one_that_is_rendered(recipe: Recipe) -> None:
-    compiled_writes._texts.cache_clear()
+    compiled_writes.texts_of.cache_clear()
     for kind, where in CONDITIONS:
         model: Model[Any] = model_of(kind)
         for n in (1, 2):
             for facts in facts_for(kind, where(n)):
                 assert parted_condition(facts.where) is not None
                 assert guard_of(recipe, model, facts) == guard(model, recipe(model, facts))
-    known = compiled_writes._texts.cache_info()
+    known = compiled_writes.texts_of.cache_info()
     assert known.hits >= known.misses > 0
 
 
@@ -218,7 +267,7 @@ def test_a_change_that_its_attribute_does_not_take_is_refused_by_its_verb(update
 
 def test_a_count_that_equals_another_leaves_no_text_for_it() -> None:
     """False is 0 to a cache: texts of the one are found for the other."""
-    compiled_writes._texts.cache_clear()
+    compiled_writes.texts_of.cache_clear()
     false: Any = False
     for count in (false, 0):
         held = guard_of(update_condition, model_of(Counted), Facts(1.0, 1.0, count))
@@ -241,4 +290,4 @@ def test_so_many_texts_are_kept_and_no_more() -> None:
             updates = (Update("SET", getattr(Plain, name), values[name]) for name in changed)
             action_of(*updates, where=where)
     assert len(joined[1:]) * len(joined) > KEPT
-    assert compiled_writes._texts.cache_info().currsize == KEPT
+    assert compiled_writes.texts_of.cache_info().currsize == KEPT
