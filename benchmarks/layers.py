@@ -1,7 +1,7 @@
 """What each layer adds to its requests: a task, a change, a page of a graph, a mutation of a document.
 
     python -m benchmarks.layers                        about two minutes
-    python -m benchmarks.layers --quick
+    python -m benchmarks.layers --quick --units task change
     python -m benchmarks.layers --beside ../before     the same units of another tree of the library, by turns
     python -m benchmarks.layers --write layers         also to benchmarks/results/
 
@@ -138,7 +138,7 @@ def _counted(app: Table) -> tuple[Any, Changes, list[int]]:
 class PageUnit:
     """A page of 25 goals with ten neighbours each."""
 
-    name, units = "page of a graph", 20
+    name, units = "page", 20
 
     def __init__(self, db: Database, directory: Path) -> None:
         db.create_table(records)
@@ -175,6 +175,7 @@ class MutationUnit:
 
 
 UNITS: Final = (TaskUnit, ChangeUnit, PageUnit, MutationUnit)
+NAMES: Final = tuple(unit.name for unit in UNITS)
 
 
 # --- in the process that asks -----------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ Samples = dict[tuple[str, str], list[dict[str, float]]]
 """The figures of each round, by tree and unit."""
 
 
-def run(trees: Sequence[Tree], rounds: int, say: Callable[[str], None]) -> Samples:
+def run(trees: Sequence[Tree], units: Sequence[str], rounds: int, say: Callable[[str], None]) -> Samples:
     samples: Samples = {}
     with ExitStack() as stack:
         children = {tree.name: stack.enter_context(tree.child()) for tree in trees}
@@ -231,11 +232,11 @@ def run(trees: Sequence[Tree], rounds: int, say: Callable[[str], None]) -> Sampl
             child.hear()
         for number in range(rounds + 1):
             say(f"layers, round {number} of {rounds}")
-            for unit in UNITS:
+            for unit in units:
                 for name in list(children)[:: 1 if number % 2 else -1]:
-                    figures = json.loads(children[name].ask(unit.name))
+                    figures = json.loads(children[name].ask(unit))
                     if number:  # the first warms up
-                        samples.setdefault((name, unit.name), []).append(figures)
+                        samples.setdefault((name, unit), []).append(figures)
     return samples
 
 
@@ -250,11 +251,12 @@ def page(samples: Samples, trees: Sequence[Tree], rounds: int) -> str:
     figures = medians(samples)
     parts = [f"Microseconds and requests of one unit: medians of {rounds} rounds. The layer's own is CPU without bare."]
     for tree in trees:
-        rows = {unit.name: _row(figures[tree.name, unit.name]) for unit in UNITS}
+        rows = {unit: _row(of_unit) for (name, unit), of_unit in figures.items() if name == tree.name}
         parts += [*([f"## {tree.name}"] if len(trees) > 1 else []), table(rows)]
     if len(trees) > 1:
         one, other = trees[0].name, trees[1].name
-        rows = {unit.name: {f"{one} to {other}": str(_compared(samples, one, other, unit.name))} for unit in UNITS}
+        ratios = {unit: _compared(samples, one, other, unit) for name, unit in figures if name == one}
+        rows = {unit: {f"{one} to {other}": str(ratio)} for unit, ratio in ratios.items()}
         parts += ["## CPU, round by round", table(rows)]
     return headed("Layers", parts)
 
@@ -282,6 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.layers", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="two rounds")
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--units", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--beside", type=Path, metavar="TREE", help="a work tree of another version of the library")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", metavar="NAME", help="also write benchmarks/results/NAME.json and NAME.md")
@@ -294,7 +297,7 @@ def main() -> None:
     if given.beside is not None:
         trees.append(Tree(given.beside.name, given.beside.resolve()))
     rounds = given.rounds or (QUICK_ROUNDS if given.quick else ROUNDS)
-    samples = run(trees, rounds, say)
+    samples = run(trees, given.units, rounds, say)
     text = page(samples, trees, rounds)
     if given.write:
         write(given.write, summary(samples), text)

@@ -105,13 +105,14 @@ def task(declared: Any) -> Through:
 def stream(declared: Any) -> Through:
     model = model_of(held_class(declared))
     router = Router(model.table)
-    router.add(Handler(model.type, "inserted", lambda change: None))
+    router.add(Handler(model.type, "inserted", print))
 
     def through(value: Any) -> Any:
         image = msgspec.Raw(item_of(declared, value))
-        images = {"Keys": {}, "NewImage": image, "SequenceNumber": "1", "StreamViewType": "NEW_IMAGE"}
-        record = {"eventName": "INSERT", "dynamodb": {**images, "ApproximateCreationDateTime": 1}}
-        ((_, change),) = router.calls(next(iter(read_records(msgspec.json.encode([record])))))
+        images: dict[str, Any] = {"Keys": {}, "NewImage": image, "SequenceNumber": "1", "StreamViewType": "NEW_IMAGE"}
+        record: dict[str, Any] = {"eventName": "INSERT", "dynamodb": {**images, "ApproximateCreationDateTime": 1}}
+        read = next(iter(read_records(msgspec.json.encode([record]))))
+        ((_, change),) = router.calls(read, router.events_of(read))
         found: Any = change
         return found.new.value
 

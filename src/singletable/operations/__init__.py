@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         Records as Records,
         Shard as Shard,
         StreamRecord as StreamRecord,
+        is_there as is_there,
         read_records as read_records,
     )
     from singletable.operations.transact import (
@@ -102,6 +103,6 @@ __getattr__ = late_names(
         "BatchExecuteStatement ExecuteStatement ExecuteTransaction MAX_STATEMENTS StatementText StatementOutcome"
         " StatementPage"
     ),
-    stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord read_records",
+    stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord is_there read_records",
     transact="MAX_ACTIONS Reason ReasonedCancellation TransactGetItems TransactWriteItems",
 )

@@ -22,6 +22,13 @@ MAX_RECORDS = 1000
 _FEWEST_DIGITS, _MOST_DIGITS = 21, 40
 """The digits of a sequence number on AWS. Some engines return shorter ones, and accept leading zeros."""
 _NONE = Raw()
+
+
+def is_there(image: Raw) -> bool:
+    """Whether a record has an image; without a copy of it, as `bytes` makes one."""
+    return memoryview(image).nbytes > 0
+
+
 _EXPIRY = ("Service", "dynamodb.amazonaws.com")
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
@@ -96,8 +103,8 @@ class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", 
         images = self.dynamodb
         if images.stream_view_type:
             return images.stream_view_type
-        new = self.event == "REMOVE" or bool(bytes(images.new_image))
-        old = self.event == "INSERT" or bool(bytes(images.old_image))
+        new = self.event == "REMOVE" or is_there(images.new_image)
+        old = self.event == "INSERT" or is_there(images.old_image)
         known = {(True, True): "NEW_AND_OLD_IMAGES", (True, False): "NEW_IMAGE", (False, True): "OLD_IMAGE"}
         return known.get((new, old), "KEYS_ONLY")
 

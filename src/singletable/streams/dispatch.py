@@ -9,7 +9,7 @@ from singletable.failure_text import Caught
 from singletable.flow import FlowSuspended, HandedBack, Port, handling_while, refuse_awaitable
 from singletable.operations import StreamRecord
 from singletable.streams.events import AnyChange
-from singletable.streams.router import Handler, Router
+from singletable.streams.router import Handler, RecordEvents, Router
 from singletable.streams.shard import ItemQueue, PendingRecord
 
 _LONGEST_SECONDS = 1.0
@@ -33,7 +33,7 @@ async def handle_queue(
         if not await may_go_on(entry) or (number and port.monotonic() > until):
             return
         with handling_while(goes_on):
-            error = await handle_record(port, router, entry.record)
+            error = await handle_record(port, router, entry.record, entry.events)
         if isinstance(error, HandedBack):
             return
         entry.error = error
@@ -42,13 +42,13 @@ async def handle_queue(
         entry.place.done = True
 
 
-async def handle_record(port: Port, router: Router, record: StreamRecord) -> BaseException | None:
+async def handle_record(port: Port, router: Router, record: StreamRecord, events: RecordEvents) -> BaseException | None:
     """Call a record's handlers; returns the first error, or None if all have returned.
 
     FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
     """
     try:
-        for handler, change in router.calls(record):
+        for handler, change in router.calls(record, events):
             error = await _call(port, handler, change)
             if error is not None:
                 return error

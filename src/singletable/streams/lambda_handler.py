@@ -29,9 +29,10 @@ async def handle_event(port: Port, gate: Gate, consumer: Consumer, event: Mappin
     is_held = await gate.is_held(for_certain=True)
     with router.passing_over(math.inf if is_held else gate.opened_at) as is_old:
         for record in records:
-            if not router.is_wanted(record) or is_old(record):
+            events = router.events_of(record)
+            if not router.is_wanted(record, events) or is_old(record):
                 continue
-            error = await handle_record(port, router, record)
+            error = await handle_record(port, router, record, events)
             if error is not None:
                 _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
                 return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}

@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 from singletable.errors import NotConfigured
 from singletable.flow import instant
 from singletable.foundation import Model, Table
-from singletable.operations import Item, StreamRecord, read_item, read_one
+from singletable.operations import StreamRecord, is_there, read_item, read_one
 from singletable.streams.events import AnyChange, Expired, Inserted, Modified, Removed
 from singletable.values import json_decoder
 
@@ -72,6 +72,15 @@ class _Glance(NamedTuple):
     """The image exists, and its item is not being deleted."""
 
 
+class RecordEvents(Struct, frozen=True, gc=False):
+    """The types and events of a record, looked up once: when it comes in."""
+
+    types: tuple[str, str]
+    """The item's type before and after; "" without an image."""
+    steps: tuple[tuple[str, What], ...]
+    """The events, with the types that they happen to."""
+
+
 class Router:
     """The handlers of one registry by type and event."""
 
@@ -100,17 +109,23 @@ class Router:
         if self._neediest is not None and (lack := self._neediest.lacks_in(view)):
             raise NotConfigured(lack, table=self.table.name, operation="handle changes", hint=_SWITCH)
 
-    def is_system(self, record: StreamRecord) -> bool:
+    def events_of(self, record: StreamRecord) -> RecordEvents:
+        """The types and events of a record. NotConfigured for a view that the handlers can't work with."""
+        self.check_view(record.view)
+        images = record.dynamodb
+        old, new = self._look(images.old_image), self._look(images.new_image)
+        return RecordEvents((old.type, new.type), tuple(_steps(record, old, new)))
+
+    def is_system(self, events: RecordEvents) -> bool:
         """Whether it is about bookkeeping of the library's own, such as a lease. A document's items are data."""
-        types = [type for type in self._types(record) if type]
+        types = [type for type in events.types if type]
         return bool(types) and all(type.startswith("_") for type in types)
 
-    def is_wanted(self, record: StreamRecord) -> bool:
+    def is_wanted(self, record: StreamRecord, events: RecordEvents) -> bool:
         """Whether it may have a handler. One without is counted in `unknown`, unless it is the library's own."""
-        steps = self._steps(record)
-        wanted = any(step in self._handlers for step in steps)
-        if steps and not wanted and not self.is_system(record):
-            self.unknown[self.name_of(record)] += 1
+        wanted = any(step in self._handlers for step in events.steps)
+        if events.steps and not wanted and not self.is_system(events):
+            self.unknown[_named(record, events.types)] += 1
         return wanted
 
     @contextmanager
@@ -134,28 +149,24 @@ class Router:
 
     def name_of(self, record: StreamRecord) -> str:
         """`type#EVENT`, by the type that the item has or had."""
-        old, new = self._types(record)
-        return f"{new or old}#{record.event}"
+        images = record.dynamodb
+        return _named(record, (self._look(images.old_image).type, self._look(images.new_image).type))
 
-    def calls(self, record: StreamRecord) -> Iterator[tuple[Handler, AnyChange]]:
+    def calls(self, record: StreamRecord, events: RecordEvents) -> Iterator[tuple[Handler, AnyChange]]:
         """The handlers of a record, in the order of their declaration, each with its change. Raises if an image
         can't be read."""
         images = record.dynamodb
         if _is_unchanged(images.old_image, images.new_image, self.table):
             return
-        for type, what in self._steps(record):
+        for type, what in events.steps:
             handlers = self._handlers.get((type, what), ())
             change = self._change(type, what, record) if handlers else None
             for handler in handlers:
                 if change is not None and handler.wants(change):
                     yield handler, change
 
-    def _types(self, record: StreamRecord) -> tuple[str, str]:
-        images = record.dynamodb
-        return self._look(images.old_image).type, self._look(images.new_image).type
-
     def _look(self, image: Raw) -> _Glance:
-        if not bytes(image):
+        if not is_there(image):
             return _Glance("", None, is_there=False)
         definition = self.table.definition
         glance = _peek(definition.type_attribute, self.table.ttl_name)(image)
@@ -163,22 +174,8 @@ class Router:
         ends: Mapping[str, Any] = glance.ends or {}
         type = self.table.type_of(read_item(image)) if definition.foreign else str(type_.get("S", ""))
         model = self.table.model_of_type(type)
-        is_there = model is None or not model.tombstone or model.tombstone not in read_item(image)
-        return _Glance(type, float(ends["N"]) if "N" in ends else None, is_there)
-
-    def _steps(self, record: StreamRecord) -> list[tuple[str, What]]:
-        """The events of a record, with the types that they happen to."""
-        self.check_view(record.view)
-        images = record.dynamodb
-        if record.event == "MODIFY" and not (bytes(images.old_image) and bytes(images.new_image)):
-            return []  # a stream of new images only: the old state is unknown
-        old, new = self._look(images.old_image), self._look(images.new_image)
-        had_ended = _is_by_ttl(record) or (old.ends is not None and old.ends <= images.approximate_creation_date_time)
-        if old.is_there and new.is_there and old.type == new.type and not had_ended:
-            return [(new.type, "modified")]
-        gone: What = "expired" if had_ended else "removed"
-        steps: list[tuple[str, What]] = [(old.type, gone), (new.type, "inserted")]
-        return [step for step, look in zip(steps, (old, new), strict=True) if look.is_there]
+        lives = model is None or not model.tombstone or model.tombstone not in read_item(image)
+        return _Glance(type, float(ends["N"]) if "N" in ends else None, lives)
 
     def _change(self, type: str, what: What, record: StreamRecord) -> AnyChange:
         model: Model[Any] | None = self.table.model_of_type(type)
@@ -194,6 +191,23 @@ class Router:
         if what == "inserted":
             return Inserted(**common, new=new)
         return (Expired if what == "expired" else Removed)(**common, old=old)
+
+
+def _named(record: StreamRecord, types: tuple[str, str]) -> str:
+    old, new = types
+    return f"{new or old}#{record.event}"
+
+
+def _steps(record: StreamRecord, old: _Glance, new: _Glance) -> list[tuple[str, What]]:
+    images = record.dynamodb
+    if record.event == "MODIFY" and not (is_there(images.old_image) and is_there(images.new_image)):
+        return []  # a stream of new images only: the old state is unknown
+    had_ended = _is_by_ttl(record) or (old.ends is not None and old.ends <= images.approximate_creation_date_time)
+    if old.is_there and new.is_there and old.type == new.type and not had_ended:
+        return [(new.type, "modified")]
+    gone: What = "expired" if had_ended else "removed"
+    steps: list[tuple[str, What]] = [(old.type, gone), (new.type, "inserted")]
+    return [step for step, look in zip(steps, (old, new), strict=True) if look.is_there]
 
 
 _PEEKS: dict[tuple[str, str], Callable[[Raw], Any]] = {}
@@ -218,15 +232,21 @@ def _is_by_ttl(record: StreamRecord) -> bool:
 
 def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
     """Some engines record writes that changed nothing; DynamoDB doesn't. A new write id alone is not a change."""
-    if not bytes(old) or not bytes(new):
+    if not (is_there(old) and is_there(new)):
         return False
-    return _comparable(read_item(old), table) == _comparable(read_item(new), table)
+    before, after = _attributes(old), _attributes(new)
+    for item in (before, after):
+        item.pop(table.definition.write_id_attribute, None)
+    return before.keys() == after.keys() and all(_is_same(value, after[name]) for name, value in before.items())
 
 
-def _comparable(item: Item, table: Table) -> Mapping[str, Any]:
-    comparable = {name: _unordered(value) for name, value in item.items()}
-    comparable.pop(table.definition.write_id_attribute, None)
-    return comparable
+_attributes: Callable[[Raw], dict[str, Raw]] = json_decoder(dict[str, Raw]).decode
+_value_of: Callable[[Raw], Mapping[str, Any]] = json_decoder(dict[str, Any]).decode
+
+
+def _is_same(one: Raw, other: Raw) -> bool:
+    """Whether two attributes are equal: nearly all are by their bytes, and the rest may be in another order."""
+    return one == other or _unordered(_value_of(one)) == _unordered(_value_of(other))
 
 
 def _unordered(value: Mapping[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Kernel, Port, Tenur
 from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord, encode
 from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
 from singletable.streams.embedded import leaves_hole
+from singletable.streams.router import RecordEvents
 from singletable.streams.state import LeaseItem
 
 ItemQueue = deque["PendingRecord"]
@@ -39,6 +40,7 @@ class PendingRecord:
     """A record on its way through this worker."""
 
     record: StreamRecord
+    events: RecordEvents
     place: RecordPlace
     size: int = 0
     """The bytes of its images, as received."""
@@ -113,12 +115,12 @@ class HeldShard(Tenure):
         place.done = True
         self._note(place)
 
-    def add(self, record: StreamRecord, place: RecordPlace) -> None:
+    def add(self, record: StreamRecord, events: RecordEvents, place: RecordPlace) -> None:
         """A record that was read, for the handlers."""
         self._note(place)
         images = record.dynamodb
         size = len(memoryview(images.new_image)) + len(memoryview(images.old_image))
-        entry = PendingRecord(record, place, size, self.tried.get(place.sequence, 0))
+        entry = PendingRecord(record, events, place, size, self.tried.get(place.sequence, 0))
         self.queues.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
         self.size += size
 
@@ -292,9 +294,10 @@ class ShardReader:
 
     def _take_one(self, shard: HeldShard, record: StreamRecord, is_old: Callable[[StreamRecord], bool]) -> None:
         router = self.consumer.router
-        place = RecordPlace(record.sequence, router.is_system(record))
+        events = router.events_of(record)
+        place = RecordPlace(record.sequence, router.is_system(events))
         old = not shard.is_behind and record.dynamodb.approximate_creation_date_time < shard.skip_before
-        if old or not router.is_wanted(record) or is_old(record):
+        if old or not router.is_wanted(record, events) or is_old(record):
             shard.skip(place)
         else:
-            shard.add(record, place)
+            shard.add(record, events, place)

@@ -212,13 +212,14 @@ class Tail:
     def _seen(self, record: StreamRecord) -> Iterator[TailedChange]:
         type, _, what = self.router.name_of(record).partition("#")
         try:
-            calls = list(self.router.calls(record))
+            events = self.router.events_of(record)
+            calls = list(self.router.calls(record, events))
         except SingletableError as error:
             yield TailedChange(type, what, None, record, str(error))
             return
         for handler, change in calls:
             yield TailedChange(handler.type, handler.what, change, record)
-        if not calls and not self.router.is_wanted(record):
+        if not calls and not self.router.is_wanted(record, events):
             yield TailedChange(type, what, None, record)
 
 

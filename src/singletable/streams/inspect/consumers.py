@@ -221,7 +221,7 @@ def _lag(port: Port, router: Router, answer: Records) -> float | None:
     """No checkpoint is written for the library's own items: theirs are not waited for."""
     if answer.refused:
         return None
-    first = next((record for record in answer.records if not router.is_system(record)), None)
+    first = next((record for record in answer.records if not router.is_system(router.events_of(record))), None)
     if first is not None:
         return max(0.0, port.now() - first.dynamodb.approximate_creation_date_time)
     return 0.0 if len(answer.records) < _LOOKED_AT else None
