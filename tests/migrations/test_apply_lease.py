@@ -78,6 +78,32 @@ def test_a_live_apply_is_not_disturbed(db: Database, other: Database, monkeypatc
     )
     assert pace.now <= 2 * BEAT_SECONDS
     assert (meter.write_units, "UpdateTable" in meter.by_operation) == (beats, False)  # ada's beats
+    assert "Scan" not in meter.by_operation  # it met the lease before it read
+
+
+@pytest.mark.parametrize("beats", [True, False])
+def test_whether_another_apply_has_the_table_is_known_before_it_is_read(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch, beats: bool
+) -> None:
+    migrations, pace = Migrations(other, new), Pace(other, monkeypatch)
+    with other.meter() as meter:
+        migrations.check_free(by="bob")
+    assert (meter.requests, meter.read_units, meter.write_units, pace.now) == (1, 1, 0, 0)
+    held = db.run(take(db.port, new, "ada"))
+    number = iter(range(1, 100))
+    pace.then = lambda: db.run(beat(db.port, new, held, next(number), "")) if beats else None
+    if beats:
+        with pytest.raises(ApplyRefused, match="ada changes the table"):
+            migrations.check_free(by="bob")
+        return
+    migrations.check_free(by="bob")
+    assert LEASE_SECONDS <= pace.now <= LEASE_SECONDS + 3
+    migrations.apply(by="bob")  # waits for nobody
+    assert pace.now <= LEASE_SECONDS + 3
+
+
+def test_a_missing_table_is_free(other: Database) -> None:
+    Migrations(other, Table("missing")).check_free()
 
 
 def test_a_dead_apply_is_taken_over(db: Database, other: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +112,7 @@ def test_a_dead_apply_is_taken_over(db: Database, other: Database, monkeypatch: 
     outcome = Migrations(other, new).apply(by="bob")
     assert LEASE_SECONDS <= pace.now <= LEASE_SECONDS + 3
     assert [done.step.name for done in outcome.done] == ["add index gsi1", "fill people", "record people"]
-    assert (stored(db, ModelRecord.of(new)).by, stored(db, ModelRecord.of(new)).fence) == ("bob", 3)
+    assert (stored(db, ModelRecord.of(new)).by, stored(db, ModelRecord.of(new)).fence) == ("bob", 4)
 
 
 @pytest.mark.parametrize("after", range(1, 12))

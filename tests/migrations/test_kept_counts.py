@@ -1,8 +1,12 @@
-"""A plan's reading that is killed at every request goes on from its file, and says what it would have said."""
+"""A plan's reading that is killed at every request goes on from its file, and says what it would have said.
+
+One that has ended is not repeated by an apply, unless something that it counted may be otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +14,12 @@ import pytest
 from msgspec.structs import replace
 
 from singletable import Database, InvalidRequest, Key, Table, field
-from singletable.migrations import Migrations, Plan, PlanRefused
+from singletable.errors import Throttled
+from singletable.migrations import Estimate, Migrations, Plan, PlanReading, PlanRefused
+from singletable.operations import GetItem, TableCall
+from singletable.tables import describe
 from tests.migrations.changing import order
-from tests.migrations.watching import killed_at_every_request
+from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import fresh
 
 
@@ -64,7 +71,6 @@ def test_killed_at_every_request_it_goes_on(
         kills = killed_at_every_request(db, monkeypatch, lambda _: outcomes.append(told(db, table, path)))
     assert outcomes == [whole]
     assert kills > 5
-    assert not path.exists()
     pages = 32 // 5 + 1
     assert meter.by_operation["Scan"].requests < 3 * pages  # each page about twice: when it was killed, and again
 
@@ -73,17 +79,206 @@ def test_killed_at_every_request_it_goes_on(
 def test_another_reading_begins_again(db: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "kept"
     kept = CHANGES["counted alone"][0]
-
-    def unlink(_: Path, missing_ok: bool = False) -> None:
-        raise OSError
-
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "unlink", unlink)
+        patched.setattr("os.replace", _refuse)
         with pytest.raises(OSError):
             Migrations(db, kept).plan(keep=path)
+    assert not path.exists()
+    told(db, kept, path)
     assert path.stat().st_mode & 0o777 == 0o600
     other = CHANGES["values that are twice"][0]
     assert told(db, other, path) == told(db, other, None)
     path.write_text("{}")
     with pytest.raises(InvalidRequest, match="is not the file of a plan's reading"):
         Migrations(db, kept).plan(keep=path)
+
+
+def _refuse(*_: object) -> None:
+    raise OSError
+
+
+# --- a reading that has ended -----------------------------------------------------------------------------------------
+FILLED = CHANGES["counted with a fill"]
+
+
+def scans(db: Database, run: Callable[[], object]) -> int:
+    with db.meter() as meter:
+        run()
+    return meter.by_operation["Scan"].requests if "Scan" in meter.by_operation else 0
+
+
+def test_an_apply_takes_the_counts_of_a_plan(db: Database, tmp_path: Path) -> None:
+    table, _ = FILLED
+    begun: list[Estimate] = []
+    first = Migrations(db, table).plan(keep=tmp_path, begins=begun.append)
+    assert (len(begun), first.counted_at) == (1, None)
+    with db.meter() as meter:
+        second = Migrations(db, table).plan(keep=tmp_path, begins=begun.append)
+    assert "Scan" not in meter.by_operation
+    assert meter.read_units <= 1  # the record
+    assert len(begun) == 1
+    assert second.counted_at is not None
+    assert replace(second, counted_at=None) == first
+    outcome = Migrations(db, table).apply(second)
+    assert [done.write_units for done in outcome.done] == [step.takes.write_units for step in first.steps]
+
+
+def test_a_purge_is_counted_once_too(db: Database, tmp_path: Path) -> None:
+    Migrations(db, FILLED[0]).apply()
+    bare = order(PLAIN, indexes=("gsi2",))[0]
+    purge: Any = {"purge": ["gsi1"], "keep": tmp_path}
+    first = Migrations(db, bare).plan(**purge)
+    assert "purge" in [step.kind for step in first.steps]
+    assert scans(db, lambda: Migrations(db, bare).plan(**purge)) == 0
+    assert replace(Migrations(db, bare).plan(**purge), counted_at=None) == replace(first, counted_at=None)
+
+
+class Later:
+    """What makes the counts of a plan void."""
+
+    @staticmethod
+    def asked_again(db: Database, keep: Path) -> object:
+        return Migrations(db, FILLED[0]).plan(keep=keep, again=True)
+
+    @staticmethod
+    def another_record(db: Database, keep: Path) -> object:
+        Migrations(db, order(PLAIN, patterns={"gsi2": by_mail})[0]).apply()
+        return Migrations(db, FILLED[0]).plan(keep=keep)
+
+    @staticmethod
+    def another_declaration(db: Database, keep: Path) -> object:
+        return Migrations(db, order(PLAIN, patterns={"gsi1": by_mail, "gsi2": by_mail})[0]).plan(keep=keep)
+
+    @staticmethod
+    def other_options(db: Database, keep: Path) -> object:
+        return Migrations(db, FILLED[0]).plan(keep=keep, segments=2)
+
+    @staticmethod
+    def another_table_of_the_name(db: Database, keep: Path) -> object:
+        plain, kind = order(PLAIN)
+        db.delete_table(plain)
+        db.create_table(plain)
+        db.create(kind(number=1, mail="a@example.org"))
+        return Migrations(db, FILLED[0]).plan(keep=keep)
+
+
+@pytest.mark.parametrize("later", [n for n in vars(Later) if not n.startswith("_")])
+def test_the_counts_are_taken_for_the_same_alone(db: Database, tmp_path: Path, later: str) -> None:
+    path = tmp_path / "kept"
+    Migrations(db, FILLED[0]).plan(keep=path)
+    outcomes: list[Any] = []
+    # The apply of another record scans too: the plan's own reading is what `counted_at` denies.
+    assert scans(db, lambda: outcomes.append(getattr(Later, later)(db, path))) > 0
+    assert outcomes[0].counted_at is None
+
+
+@pytest.mark.parametrize(("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-1, False)])
+def test_the_counts_are_taken_for_a_day(
+    db: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: float, is_taken: bool
+) -> None:
+    at = 1_800_000_000.0
+    monkeypatch.setattr(db.port, "now", lambda: at)
+    Migrations(db, FILLED[0]).plan(keep=tmp_path)
+    monkeypatch.setattr(db.port, "now", lambda: at + seconds)
+    assert (Migrations(db, FILLED[0]).plan(keep=tmp_path).counted_at is not None) is is_taken
+
+
+def test_what_was_refused_is_counted_again(db: Database, tmp_path: Path) -> None:
+    """It may be mended by now."""
+    table, _ = CHANGES["values that are twice"]
+    with pytest.raises(PlanRefused):
+        Migrations(db, table).plan(keep=tmp_path)
+    db.delete(order(PLAIN)[1].by_key(29))
+    assert Migrations(db, table).plan(keep=tmp_path).counted_at is None
+
+
+# --- patience ---------------------------------------------------------------------------------------------------------
+@pytest.mark.embedded("it reads page by page, and so many pages")
+@pytest.mark.parametrize("change", ["counted alone", "counted with a fill"])
+def test_a_reading_waits_for_a_table_that_throttles_and_says_so(
+    db: Database, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Each request of the reading is refused twice."""
+    table, _ = CHANGES[change]
+    whole, refused, slept = told(db, table, None), dict[int, int](), list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    readings: list[PlanReading] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(db.port, "sleep", sleep)
+        number = 0
+
+        def throttle(operation: Any) -> None:
+            nonlocal number
+            if not isinstance(operation, TableCall | GetItem) and refused.get(number, 0) < 2:
+                refused[number] = refused.get(number, 0) + 1
+                raise Throttled("the table refuses", table="order")
+            number += 1
+
+        before_each(db, patched, throttle)
+        try:
+            again: object = Migrations(db, table).plan(progress=readings.append)
+        except PlanRefused as error:
+            again = f"{error.what} {error.counted}"
+    assert again == whole
+    assert len(slept) > 10
+    assert [each.waits for each in readings if each.waits] == slept
+    assert readings[-1].items >= 30
+
+
+def test_a_reading_does_not_wait_for_ever(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    def throttle(operation: Any) -> None:
+        if not isinstance(operation, TableCall | GetItem):
+            raise Throttled("the table refuses", table="order")
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    before_each(db, monkeypatch, throttle)
+    with pytest.raises(Throttled):
+        Migrations(db, FILLED[0]).plan()
+    assert 10 < len(slept) < 30
+    assert max(slept) <= 30
+
+
+# --- what it says before ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("table", "options", "requests", "items"),
+    [
+        (FILLED[0], {}, 4 + 1, 350),  # a hundred items a page
+        (CHANGES["counted alone"][0], {}, 3 + 1, 350),  # a page of a MB
+        (FILLED[0], {"segments": 4}, 4 + 4, 350),
+        (order(PLAIN, indexes=("gsi2",), patterns={"gsi2": by_mail})[0], {"purge": ["gsi1"]}, 2 * (4 + 1), 700),
+    ],
+    ids=["fill", "count", "segments", "purge"],
+)
+def test_what_is_read_is_said_before(
+    db: Database, monkeypatch: pytest.MonkeyPatch, table: Table, options: Any, requests: int, items: int
+) -> None:
+    """By the size that the service tells."""
+    if options.get("purge"):
+        Migrations(db, FILLED[0]).apply()
+
+    async def described(port: Any, definition: Any) -> Any:
+        there = await describe(port, definition)
+        return there and replace(there, items=350, bytes=3 * 2**20)
+
+    monkeypatch.setattr("singletable.migrations.plans.describe", described)
+    begun: list[Estimate] = []
+    with suppress(PlanRefused):
+        Migrations(db, table).plan(begins=begun.append, **options)
+    readings = items // 350
+    assert begun == [Estimate(items, requests, readings * 3 * 256)]
+
+
+def test_nothing_is_said_where_nothing_is_read(db: Database) -> None:
+    begun: list[Estimate] = []
+    with db.meter() as meter:
+        assert Migrations(db, order(PLAIN)[0]).plan(begins=begun.append).is_empty
+    assert begun == []
+    assert "Scan" not in meter.by_operation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +23,13 @@ from singletable.migrations import Doing, Migrations, Outcome, Plan
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the model, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option(
+    "--keep",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take the counts of a plan that was made with this file.",
+)
+@click.option("--again", is_flag=True, help="Count the items again, where a plan has counted them.")
 @accept_option
 @purge_option
 @options_anywhere("rate", "read-rate", "share-rate", "price", "sample", "segments", "json", "db")
@@ -29,8 +37,10 @@ from singletable.migrations import Doing, Migrations, Outcome, Plan
 def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool, **options: Any) -> None:
     """Bring the tables to their declarations: settings, indexes, items.
 
-    It shows the plan and asks. Programs may read and write meanwhile. One apply runs at a time; one that was killed is
-    taken over by the next after half a minute, which goes on. A second apply writes nothing.
+    It shows the plan and asks. What `plan` has counted on this machine in the last day is taken, where the declaration,
+    the table and its record are the same. Programs may read and write meanwhile. One apply runs at a time: a second one
+    says so, before it reads; one that was killed is taken over by the next after half a minute, which goes on. A second
+    apply writes nothing.
 
     The exit code is 1 for a refusal, and where items could not be read.
     """
@@ -39,6 +49,8 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
         is_asked = asks(db, yes, [table.name for table in tables])
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as planning:
+            for table in tables:
+                Migrations(db, table).check_free(by=by)
             plans = [plan_of(db, table, {**options, "yes": yes}, prices) for table in tables]
         if not as_json:
             planning.print()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
+from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of, tables_to_make
@@ -15,8 +18,9 @@ from singletable.cli.session import options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
 from singletable.cli.two_versions import TABLE, show_versions
 from singletable.database import Database
+from singletable.exchange.inspect import state_home
 from singletable.foundation import Table
-from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
+from singletable.migrations import Estimate, Migrations, Plan, PlanReading, Prices, prices_of, read_prices
 from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
@@ -55,7 +59,7 @@ purge_option = click.option(
     "--keep",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep there how far the reading has come: a plan that was ended goes on.",
+    help="Keep the reading there: a plan that was ended goes on, an apply with the same file does not count again.",
 )
 @purge_option
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
@@ -78,8 +82,9 @@ def plan(
     them itself.
 
     The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
-    a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before. Nothing is
-    written. Above 10,000 read units it asks, but for a table on this machine.
+    a write, or may be unreadable or read otherwise, the table is read once: what that takes is said before, by the
+    service's last count, which is up to six hours old on AWS. Nothing is written to the table. Above 10,000 read units
+    it asks, but for a table on this machine. An apply on this machine takes the counts for a day.
 
     With --from or --to no table is planned: it says what programs of the two versions meet of each other, by class and
     verb, during and after each step, and in which order to deploy them. OLD and NEW are files of --check-in, or "table"
@@ -99,7 +104,7 @@ def plan(
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as cost:
-            plans = [plan_of(db, table, options, prices) for table in tables_to_make(db, module)]
+            plans = [plan_of(db, table, {**options, "again": True}, prices) for table in tables_to_make(db, module)]
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:
@@ -111,29 +116,73 @@ def plan(
 
 
 def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices | None) -> Plan:
-    """The plan of one table, under the shared options."""
+    """The plan of one table, under the shared options. Says what it reads, before it does."""
+    reading = _ShownReading(db, table, yes=options["yes"])
+    with reading:
+        plan = Migrations(db, table).plan(
+            rate=rate_of(options),
+            prices=prices,
+            sample=options["sample"],
+            segments=options["segments"],
+            accept=options["accept"],
+            purge=options["purge"],
+            begins=reading.begins,
+            keep=_kept_at(options.get("keep"), table),
+            again=options["again"],
+            progress=reading.progress,
+        )
+    reading.tell_end(plan)
+    return plan
 
-    def begins(takes: Estimate) -> None:
-        known = f"by the service's last count of its size about {_taken(takes)}"
-        unknown = "the service gives no size, so the cost is unknown"
-        output.note(f"{table.name}: reading the table: {known if takes.read_units else unknown}")
-        confirm_cost(db, takes.read_units, yes=options["yes"])
 
-    return Migrations(db, table).plan(
-        rate=rate_of(options),
-        prices=prices,
-        sample=options["sample"],
-        segments=options["segments"],
-        accept=options["accept"],
-        purge=options["purge"],
-        begins=begins,
-        keep=_kept_at(options.get("keep"), table),
-    )
+class _ShownReading:
+    """The reading of a plan, as it is shown on the terminal."""
+
+    def __init__(self, db: Database, table: Table, *, yes: bool) -> None:
+        self._db, self._table, self._yes = db, table, yes
+        self._has_begun = self._waits = False
+        self._status = Status("", console=output.console(stderr=True))
+
+    def __enter__(self) -> None:
+        """Shows nothing yet: a question may come first."""
+
+    def __exit__(self, *error: object) -> None:
+        self._status.stop()
+
+    def begins(self, takes: Estimate) -> None:
+        self._has_begun = True
+        items = f"about {output.counted(takes.items, 'item')}, {_taken(replace(takes, items=0))}"
+        known = f"{items}, by the service's last count (on AWS up to six hours old)"
+        what = known if takes.read_units else "the service gives no size, so the cost is unknown"
+        output.note(f"{self._table.name}: reading the table: {what}")
+        confirm_cost(self._db, takes.read_units, yes=self._yes)
+
+    def progress(self, reading: PlanReading) -> None:
+        self._status.start()
+        self._status.update(f"{self._table.name}: {reading.items} items read")
+        if reading.waits and not self._waits:
+            output.note(f"{self._table.name}: the table throttles; the reading waits and goes on")
+        self._waits = bool(reading.waits)
+
+    def tell_end(self, plan: Plan) -> None:
+        if plan.counted_at is not None:
+            when = f"{plan.counted_at:%Y-%m-%d %H:%M:%S} UTC"
+            output.note(f"{self._table.name}: an earlier plan counted the items, at {when}; --again counts them anew")
+        elif not self._has_begun:
+            output.note(f"{self._table.name}: no items are read")
 
 
 def _kept_at(path: Path | None, table: Table) -> Path | None:
-    """The file of one table's reading: each of several has its own."""
-    return None if path is None else path.with_name(f"{path.name}.{table.name}")
+    """The file of one table's reading: each of several has its own. Without one, the directory of this user's plans,
+    where there can be one."""
+    if path is not None:
+        return path.with_name(f"{path.name}.{table.name}")
+    directory = state_home(os.environ) / "plans"
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return directory if os.access(directory, os.W_OK) else None
 
 
 def as_facts(plan: Plan) -> dict[str, Any]:
@@ -146,6 +195,7 @@ def as_facts(plan: Plan) -> dict[str, Any]:
         "differences": [{**msgspec.to_builtins(each), "kind": each.kind} for each in plan.differences],
         "accepted": list(plan.accepted),
         "purge": list(plan.purge),
+        "counted_at": plan.counted_at and plan.counted_at.isoformat(),
     }
 
 

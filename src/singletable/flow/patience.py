@@ -18,13 +18,18 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
 
 
-async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
-    """The result of work that may be begun again. Raises `Throttled` if a table refuses for some minutes."""
+async def patiently(
+    port: Port, work: Callable[[], Awaitable[T]], waits: Callable[[float], object] = lambda seconds: None
+) -> T:
+    """The result of work that may be begun again. `waits` gets the seconds of each wait, before it. Raises `Throttled`
+    if a table refuses for some minutes."""
     for tried in range(_TRIES - 1):
         try:
             return await work()
         except Throttled:
-            await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
+            seconds = min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random()
+            waits(seconds)
+            await port.sleep(seconds)
     return await work()
 
 

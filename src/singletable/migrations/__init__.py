@@ -19,6 +19,7 @@ from singletable.late_names import late_names
 from singletable.migrations.backups import Backups as Backups
 from singletable.migrations.fill import Filled as Filled
 from singletable.migrations.item_counts import Counted as Counted
+from singletable.migrations.kept_counts import PlanReading as PlanReading
 from singletable.migrations.migrations import Migrations as Migrations
 from singletable.migrations.model_document import (
     ModelDocument as ModelDocument,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, acquire, instant
 from singletable.foundation import Table, check_if, model_for, model_of, put_if, update_if
@@ -62,6 +63,17 @@ async def take(port: Port, table: Table, by: str) -> Held:
     candidate = _Candidate(table, by)
     await acquire(port, candidate, LEASE_SECONDS, _LOOK_SECONDS)
     return candidate.held
+
+
+async def check_free(port: Port, table: Table, by: str) -> None:
+    """ApplyRefused if another apply is seen to have the lease. A read; where its owner has died, half a minute and two
+    writes more."""
+    try:
+        stored = await read_lease(port, table)
+    except NotConfigured:  # the table is missing: there can be no lease
+        return
+    if stored is not None and stored.owner:
+        await release(port, table, await take(port, table, by))
 
 
 async def beat(port: Port, table: Table, held: Held, beats: int, doing: str) -> None:

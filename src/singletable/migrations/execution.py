@@ -12,7 +12,7 @@ from singletable.errors import SingletableError
 from singletable.flow import Meter, Port, Rate
 from singletable.foundation import Table
 from singletable.migrations.acceptance import Accepted
-from singletable.migrations.apply_lease import Held, release, take
+from singletable.migrations.apply_lease import Held, check_free, release, take
 from singletable.migrations.leased_port import LeasedPort
 from singletable.migrations.model_document import document_of
 from singletable.migrations.plans import check_readable, outline
@@ -46,6 +46,7 @@ async def apply(
     if not steps:
         return outcome
     if plan is None or plan.is_sample:
+        await check_free(port, table, by)
         await check_readable(port, table, accept, purge, segments, rate)
     run = ApplyRun(port, table, by, rate, segments, progress, purge)
     if current.steps[0].makes_table:

@@ -1,29 +1,45 @@
-"""Kept counts: the file of a plan's reading, from which a plan that was killed goes on.
+"""Kept counts: the file of a plan's reading. A plan that was killed goes on from it, and an apply does not count again.
 
 A plan writes nothing to the table, so a reading that takes hours keeps its progress in a file, by the rules of
-`records.resumable_run`: after a round, positions and counts together. The file says which reading it is of: another
-declaration, record, sample or number of segments begins again. It is deleted with the end of the reading.
+`records.resumable_run`: after a round, positions and counts together. At its end the file has what was counted. It says
+which reading it is of: another declaration, record, table, sample or number of segments begins again; so does a reading
+that ended a day ago, and one that counted items which the declaration can't read, as they may be mended by now.
+
+What changed since is not in the counts: an apply reads the items again, and writes under conditions.
 """
 
 from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.flow import Port, patiently
+from singletable.flow import Port, instant, patiently
 from singletable.foundation import MOST_SEGMENTS, ResumableRun, ScanSegment, advanced, scan_pages
 from singletable.migrations.item_counts import Counted, ItemCounts
 
 _KEEP_SECONDS: Final = 5.0
 """The time between two writes of the file: a kill loses so much of a reading."""
+KEPT_SECONDS: Final = 24 * 3600.0
+"""The age from which on an ended reading is not taken."""
+T = TypeVar("T")
+
+
+class PlanReading(Struct, frozen=True):
+    """The position of a plan's reading."""
+
+    items: int
+    """The items read so far."""
+    waits: float = 0.0
+    """The seconds for which it waits now, as the table refuses; 0 while it reads."""
 
 
 class KeptCounts(Struct, frozen=True):
@@ -38,19 +54,65 @@ class KeptCounts(Struct, frozen=True):
     """Digests of unique values, eight bytes each."""
     fill: Mapping[str, Any] = {}
     """The counts of the fill that is predicted with it."""
+    ended_at: float | None = None
+    """When it ended, in seconds since 1970; None while there is more to read."""
 
 
 class CountsFile:
-    """Where one reading keeps its state: a `RunStore`. `None` as its path keeps nothing."""
+    """Where one reading keeps its state: a `RunStore`. `None` as its path keeps nothing.
 
-    def __init__(self, port: Port, path: Path | None, work: str, counts: ItemCounts) -> None:
+    `is_fresh` counts again where an earlier reading has ended. `tell` gets the position after each round, and before
+    each wait.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        path: Path | None,
+        work: str,
+        counts: ItemCounts,
+        *,
+        is_fresh: bool = False,
+        tell: Callable[[PlanReading], object] | None = None,
+    ) -> None:
         self.port, self.path, self.work, self.counts = port, path, work, counts
+        self.is_fresh, self._tell = is_fresh, tell
         self.fill: Callable[[], Mapping[str, Any]] = dict
+        self.keeps_progress = True
+        """False for a reading that can't go on: only its end is kept."""
+        self.ended_at: float | None = None
+        """When the earlier reading ended whose counts were taken."""
         self._written_at = port.monotonic()
+
+    @property
+    def counted_at(self) -> datetime | None:
+        """The same as a time."""
+        return None if self.ended_at is None else instant(self.ended_at)
+
+    def of(self, name: str) -> CountsFile:
+        """This file for "", and one beside it for another reading of the same plan, which counts no differences."""
+        if not name:
+            return self
+        path = None if self.path is None else self.path.with_name(f"{self.path.name}.{name}")
+        counts = ItemCounts(self.counts.table, [])
+        return CountsFile(self.port, path, f"{self.work} {name}", counts, is_fresh=self.is_fresh, tell=self._tell)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether an earlier reading of the same work has ended, so that this one reads nothing."""
+        kept = self._load()
+        return kept is not None and kept.ended_at is not None
 
     def read(self) -> KeptCounts | None:
         """The state of an earlier reading of the same work, which is taken up; None to begin. InvalidRequest for a file
         of something else."""
+        kept = self._load()
+        if kept is not None:
+            self.counts.take_up(kept.seen, kept.counted, array("Q", kept.values))
+            self.ended_at = kept.ended_at
+        return kept
+
+    def _load(self) -> KeptCounts | None:
         if self.path is None or not self.path.exists():
             return None
         try:
@@ -59,28 +121,46 @@ class CountsFile:
             raise InvalidRequest(
                 f"{self.path} is not the file of a plan's reading", hint="Name another one, or delete it."
             ) from None
-        if kept.work != self.work:
-            return None
-        self.counts.take_up(kept.seen, kept.counted, array("Q", kept.values))
-        return kept
+        return kept if kept.work == self.work and self._is_valid(kept) else None
+
+    def _is_valid(self, kept: KeptCounts) -> bool:
+        if kept.ended_at is None:
+            return self.keeps_progress
+        is_young = 0 <= self.port.now() - kept.ended_at < KEPT_SECONDS
+        return is_young and not kept.counted and not self.is_fresh
+
+    async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of reading that may be begun again, which is told where it waits."""
+        return await patiently(self.port, work, lambda seconds: self.tell(waits=seconds))
+
+    def tell(self, waits: float = 0.0) -> None:
+        """Tell the position."""
+        if self._tell is not None:
+            self._tell(PlanReading(self.counts.seen, waits))
 
     async def write(self, state: Sequence[ScanSegment]) -> None:
         """Replace the file, if the last time was long ago."""
+        self.tell()
         now = self.port.monotonic()
-        if self.path is None or now - self._written_at < _KEEP_SECONDS:
+        if not self.keeps_progress or now - self._written_at < _KEEP_SECONDS:
             return
-        counts = self.counts
-        values = array("Q", counts.values).tobytes()
-        kept = KeptCounts(self.work, tuple(state), counts.seen, tuple(counts.counted()), values, self.fill())
-        part = self.path.with_name(f"{self.path.name}.part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(kept))
-        os.replace(part, self.path)
+        self._replace(tuple(state), array("Q", self.counts.values).tobytes())
         self._written_at = self.port.monotonic()
 
     async def close(self) -> None:
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
+        """Keep what was counted."""
+        if self.ended_at is None:
+            self._replace((), b"", self.port.now())
+
+    def _replace(self, segments: tuple[ScanSegment, ...], values: bytes, ended_at: float | None = None) -> None:
+        if self.path is None:
+            return
+        counts = self.counts
+        kept = KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), ended_at)
+        part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(kept))
+        os.replace(part, self.path)
 
 
 class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
@@ -101,7 +181,7 @@ class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
     async def round(self) -> None:
         """The next page of each of the first segments."""
         now = self.state[:MOST_SEGMENTS]
-        pages = await patiently(self.port, partial(scan_pages, self.port, self.reading.table, now))
+        pages = await self.kept.patiently(partial(scan_pages, self.port, self.reading.table, now))
         for page in pages:
             self.reading.look(page.items, self.port.now())
         self.state = advanced(self.state, pages)

@@ -10,8 +10,10 @@ from singletable.flow import Rate, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Finding, Repaired, Table, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.acceptance import Accepted
+from singletable.migrations.apply_lease import check_free
 from singletable.migrations.execution import Progress as ApplyProgress
 from singletable.migrations.fill import Filled, Progress, fill
+from singletable.migrations.kept_counts import PlanReading
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Outcome, Plan
@@ -36,6 +38,8 @@ class AsyncMigrations:
         purge: Sequence[str] = (),
         begins: Callable[[Estimate], object] | None = None,
         keep: Path | None = None,
+        again: bool = False,
+        progress: Callable[[PlanReading], object] | None = None,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
@@ -43,8 +47,14 @@ class AsyncMigrations:
         need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
         fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
         `rate` gives each step its time, and is kept to by the reading; `prices` gives it money. `begins` is called
-        before the table is read, with what that takes: no units where the service gives no size. `keep` is a file for
-        the progress of the reading: killed, the next plan with it goes on. Writes nothing to the table.
+        before the table is read, with the items, requests and units of that by the service's last count, up to six
+        hours old on AWS: none where the service gives no size. It is not called where nothing is read. `progress` is
+        called after each round of pages, and before each wait for a table that refuses; Throttled after some minutes.
+        Writes nothing to the table.
+
+        `keep` is a file, or a directory with a file for each table, for the reading: killed, the next plan with it goes
+        on. Ended, the next plan takes its counts and reads nothing, while declaration, record, table and options are
+        the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read, or with `again`.
 
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.
@@ -55,8 +65,8 @@ class AsyncMigrations:
         """
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
         check_texts(purge=purge)
-        flow = plans.plan(self.db.port, self.table, **options, accept=accept, purge=purge, begins=begins, keep=keep)
-        return await self.db.run(flow)
+        options |= {"accept": accept, "purge": purge, "begins": begins, "keep": keep, "again": again}
+        return await self.db.run(plans.plan(self.db.port, self.table, **options, progress=progress))
 
     async def recorded(self, *, before: bool = False) -> ModelDocument | None:
         """The model that the table was last brought to, or the one before; None where there is none. One request.
@@ -64,6 +74,13 @@ class AsyncMigrations:
         Corrupt for the record of a newer version of the library.
         """
         return await self.db.run(plans.recorded(self.db.port, self.table, before=before))
+
+    async def check_free(self, *, by: str = "") -> None:
+        """ApplyRefused if another apply has the table. Before a plan that is made to be applied: that reads the table.
+
+        A read unit. Where the other one has died, it waits for half a minute, as an apply does, and writes twice.
+        """
+        return await self.db.run(check_free(self.db.port, self.table, by))
 
     async def apply(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import repeat
+from math import ceil
 from pathlib import Path
 from typing import Any
 from zlib import error as zlib_error
@@ -24,18 +25,20 @@ from singletable.migrations.acceptance import (
 )
 from singletable.migrations.apply_lease import read_record
 from singletable.migrations.comparison import check_key, compare, creation, foreign_table
-from singletable.migrations.fill import segments_of
+from singletable.migrations.fill import PAGE, segments_of
 from singletable.migrations.item_counts import ItemCounts, unique_of
-from singletable.migrations.kept_counts import CountRun, CountsFile
+from singletable.migrations.kept_counts import CountRun, CountsFile, PlanReading
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
 from singletable.migrations.needed import application_type
 from singletable.migrations.prediction import segments_to_read
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Compared, Estimate, Live, Plan, Planning, Step
 from singletable.operations import RAW, Scan, Selection
-from singletable.tables import READ_BYTES, Billing, describe, live_settings
+from singletable.tables import READ_BYTES, Billing, describe, live_settings, table_identity
 
 _FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
+_PAGE_BYTES = 2**20
+"""The most that one answer of a scan holds."""
 _Found = tuple[Plan, Live | None, Any]
 
 
@@ -51,18 +54,22 @@ async def plan(
     purge: Sequence[str] = (),
     begins: Callable[[Estimate], object] | None = None,
     keep: Path | None = None,
+    again: bool = False,
+    progress: Callable[[PlanReading], object] | None = None,
 ) -> Plan:
     """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it; `keep` is the
-    file of its progress."""
+    file of its progress, and of its end, which is taken unless `again`."""
     parts = segments_of(port, table, segments)
     outlined, live, record = await _compared(port, table, purge)
     reading = _reading(table, outlined, live, record, accept)
-    reads = reading.is_needed or any(step.is_optional for step in outlined.steps)
     port = at_rate(port, rate)
-    if live is not None and reads and begins is not None:
-        begins(_priced(_reading_cost(live, sample), rate, prices, _billing(table, live)))
     document = outlined.document if outlined.document is not None else document_of(table)
-    kept = CountsFile(port, keep, _work(document, record, parts, sample), reading)
+    path = None if keep is None or live is None else _file_in(keep, table, live)
+    work = _work(document, record, reading, live, (parts, sample, outlined.purge))
+    kept = CountsFile(port, path, work, reading, is_fresh=again, tell=progress)
+    takes = None if live is None else _reading_cost(outlined, live, kept, parts, sample)
+    if takes is not None and live is not None and begins is not None:
+        begins(_priced(takes, rate, prices, _billing(table, live)))
     planning = Planning(port, table, document, record, live, parts, sample, kept)
     steps: list[Step] = []
     left = list(outlined.left)
@@ -79,7 +86,14 @@ async def plan(
         await _read(port, kept, parts, sample, live)
     refuse_counted(reading, accept)
     taken, is_sample = accepted_in(outlined.differences, accept), sample is not None and reading.is_needed
-    return replace(outlined, steps=tuple(steps), left=tuple(left), accepted=taken, is_sample=is_sample)
+    return replace(
+        outlined,
+        steps=tuple(steps),
+        left=tuple(left),
+        accepted=taken,
+        is_sample=is_sample,
+        counted_at=kept.counted_at,
+    )
 
 
 async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[Plan, Any]:
@@ -123,11 +137,26 @@ def _reading(table: Table, outlined: Plan, live: Live | None, record: Any, accep
     return ItemCounts(table, suspects, whole=live is not None and (former is None or not former.is_whole))
 
 
-def _work(document: ModelDocument, record: Any, segments: int, sample: float | None) -> str:
-    """The same for readings that count the same."""
-    former = None if record is None else (record.model, record.packed, record.toward)
-    facts = msgspec.json.encode((former, segments, sample))
+def _work(
+    document: ModelDocument, record: Any, reading: ItemCounts, live: Live | None, options: tuple[Any, ...]
+) -> str:
+    """The same for readings of one table that count the same."""
+    former = None if record is None else (record.model, record.packed, record.toward, record.brought_at, record.fence)
+    there = None
+    if live is not None:
+        indexes = {name: (each["KeySchema"], each["Projection"]) for name, each in live.description.indexes.items()}
+        there = table_identity(live.description.raw), indexes
+    counts = reading.whole, [difference.place for difference in reading.differences]
+    facts = msgspec.json.encode((former, there, counts, options), order="sorted")
     return sha256(document.packed + facts).hexdigest()[:16]
+
+
+def _file_in(keep: Path, table: Table, live: Live) -> Path:
+    """The file of a table's readings; in a directory, one of its own."""
+    if not keep.is_dir():
+        return keep
+    name = f"{table.name} {table_identity(live.description.raw)}"
+    return keep / f"{sha256(name.encode()).hexdigest()[:16]}.json"
 
 
 async def _read(port: Port, kept: CountsFile, segments: int, sample: float | None, live: Live) -> None:
@@ -137,11 +166,25 @@ async def _read(port: Port, kept: CountsFile, segments: int, sample: float | Non
         await CountRun(port, chosen, kept).run()
 
 
-def _reading_cost(live: Live, sample: float | None) -> Estimate:
-    """The cost of reading a table once, consistently, by its size in the service's description, hours old on AWS. 0
-    units where it gives none."""
-    size = live.description.bytes
-    return Estimate(read_units=size and max(1.0, round(size / READ_BYTES * (sample or 1.0))))
+def _reading_cost(outlined: Plan, live: Live, kept: CountsFile, segments: int, sample: float | None) -> Estimate | None:
+    """The cost of reading the table, consistently, by its size in the service's description, hours old on AWS; None if
+    nothing is read. 0 units where the service gives no size."""
+    readings: list[tuple[CountsFile, int | None]] = [
+        (kept.of(step.reads), PAGE) for step in outlined.steps if step.reads is not None
+    ]
+    if kept.counts.is_needed and not _is_filled(outlined):
+        readings.append((kept, None))
+    pages = [limit for file, limit in readings if not file.has_ended]
+    if not pages:
+        return None
+    size, items, share = live.description.bytes, live.description.items, sample or 1.0
+    units = size and max(1.0, round(size / READ_BYTES * share))
+    requests = sum(max(ceil(size / _PAGE_BYTES), 0 if limit is None else ceil(items / limit)) for limit in pages)
+    return Estimate(
+        round(items * share) * len(pages),
+        (ceil(requests * share) + segments * len(pages)) if size else 0,
+        units * len(pages),
+    )
 
 
 def _is_filled(outlined: Plan) -> bool:

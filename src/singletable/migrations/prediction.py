@@ -110,7 +110,7 @@ def segments_to_read(table: Table, segments: int, sample: float | None, size_byt
 
 
 class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
-    """One reading of what a fill will read. It keeps nothing."""
+    """One reading of what a fill will read."""
 
     def __init__(
         self,
@@ -131,6 +131,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         self.gaps = flows.gaps_of(table) if purge is None else None
         self.need: Callable[[Table, Item, float], Need] = needed if purge is None else _after_fill(purge)
         order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
+        self.whole: tuple[FillCount, float] | None = None
+        """The count of an earlier reading that has ended, and its `part_units`."""
         self.made = set[int]()
         """Digests of the places where conversions put items."""
         self.pages = {s.number: SegmentPages(table, s.number, s.of, fill.PAGE, **order) for s in segments}
@@ -142,19 +144,28 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     @property
     def part_units(self) -> float:
         """The units to write down the progress of the fill."""
+        if self.whole is not None:
+            return self.whole[1]
         return sum(pages.count.part_units for pages in self.pages.values())
 
     async def begin(self) -> None:
         """On an engine that scans by key a reading is not gone on with: its pages are put together from all items."""
-        if self.port.traits.scans_by_key:
-            self.kept.path = None
+        self.kept.keeps_progress = not self.port.traits.scans_by_key
         self.kept.fill = self._kept
         kept = self.kept.read()
-        if kept is not None:
-            self.state, self.counted = kept.segments, msgspec.convert(kept.fill["counted"], FillCount)
-            self.made = {*kept.fill["made"]}
-            for number, facts in kept.fill["pages"].items():
-                self.pages[int(number)].take_up(facts)
+        if kept is None:
+            return
+        self.state = kept.segments
+        if kept.ended_at is not None:
+            self.whole = msgspec.convert(kept.fill["whole"], FillCount), float(kept.fill["part_units"])
+            return
+        self.counted, self.made = msgspec.convert(kept.fill["counted"], FillCount), {*kept.fill["made"]}
+        for number, facts in kept.fill["pages"].items():
+            self.pages[int(number)].take_up(facts)
+
+    async def end(self) -> None:
+        self.kept.fill = lambda: {"whole": self.told(), "part_units": self.part_units}
+        await super().end()
 
     def _kept(self) -> Mapping[str, Any]:
         pages = {str(n): pages.kept() for n, pages in self.pages.items()}
@@ -163,7 +174,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     async def round(self) -> None:
         """The next page of each of the first segments."""
         now = self.state[:MOST_SEGMENTS]
-        pages = await self.port.send_all([_Metered(page_scan(self.table, segment, fill.PAGE)) for segment in now])
+        scans = [_Metered(page_scan(self.table, segment, fill.PAGE)) for segment in now]
+        pages = await self.kept.patiently(lambda: self.port.send_all(scans))
         needs = [[self.need(self.table, item, self.port.now()) for item in page.items] for page in pages]
         if self.gaps is not None:
             items, all_needs = [item for page in pages for item in page.items], [n for own in needs for n in own]
@@ -185,6 +197,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         return PageRead(items, page.after, page.read_units + more)
 
     def told(self) -> FillCount:
+        if self.whole is not None:
+            return self.whole[0]
         counts = [pages.count for pages in self.pages.values()]
         return replace(
             self.counted,
@@ -223,11 +237,16 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         left = left_after(self.table, items, writes)
         written = {place_in(self.table, write.key) for write in writes}
         again = [item for item in left if place_in(self.table, item) in written]
-        rehearsal = Rehearsal(self.port, self.table, self.indexes, left)
-        with Meter() as meter:
-            done = await flows.fill_gaps(rehearsal, gaps, left)
+
+        async def rehearsed() -> tuple[Rehearsal, int, Meter]:
+            rehearsal = Rehearsal(self.port, self.table, self.indexes, left)
+            with Meter() as meter:
+                done = await flows.fill_gaps(rehearsal, gaps, left)
+            return rehearsal, done.written, meter
+
+        rehearsal, filled, meter = await self.kept.patiently(rehearsed)
         self._add(
-            gaps=done.written,
+            gaps=filled,
             gap_requests=meter.requests + rehearsal.requests + ceil(len(again) / MAX_BATCH_GET),
             read_units=meter.read_units + rehearsal.read_units + sum(reread_units((item,)) for item in again),
             write_units=rehearsal.write_units,
@@ -235,9 +254,14 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
 
     async def _count_second_look(self, gaps: ItemPass, items: Sequence[Item]) -> None:
         """Count the cost of finding that items which come again have no gaps."""
-        rehearsal = Rehearsal(self.port, self.table, self.indexes, items)
-        with Meter() as meter:
-            await flows.find_gaps(rehearsal, gaps, items)
+
+        async def rehearsed() -> tuple[Rehearsal, Meter]:
+            rehearsal = Rehearsal(self.port, self.table, self.indexes, items)
+            with Meter() as meter:
+                await flows.find_gaps(rehearsal, gaps, items)
+            return rehearsal, meter
+
+        rehearsal, meter = await self.kept.patiently(rehearsed)
         self._add(gap_requests=meter.requests, read_units=meter.read_units + rehearsal.read_units)
 
     def _add(self, **more: float) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum, auto
 from typing import Any, ClassVar
 
@@ -149,6 +150,8 @@ class Step(Struct, frozen=True, tag_field="kind"):
     """Whether the record has to be written after it."""
     counts: ClassVar[bool] = False
     """Whether its prediction counts the items that a declaration can't read."""
+    reads: ClassVar[str | None] = None
+    """The name of the reading of all items by which it is predicted: "" for the one that counts; None for none."""
     makes_table: ClassVar[bool] = False
     """Whether it makes the table, and so is done before there can be a lease."""
 
@@ -199,6 +202,8 @@ class Plan(Struct, frozen=True):
     """The classes and indexes whose remains it deletes."""
     is_sample: bool = False
     """Whether only a part of the table was read: an apply reads the rest."""
+    counted_at: datetime | None = None
+    """When the items were counted, by an earlier plan; None if they were counted now, or nothing had to be."""
 
     @property
     def is_empty(self) -> bool:

@@ -103,7 +103,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("AWS_", "SINGLETABLE_"))}
     engine = {ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
-    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"})
+    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120", "XDG_STATE_HOME": str(tmp_path / "state")})
     control.stop(tmp_path / DEFAULT_FILE)
 
 

@@ -37,6 +37,7 @@ def change(folder: Folder) -> None:
 def test_a_plan_and_its_apply(applied: Folder) -> None:
     same = applied.run("plan", "shop.model")
     assert (same.code, same.out) == (0, "shop: nothing to do\n")
+    assert "shop: no items are read\n" in same.err
     change(applied)
     shown = applied.run("plan", "shop.model", "--price", "us-east-1", "--rate", "10")
     assert shown.code == 2
@@ -58,6 +59,31 @@ def test_a_plan_and_its_apply(applied: Folder) -> None:
     assert (again.code, again.out) == (0, "shop: nothing to do\nshop: nothing to do\n")
     cities = json.loads(applied.run("query", "shop.model", "Customer.by_city", "Bern", "--json").out)
     assert cities["items"]
+
+
+def test_an_apply_takes_what_a_plan_has_counted(applied: Folder) -> None:
+    change(applied)
+    assert applied.run("plan", "shop.model").code == 2
+    (state,) = (applied.path / "state" / "singletable" / "plans").iterdir()
+    assert state.stat().st_mode & 0o777 == 0o600
+    again = applied.run("plan", "shop.model")
+    assert "reading the table" in again.err  # a plan counts
+    known = "shop: an earlier plan counted the items, at "
+    ran = applied.run("apply", "shop.model")
+    assert (ran.code, known in ran.err, "reading the table" in ran.err) == (0, True, False)
+
+
+def test_an_apply_counts_again_or_takes_the_file_that_it_is_given(applied: Folder) -> None:
+    change(applied)
+    assert applied.run("plan", "shop.model", "--keep", "counts").code == 2
+    assert list((applied.path / "state" / "singletable" / "plans").iterdir()) == []
+    ran = applied.run("apply", "shop.model", "--keep", "counts", "--again")
+    assert (ran.code, "reading the table" in ran.err) == (0, True)
+    path = applied.path / MODEL
+    path.write_text(path.read_text().replace("version=2", "version=3") + NEWER.replace("upcast(1)", "upcast(2)"))
+    assert applied.run("plan", "shop.model", "--keep", "counts").code == 2
+    ran = applied.run("apply", "shop.model", "--keep", "counts")
+    assert (ran.code, "an earlier plan counted" in ran.err) == (0, True)
 
 
 def test_a_sample(applied: Folder) -> None:

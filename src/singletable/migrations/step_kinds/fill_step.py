@@ -30,6 +30,7 @@ class FillItems(Step, frozen=True, tag="fill"):
 
     is_optional = True
     counts = True
+    reads = ""
 
     @classmethod
     def needed(cls, compared: Compared) -> Iterator[tuple[StepPhase, Step]]:

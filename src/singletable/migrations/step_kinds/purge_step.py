@@ -8,9 +8,7 @@ from singletable.errors import Unavailable
 from singletable.flow import at_rate
 from singletable.migrations.apply_lease import Held, record_of
 from singletable.migrations.fill import Filled, fill
-from singletable.migrations.item_counts import ItemCounts
 from singletable.migrations.items import ModelRecord
-from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.model_document import ModelDocument, read_document
 from singletable.migrations.prediction import count_fill, requests_of
 from singletable.migrations.purge import Purge, purge_of
@@ -25,6 +23,7 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
     remains: Purge = Purge()
 
     is_optional = True
+    reads = "purge"
     is_recorded = False
 
     @classmethod
@@ -40,7 +39,7 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
     async def predict(self, planning: Planning) -> StepPrediction:
         assert planning.live is not None
         port, table, sample = planning.port, planning.table, planning.sample
-        size, kept = planning.live.description.bytes, CountsFile(port, None, "", ItemCounts(table, []))
+        size, kept = planning.live.description.bytes, planning.kept.of("purge")
         indexes = projected_in(table.definition)
         counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, purge=self.remains)
         if sample is None and not counted.writes:
