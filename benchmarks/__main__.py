@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.libraries import OLDEST_PYTHON
 from tools.pythons import environment_of, pythons
 
-PARTS: Final = ("peers", "throughput", "applications", "layers", "exports", "footprint")
+PARTS: Final = ("peers", "throughput", "waiting", "applications", "layers", "exports", "footprint")
 """Modules of this package; each keeps its results under its own name."""
 OF_EVERY_PEER: Final = "peers"
 """The one that is run by a Python that every library can do with."""

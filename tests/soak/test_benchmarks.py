@@ -72,3 +72,10 @@ def test_a_unit_of_each_layer_is_measured_beside_another_tree() -> None:
     assert len(set(units)) == 2 * len({unit for _, unit in units}) == 8
     assert all(result["cpu_us"] > result["bare_us"] > 0 for result in told["units"])
     assert all(result["wall_us"] > 0 and result["round_trips"] > 0 for result in told["units"])
+
+
+def test_what_waiting_costs_is_measured() -> None:
+    told = json.loads(benchmark("waiting", "--quick", "--json"))
+    assert {"1 thread", "16 threads over TLS", "bursts", "steady", "in flight", "write_many"} <= told["figures"].keys()
+    assert told["bars"]["items that write_many asked for before its first request"] == 25
+    assert 0 < told["bars"]["MB that write_many grew by"] < 30
