@@ -23,6 +23,7 @@ from singletable.target import Options, Target, port_options
 from singletable.wire import AwaitingPort, Connections, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
+    from singletable.events import Listener
     from singletable.records import AwaitingTransaction, CheckRound, Explainable, Explanation, Finding, Layer
     from singletable.tables import Description, Difference
 
@@ -49,6 +50,7 @@ def connect_async(
     traits: Traits | None = None,
     tables: Mapping[str, str] | None = None,
     table_prefix: str = "",
+    listeners: Sequence[Listener] = (),
     clock: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncDatabase:
@@ -66,12 +68,17 @@ def connect_async(
     service's time decides, whatever this machine's clock says. `environ` is this process's environment unless given.
     Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS. `timeouts` bounds connecting and
     each answer, in seconds: 3 and 10. `connections` is how many are in use at a time, and kept idle: 100 and as many.
+    `listeners` are plain functions that are called with each event: `docs/how-to/watch.md` has all.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
     environ = os.environ if environ is None else environ
     names = TableNames.given(tables, table_prefix, environ)
     options = Options(
-        region, credentials, cursor_keys, retry, timeouts, connections, ca_file, names=names, traits=traits, clock=clock
+        *(region, credentials, cursor_keys, retry, timeouts, connections, ca_file),
+        names=names,
+        listeners=listeners,
+        traits=traits,
+        clock=clock,
     )
     return AsyncDatabase.at(find_target(target, options, environ), options)
 

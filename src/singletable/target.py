@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from singletable.events import Listeners
 from singletable.flow import DECLARED, TableNames, Traits
 from singletable.records import CursorSeal
 from singletable.wire import Connections, CredentialSource, Endpoint, Locate, PortOptions, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from singletable.events import Listener
 
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 
@@ -40,6 +43,8 @@ class Options(Struct, frozen=True):
     checksum: bool = True
     names: TableNames = DECLARED
     """The names of tables in the account."""
+    listeners: Sequence[Listener] = ()
+    """Functions that are called with each event."""
     traits: Traits | None = None
     """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`
     finds the engine's capabilities."""
@@ -83,6 +88,7 @@ def port_options(target: Target, options: Options) -> PortOptions:
         ca_file=options.ca_file,
         locate=target.locate,
         names=target.names,
+        events=Listeners(options.listeners, target.seal.secret),
         now=options.clock,
     )
 

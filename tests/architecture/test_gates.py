@@ -64,7 +64,7 @@ def test_what_begins_work_is_called_with_a_gate() -> None:
     assert sum(1 for file in files for name in ASKS for _ in calls(file, name)) >= 10
 
 
-@pytest.mark.parametrize("text", ["Kernel(port, stop, 'x', log)", "consume(port, queue, handle, stop=stop)"])
+@pytest.mark.parametrize("text", ["Kernel(port, stop, 'x')", "consume(port, queue, handle, stop=stop)"])
 def test_a_worker_that_forgets_it_is_found(text: str) -> None:
     assert len(without_gate([Source("singletable.new", text)])) == 1
 

@@ -5,6 +5,7 @@ refuse as malformed. A test that wants to see such a refusal says so with `@pyte
 processes that a test starts are not seen.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -51,9 +52,9 @@ RECORDER = Recorder()
 _deliver = Delivery.deliver
 
 
-async def _deliver_and_record(self: Delivery, exchange: Any, request: Any, round_trips: Any = None) -> Any:
+async def _deliver_and_record(self: Delivery, exchange: Any, request: Any, *more: Any) -> Any:
     RECORDER.take(self._service.target_prefix, request.operation, request.body)
-    return await _deliver(self, exchange, request, round_trips)
+    return await _deliver(self, exchange, request, *more)
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """write_many: more than a request takes, twice the same item, and what is left undone."""
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import dataclasses
@@ -149,7 +150,7 @@ class Throttling:
         self._port, self._refusals, self._of = port, refusals, of
         self.traits, self.ready, self.names = port.traits, port.ready, port.names
         self.clock, self.now, self.monotonic, self.token = port.clock, port.now, port.monotonic, port.token
-        self.call_all, self.to = port.call_all, port.to
+        self.call_all, self.to, self.events = port.call_all, port.to, port.events
         self.waits: list[float] = []
 
     def random(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import AsyncIterator
 from functools import partial
@@ -82,7 +81,7 @@ async def test_one_slot_reads_for_all(shell: Shell, clock: Clock) -> None:
 
     for wait in (0.0, READ_SECONDS, READ_SECONDS + 9):
         clock.advance(wait)
-        kernel = Kernel(shell.port, gate, lambda: False, "a test", logging.getLogger(), Trouble(shell.port))
+        kernel = Kernel(shell.port, gate, lambda: False, "a test", Trouble(shell.port))
         with Meter() as meter:
             await shell.run(kernel.run([partial(kernel.repeat, step)] * 8))
         assert meter.requests == 1

@@ -5,6 +5,7 @@ A worker can be killed between any two of its requests, or held up while the clo
 and any of its requests can end in any error of the library.
 """
 
+# pyright: reportPossiblyUnboundVariable=false
 from __future__ import annotations
 
 import heapq
@@ -149,7 +150,7 @@ class SimulatedPort:
         self.world, self.inner, self.script, self.worker = world, inner, script, worker
         self.ready = ReadyTables({script.table})
         self.traits = Traits(creates_tables=True)
-        self.clock, self.names = inner.clock, inner.names
+        self.clock, self.names, self.events = inner.clock, inner.names, inner.events
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None
         self.began_at = world.now

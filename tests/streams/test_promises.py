@@ -1,10 +1,10 @@
 """Each change once a lease, a live lease for its owner alone, whole dead letters: by what the engine was asked."""
 
+# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import base64
 import json
-import logging
 import random
 from typing import Any, cast
 
@@ -95,7 +95,7 @@ def test_a_beat_that_finds_no_owner_ends_the_work(changes: Changes, sign: str) -
     """Its release, or the end of the shard, was stored, and the answer was lost: another may hold it soon."""
     with fresh() as db:
         shard = HeldShard(held(db, changes), "stream", renewed_at=db.port.monotonic())
-        kernel = Kernel(db.port, UNGATED, lambda: False, "live", logging.getLogger(), Trouble(db.port))
+        kernel = Kernel(db.port, UNGATED, lambda: False, "live", Trouble(db.port))
         worker = ConsumerWorker(db.port, changes.consumer, ConsumerOptions(), kernel)
         db.run(LIVE[sign](db.port, changes.consumer.state, shard.lease))
         db.run(worker._renew(shard))

@@ -16,7 +16,7 @@ import os
 import socket
 import sqlite3
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from singletable.wire import RetryPolicy
 from singletable.wire.unix_sockets import open_unix
 from singletable_local import ENGINE_VARIABLE, UnixEndpoint
 
-_PLAIN = frozenset({"cursor_keys", "retry", "timeouts", "checksum", "clock", "credentials"})
+_PLAIN = frozenset({"cursor_keys", "retry", "timeouts", "checksum", "clock", "credentials", "listeners"})
 """The options that don't change which engine is started, or what is known of it."""
 _LARGEST_BYTES = 64 << 20
 """Of a data file, which does not become smaller again."""
@@ -60,7 +60,7 @@ class Pool:
         self._is_paused = False
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> Generator[None, None, None]:
         """Each database that is opened meanwhile has a new engine."""
         before, self._is_paused = self._is_paused, True
         try:

@@ -6,6 +6,7 @@ the worker's; else the outermost module of the application decides. What tests a
 the set-up of a local table.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import sys
@@ -178,9 +179,9 @@ def recording(monkeypatch: pytest.MonkeyPatch, recorded: Recorder) -> None:
     """Record every request of this process from now on."""
     before = Delivery.deliver
 
-    async def deliver(self: Delivery, exchange: Any, request: Any, round_trips: Any = None) -> Any:
+    async def deliver(self: Delivery, exchange: Any, request: Any, *more: Any) -> Any:
         recorded.take(self._service.target_prefix, request.operation, request.body, sys._getframe(1))
-        return await before(self, exchange, request, round_trips)
+        return await before(self, exchange, request, *more)
 
     monkeypatch.setattr(Delivery, "deliver", deliver)
 

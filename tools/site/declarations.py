@@ -42,6 +42,7 @@ def _inherited(package: str, name: str) -> griffe.Object:
 
 
 PROTOCOLS = {
+    **{f"events.{name}": "Event" for name in GROUND["singletable.events"] if name not in ("Event", "Listener")},
     "documents.LocalBlobs": "BlobStore",
     "documents.ObjectBlobs": "BlobStore",
     "exchange.DirectoryStore": "Store",

@@ -15,8 +15,8 @@ _OF: dict[str, str] = {
         " checks belongings derived around sweep_layer"
     ),
     "GraphTable": "around belongings checks derived sweep_layer",
-    "CursorSeal": "check_cipher with_names",
-    "TableNames": "arns declared options tell text with_name",
+    "CursorSeal": "check_cipher secret with_names",
+    "TableNames": "arns declared of_all options tell text with_name",
     "Link": "writes",
     "Unlink": "writes",
     "Linked": "tests",

@@ -38,6 +38,11 @@ GROUND = {
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
         *("Connections", "RetryPolicy", "Timeouts"),
     ),
+    "singletable.events": (
+        *("Event", "Listener", "RequestEnded", "RequestTried"),
+        *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
+        *("LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
+    ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (
         *("B", "Billing", "Description", "Difference", "Local", "N", "Provisioned", "StreamView", "TableClass"),

@@ -52,9 +52,12 @@ from singletable.flow.meter import (
 )
 from singletable.flow.port import (
     FAN_OUT as FAN_OUT,
+    NO_FACTS as NO_FACTS,
+    NOTHING_CONSUMED as NOTHING_CONSUMED,
     Consumed as Consumed,
     HeldMarks as HeldMarks,
     Operation as Operation,
+    OperationFacts as OperationFacts,
     Port as Port,
     ReadyTables as ReadyTables,
     ThreadSafeReadyTables as ThreadSafeReadyTables,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from singletable.events import Listeners
 from singletable.flow.capabilities import Capability, lacking
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.request import Request, Response, Service
@@ -62,6 +63,21 @@ class Consumed(Struct, frozen=True, gc=False):
     passed_over: int = 0
     """Items that were read, and are in no result."""
 
+
+NOTHING_CONSUMED = Consumed()
+
+
+class OperationFacts(Struct, frozen=True):
+    """The subject of an operation, for the event of its call: no value, no key."""
+
+    patterns: tuple[str, ...] = ()
+    """The names of the patterns of its items, as `Order.of_customer`."""
+    items: int = 0
+    """Items that it writes, or that its answer has."""
+    index: str = ""
+
+
+NO_FACTS = OperationFacts()
 
 CopyProgress = Callable[[int, int], object]
 """Gets the pages of a file that were copied, and all."""
@@ -132,7 +148,10 @@ class PortClock(Protocol):
 
 
 class Operation(Protocol[T_co]):
-    """One request of the service, as a value."""
+    """One request of the service, as a value.
+
+    One that has a method `facts(value)` says by it what it is about: its `OperationFacts`, for events.
+    """
 
     def request(self, names: TableNames = DECLARED) -> Request:
         """The request's bytes, with the names that tables have in the account; always the same for the same values."""
@@ -163,6 +182,11 @@ class Port(Protocol):
     @property
     def names(self) -> TableNames:
         """The names of tables in the account."""
+        ...
+
+    @property
+    def events(self) -> Listeners:
+        """Those who hear what happens: `port.events.emit(WorkerStarted(...))`."""
         ...
 
     def send(self, operation: Operation[T]) -> Coroutine[Any, Any, T]:
@@ -228,6 +252,10 @@ class WrappedPort:
     @property
     def ready(self) -> ReadyTables:
         return self._port.ready
+
+    @property
+    def events(self) -> Listeners:
+        return self._port.events
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         return await self._port.call_all(calls)

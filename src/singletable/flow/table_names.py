@@ -82,9 +82,13 @@ class TableNames(dict[str, str]):
         """Add the names in the account to an error, and to those of a transaction's operations: once, by the port that
         is nearest to where it was raised."""
         if error.table and not error.called:
-            error.called = ", ".join(map(self._told, error.table.split(", ")))
+            error.called = self.of_all(error.table)
         for failure in getattr(error, "failures", ()):
             self.tell(failure.error)
+
+    def of_all(self, tables: str) -> str:
+        """The names in the account of declared ones that are joined by commas."""
+        return ", ".join(map(self._told, tables.split(", "))) if tables else ""
 
     def _told(self, name: str) -> str:
         """The name in the account, which a name may be already. None is added."""

@@ -22,7 +22,6 @@ T = TypeVar("T")
 
 LONGEST_PAUSE_SECONDS: Final = 8.0
 """A worker is at work within this time of the end of what it suffers from."""
-_NOTE_SECONDS: Final = 60.0
 
 
 def growing(first_seconds: float, failures: int, random: float) -> float:
@@ -96,21 +95,3 @@ class CarefulPort(WrappedPort):
         if self._trouble.is_near:
             return [await self._port.send(operation) for operation in operations]
         return await self._port.send_all(operations)
-
-
-@dataclass(eq=False)
-class Repeated:
-    """The errors that a worker has told of: a kind is told once a minute, with the number that was left out."""
-
-    _told: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
-    """By the class of the error: when, and how many were left out since."""
-
-    def more(self, error: BaseException, now: float) -> str | None:
-        """None for an error that is left out; else what to add to its line: the number that was left out."""
-        kind = type(error).__name__
-        at, left_out = self._told.get(kind, (-math.inf, 0))
-        if now - at < _NOTE_SECONDS:
-            self._told[kind] = at, left_out + 1
-            return None
-        self._told[kind] = now, 0
-        return f" ({left_out} more since the last line)" if left_out else ""

@@ -17,7 +17,6 @@ worker, and `run` raises it once all slots have returned.
 
 from __future__ import annotations
 
-import logging
 import signal
 from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
@@ -27,11 +26,12 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from singletable.errors import PASSING, InvalidRequest
+from singletable.errors import PASSING, InvalidRequest, SingletableError
+from singletable.events import WorkerPaused, WorkerStarted, WorkerStopped
 from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Port
 from singletable.flow.transitions import Transitions
-from singletable.flow.trouble import Repeated, Trouble, growing
+from singletable.flow.trouble import Trouble, growing
 
 Stop = Callable[[], bool]
 """Called again and again: whether to stop. `event.is_set` is one."""
@@ -192,8 +192,7 @@ class Kernel:
     gate: Gate
     stop: Stop
     name: str
-    """The worker's name in log lines."""
-    log: logging.Logger
+    """The worker's name in events and in the log."""
     trouble: Trouble
     """Its failures; kernels of one worker share it."""
     outlives_passing: bool = True
@@ -201,7 +200,6 @@ class Kernel:
     state: WorkerState = WorkerState.WORKING
     _slots: set[int] = field(default_factory=set[int])
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
-    _noted: Repeated = field(default_factory=Repeated)
 
     # --- what a worker calls ------------------------------------------------------------------------------------------
     async def run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None = None) -> list[T]:
@@ -209,6 +207,20 @@ class Kernel:
 
         Raises the first error, once all have returned.
         """
+        if not self.outlives_passing:
+            return await self._run(slots, heartbeat)
+        events, began = self.port.events, self.port.monotonic()
+        events.emit(WorkerStarted(worker=self.name, slots=len(slots)))
+        failed: BaseException | None = None
+        try:
+            return await self._run(slots, heartbeat)
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            events.emit(WorkerStopped(worker=self.name, seconds=self.port.monotonic() - began, error=failed))
+
+    async def _run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None) -> list[T]:
         if len(slots) > 1:
             await self._ask_once()
         self._slots = set(range(len(slots)))
@@ -234,12 +246,12 @@ class Kernel:
                 self._outlive(error)
         return False
 
-    def _outlive(self, error: BaseException) -> None:
-        """Log the error of a step, and have all slots pause; a drain raises it."""
+    def _outlive(self, error: SingletableError) -> None:
+        """Emit the error of a step, and have all slots pause; a drain raises it."""
         if not self.outlives_passing:
             raise error
         pause = self.trouble.fail()
-        self.note(f"going on in {pause:.2g} s", error)
+        self.note(f"going on in {pause:.2g} s", error, pause)
 
     async def _ask_once(self) -> None:
         """Have the gate read for all slots, before each of them asks."""
@@ -261,11 +273,10 @@ class Kernel:
             self._on(WorkerEvent.STOP)
         return self.state is WorkerState.WORKING
 
-    def note(self, then: str, error: BaseException) -> None:
-        """Log an error that the worker outlives, and what follows: one line a minute for a kind of error."""
-        more = self._noted.more(error, self.port.monotonic())
-        if more is not None:
-            self.log.warning("%s: %s: %s; %s%s", self.name, type(error).__name__, error, then, more)
+    def note(self, then: str, error: SingletableError, seconds: float = 0.0) -> None:
+        """Emit the event of an error that the worker outlives, and what follows, after some seconds where it waits."""
+        why = f"{type(error).__name__}: {error}"
+        self.port.events.emit(WorkerPaused(worker=self.name, outcome=error.code, why=why, then=then, seconds=seconds))
 
     # --- its parts ----------------------------------------------------------------------------------------------------
     async def _run_slot(self, number: int, slot: Slot[T]) -> T:

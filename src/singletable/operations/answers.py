@@ -7,7 +7,7 @@ item does not fit, each item of that answer is tried alone, and only a failing i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
 )
-from singletable.flow import OPERATIONS, Consumed, Response, lacking
+from singletable.flow import OPERATIONS, Consumed, OperationFacts, Response, lacking
 from singletable.operations.unencodable import attribute_of
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
 from singletable.wire import Fault, read_fault
@@ -125,6 +125,19 @@ def decoder_of(wire: Any) -> Callable[[bytes | Raw], Any]:
 read_item: Callable[[bytes | Raw], dict[str, AttributeValue]] = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
 
 NOTHING = Consumed()
+
+
+def facts_of(pattern: Any, items: int, index: str | None = None) -> OperationFacts:
+    """The facts of an operation on the items of one pattern, or of none that is known."""
+    return OperationFacts(() if pattern is None else (pattern.shown,), items, index or "")
+
+
+def facts_of_batch(pattern_at: Callable[[Item], str] | None, places: Iterable[Item], items: int) -> OperationFacts:
+    """The facts of an operation on items of several patterns."""
+    if pattern_at is None:
+        return OperationFacts((), items)
+    names = [name for place in places if (name := pattern_at(place))]
+    return OperationFacts(tuple(dict.fromkeys(names)), items)
 
 
 def read_units(capacity: Capacity | None, passed_over: int = 0) -> Consumed:

@@ -5,12 +5,12 @@ The service may do a part and name the rest; the flows above go on until all is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -20,6 +20,7 @@ from singletable.operations.answers import (
     decoder,
     decoder_of,
     encode,
+    facts_of_batch,
     raise_fault,
     read_items,
 )
@@ -62,6 +63,8 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     keys: Sequence[Key]
     reader: ItemReader[T]
     consistent: bool = False
+    pattern_at: Callable[[Item], str] | None = None
+    """The name of the pattern of a key, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
         wanted: dict[str, Any] = {"Keys": self.keys}
@@ -85,6 +88,9 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
         units = sum(c.capacity_units for c in answer.consumed_capacity)
         return BatchFound(items, rest), Consumed(units, passed_over=len(wires) - len(items))
 
+    def facts(self, value: BatchFound[T] | None) -> OperationFacts:
+        return facts_of_batch(self.pattern_at, self.keys, len(value.items) if value else 0)
+
 
 class BatchWriteItem(Struct, frozen=True, gc=False):
     """Up to 25 independent puts and deletes of one table. The answer holds the unprocessed ones."""
@@ -92,6 +98,8 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     table: str
     puts: Sequence[Item] = ()
     deletes: Sequence[Key] = ()
+    pattern_at: Callable[[Item], str] | None = None
+    """The name of the pattern of an item or a key, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
         writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
@@ -106,3 +114,7 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
         answer: _BatchWriteAnswer = decoder_of(_BatchWriteAnswer)(response.body)
         consumed = Consumed(write_units=sum(c.capacity_units for c in answer.consumed_capacity))
         return _only(answer.unprocessed_items, []), consumed
+
+    def facts(self, value: object) -> OperationFacts:
+        items = len(self.puts) + len(self.deletes)
+        return facts_of_batch(self.pattern_at, (*self.puts, *self.deletes), items)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode
 from singletable.wire import Fault, read_fault
 
@@ -72,6 +72,9 @@ class SendMessageBatch(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[list[RefusedEntry], Consumed]:
         return _decoded(response, _Batch, "SendMessageBatch", self.url).failed, NOTHING
 
+    def facts(self, value: object) -> OperationFacts:
+        return OperationFacts(items=len(self.entries))
+
 
 class ReceiveMessage(Struct, frozen=True):
     """Up to 10 messages, waiting for the first. They are invisible to others for `visibility_seconds`."""
@@ -94,6 +97,9 @@ class ReceiveMessage(Struct, frozen=True):
     def answer(self, response: Response) -> tuple[list[Received], Consumed]:
         return _decoded(response, _Messages, "ReceiveMessage", self.url).messages, NOTHING
 
+    def facts(self, value: list[Received] | None) -> OperationFacts:
+        return OperationFacts(items=len(value or ()))
+
 
 class DeleteMessageBatch(Struct, frozen=True):
     """Take up to 10 received messages out of the queue, by their receipts; returns the refusals."""
@@ -107,6 +113,9 @@ class DeleteMessageBatch(Struct, frozen=True):
 
     def answer(self, response: Response) -> tuple[list[RefusedEntry], Consumed]:
         return _decoded(response, _Batch, "DeleteMessageBatch", self.url).failed, NOTHING
+
+    def facts(self, value: object) -> OperationFacts:
+        return OperationFacts(items=len(self.receipts))
 
 
 class ChangeMessageVisibility(Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
     MANY,
     GetAnswer,
@@ -21,6 +21,7 @@ from singletable.operations.answers import (
     build_many,
     decoder,
     encode,
+    facts_of,
     raise_fault,
     read_items,
     read_one,
@@ -40,6 +41,8 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
     consistent: bool = False
     projection: str | None = None
     names: Mapping[str, str] | None = None
+    pattern: Any = None
+    """The key pattern of the item, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
         body: dict[str, Any] = {"TableName": names[self.table], "Key": self.key, "ReturnConsumedCapacity": "TOTAL"}
@@ -60,6 +63,9 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
             answer = decoder(GetAnswer, Raw)(response.body)
             item = read_one(answer.item, self.reader, "GetItem")
         return item, read_units(answer.consumed_capacity, item is None and answer.item is not None)
+
+    def facts(self, value: object) -> OperationFacts:
+        return facts_of(self.pattern, int(value is not None))
 
 
 class AnswerPage(Struct, Generic[T], frozen=True, gc=False):
@@ -121,6 +127,9 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[AnswerPage[T], Consumed]:
         return _found(response, "Query", self.table, self.reader, self.pattern)
 
+    def facts(self, value: AnswerPage[T] | None) -> OperationFacts:
+        return facts_of(self.pattern, len(value.items) if value else 0, self.selection.index)
+
 
 class Scan(Struct, Generic[T], frozen=True, gc=False):
     """Every item of the table, or of one of `segments` disjoint parts of it."""
@@ -139,6 +148,9 @@ class Scan(Struct, Generic[T], frozen=True, gc=False):
 
     def answer(self, response: Response) -> tuple[AnswerPage[T], Consumed]:
         return _found(response, "Scan", self.table, self.reader)
+
+    def facts(self, value: AnswerPage[T] | None) -> OperationFacts:
+        return facts_of(None, len(value.items) if value else 0, self.selection.index)
 
 
 def keys_in(body: bytes) -> list[dict[str, AttributeValue]]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import AlreadyExists
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import Capacity, ItemReader, decoder, encode, raise_fault, read_items, read_one
 from singletable.operations.transact import raise_cancellation
 from singletable.values import AttributeValue
@@ -88,6 +88,9 @@ class ExecuteStatement(Struct, Generic[T], frozen=True, gc=False):
         units = 0.0 if answer.consumed_capacity is None else answer.consumed_capacity.capacity_units
         return StatementPage(items, answer.next_token), _consumed(units, is_read=self.statement.reads)
 
+    def facts(self, value: StatementPage[T] | None) -> OperationFacts:
+        return OperationFacts(items=len(value.items) if value else 0)
+
 
 class _StatementError(Struct, rename="pascal", gc=False):
     code: str = ""
@@ -133,6 +136,9 @@ class BatchExecuteStatement(Struct, Generic[T], frozen=True, gc=False):
         answer = _decode_outcomes(response.body)
         return _outcomes(answer, self.reader, "BatchExecuteStatement"), _units(answer, self.statements)
 
+    def facts(self, value: object) -> OperationFacts:
+        return OperationFacts(items=len(self.statements))
+
 
 class ExecuteTransaction(Struct, Generic[T], frozen=True, gc=False):
     """Up to 100 statements of one item each, all reads or all writes: all of them, or none."""
@@ -153,6 +159,9 @@ class ExecuteTransaction(Struct, Generic[T], frozen=True, gc=False):
             raise_cancellation(response, "ExecuteTransaction", self.table)
         answer = _decode_outcomes(response.body)
         return _outcomes(answer, self.reader, "ExecuteTransaction"), _units(answer, self.statements)
+
+    def facts(self, value: object) -> OperationFacts:
+        return OperationFacts(items=len(self.statements))
 
 
 def _outcomes(answer: _OutcomesAnswer, reader: ItemReader[T], operation: str) -> list[StatementOutcome[T]]:

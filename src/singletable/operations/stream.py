@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Throttled
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire import Fault, read_fault
 
@@ -207,6 +207,9 @@ class GetRecords(Struct, frozen=True, gc=False):
         if refusal:
             return Records(refused=_REFUSALS[refusal]), NOTHING
         return _decode_records(response.body), NOTHING
+
+    def facts(self, value: Records | None) -> OperationFacts:
+        return OperationFacts(items=len(value.records) if value else 0)
 
 
 _REFUSALS: Final[Mapping[str, Literal["expired", "trimmed"]]] = {

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Conflict
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -100,6 +100,9 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
             write_units += consumed.capacity_units - read if written is None else written
         return None, Consumed(read_units, write_units)
 
+    def facts(self, value: None) -> OperationFacts:
+        return _facts(self.actions, len(self.actions))
+
     def _check(self, encoded: bytes, table: str) -> None:
         """Raises TooLarge for an item, a value, or all of them together."""
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
@@ -133,6 +136,14 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
             for result, get in zip(answer.responses, self.gets, strict=True)
         ]
         return items, Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))
+
+    def facts(self, value: list[T | None] | None) -> OperationFacts:
+        return _facts(self.gets, sum(item is not None for item in value or ()))
+
+
+def _facts(parts: Sequence[Any], items: int) -> OperationFacts:
+    patterns = [part.pattern.shown for part in parts if getattr(part, "pattern", None) is not None]
+    return OperationFacts(tuple(dict.fromkeys(patterns)), items)
 
 
 def _get_body(get: GetItem[Any], names: TableNames) -> dict[str, Any]:

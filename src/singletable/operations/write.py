@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
     Item,
     ItemReader,
@@ -18,6 +18,7 @@ from singletable.operations.answers import (
     WriteAnswer,
     decoder,
     encode,
+    facts_of,
     raise_fault,
     read_written,
     write_units,
@@ -65,6 +66,8 @@ class PutItem(Struct, frozen=True, gc=False):
     item: Item
     guard: RawCondition = RawCondition()
     repeatable: bool = True
+    pattern: Any = None
+    """The key pattern of the item, for events."""
 
     def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
         return {"Put": self.guard.into({"TableName": names[self.table], "Item": self.item}, transaction=True)}
@@ -79,6 +82,9 @@ class PutItem(Struct, frozen=True, gc=False):
             raise_fault(response, "PutItem", self.table)
         return None, write_units(decoder(WriteAnswer, Raw)(response.body).consumed_capacity)
 
+    def facts(self, value: None) -> OperationFacts:
+        return facts_of(self.pattern, 1)
+
 
 class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     """Change some attributes; returns the updated item."""
@@ -89,6 +95,8 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     guard: RawCondition
     reader: ItemReader[T]
     repeatable: bool = False
+    pattern: Any = None
+    """The key pattern of the item, for events."""
 
     def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
         body = {"TableName": names[self.table], "Key": self.key, "UpdateExpression": self.update}
@@ -108,6 +116,9 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[T | None, Consumed]:
         return _written(response, "UpdateItem", self.table, self.reader)
 
+    def facts(self, value: object) -> OperationFacts:
+        return facts_of(self.pattern, 1)
+
 
 class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
     """Delete an item; returns the deleted item, or None."""
@@ -117,6 +128,8 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
     guard: RawCondition
     reader: ItemReader[T]
     repeatable: bool = True
+    pattern: Any = None
+    """The key pattern of the item, for events."""
 
     def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
         return {"Delete": self.guard.into({"TableName": names[self.table], "Key": self.key}, transaction=True)}
@@ -128,6 +141,9 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
     def answer(self, response: Response) -> tuple[T | None, Consumed]:
         return _written(response, "DeleteItem", self.table, self.reader)
 
+    def facts(self, value: object) -> OperationFacts:
+        return facts_of(self.pattern, 1)
+
 
 class CheckItem(Struct, frozen=True, gc=False):
     """Hold a condition in a transaction without a change. Costs as a write does."""
@@ -135,6 +151,8 @@ class CheckItem(Struct, frozen=True, gc=False):
     table: str
     key: Key
     guard: RawCondition
+    pattern: Any = None
+    """The key pattern of the item, for events."""
 
     def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
         return {"ConditionCheck": self.guard.into({"TableName": names[self.table], "Key": self.key}, transaction=True)}

@@ -171,7 +171,7 @@ async def consume(
             operation="consume",
             hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
         )
-    kernel = Kernel(port, gate, stop, f"the consumer of {queue.name}", log, Trouble(port))
+    kernel = Kernel(port, gate, stop, f"the consumer of {queue.name}", Trouble(port))
     return await _Consumer(port, there, queue, handle, kernel, visibility_seconds, wait_seconds).run(at_once)
 
 

@@ -79,7 +79,12 @@ async def get_at(
     """The items at some places of a table, from a reader, in no order: for flows that know places without keys.
     `key_at` makes the keys that `Incomplete` carries."""
     await ready(port, table)
-    read, rest = await read_batches(port, table.name, table.definition.keys_at(places), reader, consistent)
+
+    def pattern_at(key: Item) -> str:
+        return key_at(place_in(table, key)).captured.shown
+
+    keys = table.definition.keys_at(places)
+    read, rest = await read_batches(port, table.name, keys, reader, consistent, pattern_at)
     if not rest:
         return read
     raise Incomplete(
@@ -92,13 +97,19 @@ async def get_at(
 
 
 async def read_batches(
-    port: Port, table: str, keys: Sequence[Key], reader: ItemReader[T], consistent: bool
+    port: Port,
+    table: str,
+    keys: Sequence[Key],
+    reader: ItemReader[T],
+    consistent: bool,
+    pattern_at: Callable[[Item], str] | None = None,
 ) -> tuple[list[T], Sequence[Key]]:
-    """The items of different keys, in no order, and the keys that were left unprocessed after several tries."""
+    """The items of different keys, in no order, and the keys that were left unprocessed after several tries.
+    `pattern_at` names the pattern of a key, for events."""
     rest, read = keys, list[T]()
     for tried in range(_TRIES):
         await _wait(port, tried)
-        operations = [BatchGetItem(table, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
+        operations = [BatchGetItem(table, part, reader, consistent, pattern_at) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for answer in answers:
             read += answer.items
@@ -164,18 +175,31 @@ async def _write_all(port: Port, table: Table, writes: BulkWrites) -> None:
         table.name,
         [request for _, request in writes.values()],
         lambda request: writes[_place(table, request)][0],
+        lambda item: _pattern_of(writes[place_in(table, item)][0]),
     )
 
 
+def _pattern_of(given: Any) -> str:
+    """The name of the pattern of an entity or a key; empty for an item."""
+    if isinstance(given, KeyOf):
+        return given.captured.shown
+    return model_for(given).key.shown if isinstance(given, Entity) else ""
+
+
 async def write_batches(
-    port: Port, table: str, requests: Sequence[dict[str, Any]], given: Callable[[dict[str, Any]], Any]
+    port: Port,
+    table: str,
+    requests: Sequence[dict[str, Any]],
+    given: Callable[[dict[str, Any]], Any],
+    pattern_at: Callable[[Item], str] | None = None,
 ) -> None:
     """Puts and deletes of different items, as requests have them, without conditions. `Incomplete` has what a caller
-    gave for those that were left unprocessed after several tries."""
+    gave for those that were left unprocessed after several tries. `pattern_at` names the pattern of an item or a key,
+    for events."""
     rest = requests
     for tried in range(_TRIES):
         await _wait(port, tried)
-        operations = [_batch(table, part) for part in _parts(rest, MAX_BATCH_WRITE)]
+        operations = [_batch(table, part, pattern_at) for part in _parts(rest, MAX_BATCH_WRITE)]
         try:
             answers = await port.send_all(operations)
         except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
@@ -240,10 +264,10 @@ def _refuse_guarded(model: Model[Any]) -> None:
         )
 
 
-def _batch(table: str, requests: Sequence[dict[str, Any]]) -> BatchWriteItem:
+def _batch(table: str, requests: Sequence[dict[str, Any]], pattern_at: Callable[[Item], str] | None) -> BatchWriteItem:
     puts = [r["PutRequest"]["Item"] for r in requests if "PutRequest" in r]
     deletes = [r["DeleteRequest"]["Key"] for r in requests if "DeleteRequest" in r]
-    return BatchWriteItem(table, puts, deletes)
+    return BatchWriteItem(table, puts, deletes, pattern_at)
 
 
 def _place(table: Table, request: Mapping[str, Any]) -> Place:

@@ -151,7 +151,7 @@ def _compiled(
     held = None if texts is None else texts.guard(facts, (*parted[1], *where[1], *whole.values))
     if texts is None or held is None:
         return None
-    return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable)
+    return UpdateItem(model.table.name, model.key_item(key), texts.update, held, model, repeatable, key.captured)
 
 
 @lru_cache(KEPT)

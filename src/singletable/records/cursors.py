@@ -56,6 +56,11 @@ class CursorSeal:
         vars(seal)["_names"] = names
         return seal
 
+    @property
+    def secret(self) -> bytes:
+        """A secret for other uses, of the first key; empty without keys."""
+        return next(iter(self._keys.values()), b"")
+
     def check_cipher(self) -> None:
         """Raise NotConfigured, before the first page, if keys are given but the cipher is not installed."""
         if not self._keys:

@@ -122,7 +122,7 @@ class CreateWrite(EntityWrite):
         item = writes_entity(model, self.entity, count, moment.write_id)
         expiring = model.expires is not None
         held = guard_of(create_condition, model, moment.facts()) if expiring else plain_guard(model, is_absent)
-        action = PutItem(model.table.name, item, held)
+        action = PutItem(model.table.name, item, held, pattern=model.key)
         return WritePart(
             action,
             lambda stored: already_exists(model, self.key, stored),
@@ -158,7 +158,7 @@ class PutWrite(EntityWrite):
             mark(item, model, next_count, moment.write_id)
         plain = self.where is None and count is None and not model.uniques and not model.is_ambiguous
         held = plain_guard(model, is_own_or_absent) if plain else self._guard(current, moment)
-        action = PutItem(model.table.name, item, held)
+        action = PutItem(model.table.name, item, held, pattern=model.key)
         certain = self.where is None and next_count is None
         return WritePart(
             action,
@@ -220,7 +220,7 @@ class UpsertWrite(EntityWrite):
         """Replace an expired item, like create: no attribute of the old item stays."""
         model = self.model
         item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
-        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.gone_until)))
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.gone_until)), pattern=model.key)
         return WritePart(
             action,
             lambda stored: self._refusal(stored),

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Expressions, Update, stored_texts
-from singletable.flow import DECLARED, Consumed, Request, Response, TableNames
+from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations import (
     RAW,
     CheckItem,
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 def put_if(key: KeyOf[Any], item: Mapping[str, AttributeValue], condition: Condition | None) -> PutItem:
     """The put of a whole item, its key attributes included."""
-    return PutItem(key.model.table.name, item, guard(key.model, condition))
+    return PutItem(key.model.table.name, item, guard(key.model, condition), pattern=key.captured)
 
 
 def update_if(
@@ -61,17 +61,19 @@ def update_if(
         held = guard_in(expressions, condition)
     else:
         text, held = texts.update, RawCondition(texts.condition, texts.names, texts.values)
-    return UpdateItem(model.table.name, model.key_item(key), text, held, reader, repeatable)
+    return UpdateItem(model.table.name, model.key_item(key), text, held, reader, repeatable, key.captured)
 
 
 def delete_if(key: KeyOf[Any], condition: Condition | None) -> DeleteItem[Any]:
     """The deletion of an item."""
-    return DeleteItem(key.model.table.name, key.model.key_item(key), guard(key.model, condition), RAW)
+    model = key.model
+    return DeleteItem(model.table.name, model.key_item(key), guard(model, condition), RAW, pattern=key.captured)
 
 
 def check_if(key: KeyOf[Any], condition: Condition | None) -> CheckItem:
     """A check of an item, inside a transaction only."""
-    return CheckItem(key.model.table.name, key.model.key_item(key), guard(key.model, condition))
+    model = key.model
+    return CheckItem(model.table.name, model.key_item(key), guard(model, condition), key.captured)
 
 
 class TryWrite(Struct, frozen=True):
@@ -88,6 +90,9 @@ class TryWrite(Struct, frozen=True):
         except RefusedWrite:
             return False, Consumed()
         return True, consumed
+
+    def facts(self, value: bool | None) -> OperationFacts:
+        return self.write.facts(None)
 
 
 @dataclass(eq=False)

@@ -194,7 +194,7 @@ class DeleteWrite(Write):
             guard = plain_guard(model, is_own_or_absent)
         else:
             guard = guard_of(delete_condition, model, moment.facts(self.expected, where=self.where, held=held))
-        action = DeleteItem(model.table.name, model.key_item(self.key), guard, model)
+        action = DeleteItem(model.table.name, model.key_item(self.key), guard, model, pattern=self.key.captured)
         return WritePart(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
 
     def claims(self, current: Any) -> Iterator[GuardChange]:

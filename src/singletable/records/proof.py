@@ -17,7 +17,9 @@ from singletable.records.write import Write
 
 def stored_read(write: Write) -> GetItem[Item]:
     """A consistent read of a write's stored item."""
-    return GetItem(write.model.table.name, write.model.key_item(write.key), RAW, consistent=True)
+    return GetItem(
+        write.model.table.name, write.model.key_item(write.key), RAW, consistent=True, pattern=write.key.captured
+    )
 
 
 def is_outdated(write: Write, error: SingletableError, stored: Item | None, now: float) -> bool:

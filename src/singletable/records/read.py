@@ -64,13 +64,14 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
     check_whole(key)
     model = key.model
     if not key.attributes:
-        return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
+        return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent, pattern=key.captured)
     reader = reader_of(key.kinds, key.attributes)
     if whole:
-        return GetItem(model.table.name, model.key_item(key), reader, key.strong)
+        return GetItem(model.table.name, model.key_item(key), reader, key.strong, pattern=key.captured)
     expressions = Expressions()
     projection = expressions.projection(projected((model,), key.attributes, tuple(filter(None, model.key_attributes))))
-    return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
+    names = expressions.names
+    return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, names, key.captured)
 
 
 async def page(

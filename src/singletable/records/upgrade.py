@@ -42,7 +42,7 @@ def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
     update = expressions.update((), changes_to(model, stored, version, model.load(stored)))
     guard = guard_in(expressions, as_read(model, stored))
     key = {name: stored[name] for name in model.key_attributes if name}
-    return UpdateItem(model.table.name, key, update, guard, model, repeatable=True)
+    return UpdateItem(model.table.name, key, update, guard, model, repeatable=True, pattern=model.key)
 
 
 def upgrade_if_needed(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any] | None:
@@ -80,7 +80,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
     expressions = Expressions()
     update = expressions.update((), changes.values())
     key = {name: stored[name] for name in model.key_attributes if name}
-    return UpdateItem(model.table.name, key, update, guard_in(expressions, held), model, repeatable=True)
+    return UpdateItem(model.table.name, key, update, guard_in(expressions, held), model, True, model.key)
 
 
 def as_read(model: Model[Any], stored: Item) -> Condition:

@@ -36,14 +36,14 @@ _FIRST_PAUSE_SECONDS = 1.0
 async def run(port: Port, consumer: Consumer, options: ConsumerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
     gate = TableGate(port, consumer.table)
-    kernel = Kernel(port, gate, stop, consumer.name, _log, Trouble(port, _FIRST_PAUSE_SECONDS))
+    kernel = Kernel(port, gate, stop, consumer.name, Trouble(port, _FIRST_PAUSE_SECONDS))
     await ConsumerWorker(port, consumer, options, kernel).live()
 
 
 async def drain(port: Port, consumer: Consumer, options: ConsumerOptions) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
     gate = TableGate(port, consumer.table)
-    kernel = Kernel(port, gate, lambda: False, consumer.name, _log, Trouble(port), outlives_passing=False)
+    kernel = Kernel(port, gate, lambda: False, consumer.name, Trouble(port), outlives_passing=False)
     await ConsumerWorker(port, consumer, options, kernel, until_caught_up=True).live()
 
 

@@ -9,7 +9,6 @@ A claim of another worker is taken over once its lease is seen to be over (`leas
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,8 +37,6 @@ _RELISTED_SECONDS = 30.0
 """While every claim fails, the tasks of the last list are tried for so long before the next list is fetched."""
 _AFTER_ITS_TIME_SECONDS = 0.001
 """A task's time is measured by another clock: a look at exactly that time could come just before it."""
-
-log = logging.getLogger("singletable.tasks")
 
 
 @dataclass(eq=False)
@@ -112,7 +109,7 @@ class WorkerSlots:
 
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
         name = f"tasks of {self.tasks.table.name}"
-        return Kernel(self.port, self.gate, self.stop, name, log, self.trouble, outlives_passing)
+        return Kernel(self.port, self.gate, self.stop, name, self.trouble, outlives_passing)
 
     def heartbeat(self) -> Heartbeat[Claimed]:
         execution = self.execution

@@ -26,6 +26,8 @@ class BasePort(ABC):
         self.clock = self._delivery.clock
         self.now = self.clock.now
         self.names = options.names
+        self.events = options.events
+        self.events.monotonic = options.monotonic
         self._locate = options.locate or beside(endpoint)
         self._options = options
         self._others: dict[tuple[Service, str], Self] = {}

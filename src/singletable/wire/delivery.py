@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from os import urandom
-from typing import TypeVar
+from sys import modules
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from singletable.errors import SingletableError
+from singletable.events import DEBUG, SILENT
 from singletable.flow import (
     ACTIVE,
     OPERATIONS,
@@ -48,6 +50,9 @@ from singletable.wire.retry import FailedTry, RetryBudget, RetryState
 from singletable.wire.service_clock import Clock, GivenClock, ServiceClock
 from singletable.wire.signature import Signer
 
+if TYPE_CHECKING:
+    from singletable.wire.call_events import CallEvents
+
 T = TypeVar("T")
 
 _OK = 200
@@ -76,6 +81,9 @@ class Delivery:
         self.lacks: frozenset[Capability] = frozenset()
         """The capabilities that the service is known to lack: no request is sent for them."""
         self._names = options.names
+        self._events = options.events
+        self._listens = options.events.listens
+        self._levels = options.events.levels()
         self._source = credentials
         self._service = options.service
         self._policy = options.policy
@@ -85,19 +93,41 @@ class Delivery:
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
         """An operation's value; its units are metered. Raises the operation's errors and those of `deliver`."""
+        own, library, root = self._levels
+        # No call here: a request pays nothing for events that nobody hears.
+        heard = self._listens or (own.level or library.level or root.level) <= DEBUG
+        call = self._call(operation) if heard or (own is SILENT.own and "logging" in modules) else None
         request = operation.request(self._names)
         try:
             if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:
                 raise lacking(missing, operation=request.operation, table=request.table)
-            value, consumed = operation.answer(await self.deliver(exchange, request, round_trips))
-        except SingletableError as error:
-            self._names.tell(error)
+            value, consumed = operation.answer(await self.deliver(exchange, request, round_trips, operation, call))
+        except BaseException as error:
+            if isinstance(error, SingletableError):
+                self._names.tell(error)
+            if call is not None:
+                call.ended(error=error)
             raise
         if meters := ACTIVE.get():
             count_units(meters, request.operation, consumed)
+        if call is not None:
+            call.ended(value, consumed)
         return value
 
-    async def deliver(self, exchange: Exchange, request: Request, round_trips: RoundTrips | None = None) -> Response:
+    def _call(self, operation: Operation[Any] | None) -> CallEvents:
+        from singletable.wire.call_events import CallEvents  # noqa: PLC0415 for who listens, and for retries
+
+        self._levels = self._events.levels()
+        return CallEvents(self._events, self.endpoint, self._names, self.monotonic, operation)
+
+    async def deliver(
+        self,
+        exchange: Exchange,
+        request: Request,
+        round_trips: RoundTrips | None = None,
+        operation: Operation[Any] | None = None,
+        call: CallEvents | None = None,
+    ) -> Response:
         """The definite answer to a request: success, or an error that the operation itself raises.
 
         Raises `Throttled`, `TransactionConflict` and `Unavailable` if certainly nothing was written (or the request
@@ -107,25 +137,47 @@ class Delivery:
         started = self.monotonic()
         outcome = await self._try(exchange, request, 1, self._first_timeout, round_trips)
         if type(outcome) is Response:
+            if call is not None:
+                call.tried(request, outcome)
             if self.budget.left < RetryBudget.CAPACITY:
                 self.budget.refill(RetryBudget.SUCCESS)
             return outcome
         assert isinstance(outcome, FailedTry)
         state = RetryState(request, self._policy, self.budget, self.random, started=started)
-        return await self._retry(exchange, state, outcome, round_trips)
+        if call is not None:
+            return await self._retry(exchange, state, outcome, round_trips, call)
+        call = self._call(operation)
+        call.began(started)
+        try:
+            return await self._retry(exchange, state, outcome, round_trips, call)
+        except SingletableError as error:
+            call.ended(error=error)
+            raise
 
     async def _retry(
-        self, exchange: Exchange, state: RetryState, failed: FailedTry, round_trips: RoundTrips | None
+        self,
+        exchange: Exchange,
+        state: RetryState,
+        failed: FailedTry,
+        round_trips: RoundTrips | None,
+        call: CallEvents,
     ) -> Response:
         request = state.request
         while True:
-            wait = state.wait_after(failed, self.monotonic())
+            try:
+                wait = state.wait_after(failed, self.monotonic())
+            except SingletableError:
+                call.tried(request, failed)
+                raise
+            call.tried(request, failed, wait)
             if failed.verdict is Verdict.REFRESH:
                 await self._renew(exchange, state, failed)
             await exchange.sleep(wait)
+            call.began(self.monotonic())
             timeout = state.timeout(self.monotonic(), self.timeouts.read)
             outcome = await self._try(exchange, request, state.tries + 1, timeout, round_trips, state.epoch)
             if isinstance(outcome, Response):
+                call.tried(request, outcome)
                 state.succeeded()
                 return msgspec.structs.replace(outcome, unsettled=state.unsettled)
             failed = outcome
@@ -194,7 +246,8 @@ class Delivery:
         body = self._error_body(answer)
         if body is None:
             what = f"The answer, of status {answer.status}, is damaged or is not DynamoDB's"
-            return FailedTry(classify(answer.status, None), what, request_id=answer.request_id)
+            verdict, size = classify(answer.status, None), len(answer.body)
+            return FailedTry(verdict, what, request_id=answer.request_id, bytes_in=size)
         fault = read_fault(body)
         verdict = classify(answer.status, fault)
         if verdict is Verdict.ANSWER:
@@ -204,7 +257,7 @@ class Delivery:
         what = _describe(answer.status, fault, verdict)
         if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
             verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {off:+.0f} s off"
-        return FailedTry(verdict, what, request_id=answer.request_id, signed_by=signed_by)
+        return FailedTry(verdict, what, request_id=answer.request_id, bytes_in=len(body), signed_by=signed_by)
 
     def _look_at_date(self, answer: HttpResponse, asked_at: float) -> None:
         if ahead := self.clock.look(answer.headers, asked_at):

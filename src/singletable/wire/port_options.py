@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from singletable.events import Listeners
 from singletable.flow import DECLARED, DYNAMODB, Service, TableNames, Traits
 from singletable.wire.endpoints import Locate
 from singletable.wire.exchange import Connections, Timeouts
@@ -49,6 +50,8 @@ class PortOptions(Struct, frozen=True):
     """The addresses of the account's other services; None: next to the endpoint."""
     names: TableNames = DECLARED
     """The names of tables in the account."""
+    events: Listeners = field(default_factory=Listeners)
+    """Those who hear what the port does."""
     now: Callable[[], float] | None = None
     """A clock that decides alone. None: the service's time (`service_clock`)."""
     wall: Callable[[], float] = time.time

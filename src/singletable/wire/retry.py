@@ -125,6 +125,8 @@ class FailedTry(Struct, frozen=True):
     what: str
     timed_out: bool = False
     request_id: str = ""
+    bytes_in: int = 0
+    """The bytes of the answer's body, if there is one."""
     signed_by: Credentials | None = None
     cause: BaseException | None = None
     epoch: str = ""

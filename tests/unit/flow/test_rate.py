@@ -1,5 +1,6 @@
 """The bound of units a second, on simulated time: held over any ten seconds, and used whole."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import heapq
@@ -45,7 +46,7 @@ class Simulated:
     def __init__(self) -> None:
         self.time = 0.0
         self.spent: list[tuple[float, float]] = []
-        self.now = self.random = self.token = self.traits = self.ready = self.clock = self.names = None
+        self.now = self.random = self.token = self.traits = self.ready = self.clock = self.names = self.events = None
         self._order = count()
 
     def monotonic(self) -> float:

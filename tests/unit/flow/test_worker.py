@@ -1,8 +1,8 @@
 """The kernel of workers: each transition of its table, and what slots and the heartbeat do in each state."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import logging
 import re
 import threading  # noqa: TID251
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,7 +19,6 @@ from singletable.flow.worker import TRANSITIONS, UNGATED, Heartbeat, Kernel, Wor
 from tests.support.shells import disguised
 
 NOWHERE = "http://127.0.0.1:1"
-LOG = logging.getLogger("singletable.test")
 
 
 @pytest.fixture(params=["blocking", "awaiting"])
@@ -32,7 +31,7 @@ async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
 
 def kernel_of(shell: Any, stop: Callable[[], bool] = lambda: False, **options: Any) -> Kernel:
     trouble = Trouble(shell.port, options.pop("first_seconds", 0.2))
-    return Kernel(shell.port, options.pop("gate", UNGATED), stop, "the test", LOG, trouble, **options)
+    return Kernel(shell.port, options.pop("gate", UNGATED), stop, "the test", trouble, **options)
 
 
 @dataclass(eq=False)
@@ -130,9 +129,10 @@ async def test_a_passing_error_is_outlived_but_by_a_drain(shell: Any, caplog: py
     def slot_of(kernel: Kernel) -> Callable[[], Awaitable[bool]]:
         return lambda: kernel.repeat(step)
 
+    caplog.set_level("INFO", "singletable.workers")
     patient = kernel_of(shell, first_seconds=0.001)
     assert await shell.run(patient.run([slot_of(patient)])) == [True]
-    (line,) = [record.getMessage() for record in caplog.records]
+    _, line, _ = [record.getMessage() for record in caplog.records]
     assert re.fullmatch(r"the test: Unavailable: down; going on in [0-9.e-]+ s", line)
     errors.append(Unavailable("down"))
     drain = kernel_of(shell, outlives_passing=False)
@@ -142,6 +142,7 @@ async def test_a_passing_error_is_outlived_but_by_a_drain(shell: Any, caplog: py
 
 # --- the heartbeat ----------------------------------------------------------------------------------------------------
 async def test_leases_are_renewed_while_a_slot_works(shell: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "singletable.workers")
     now = shell.port.monotonic()
     held, lost = Held(now), Held(now, is_lost=True)
 
@@ -220,7 +221,7 @@ def test_a_worker_whose_thread_does_not_start_raises_and_runs_nothing(monkeypatc
 
     monkeypatch.setattr(threading.Thread, "start", start_one)
     with connect(NOWHERE) as db:
-        kernel = Kernel(db.port, UNGATED, lambda: False, "the test", LOG, Trouble(db.port))
+        kernel = Kernel(db.port, UNGATED, lambda: False, "the test", Trouble(db.port))
         with pytest.raises(RuntimeError, match="can't start new thread"):
             db.run(kernel.run([slot], Heartbeat(0.001, lambda: [Held(0.0)], renew)))
     assert begun == []

@@ -1,0 +1,287 @@
+"""The events of workers, tasks, streams and applies: what begins, what ends, and what needs a person.
+
+An application's own error is on the event as `error`, for a traceback in the log: it is the application's, and may hold
+what the application put into it. A key is a keyed hash (`Listeners.hash_of`): equal keys have equal hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar, Literal
+
+from singletable.events.event import Event
+
+_DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
+
+
+def _kind(error: BaseException | None) -> str:
+    return type(error).__name__
+
+
+class WorkerStarted(Event, frozen=True, kw_only=True):
+    """A worker began to run. A drain has no event of its own."""
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("INFO",)
+
+    worker: str
+    """Its name: what it works on, as `tasks of orders`."""
+    slots: int
+    """Steps at a time."""
+
+    @property
+    def level(self) -> int:
+        return _INFO
+
+    @property
+    def text(self) -> str:
+        return f"{self.worker}: started, {self.slots} at a time"
+
+
+class WorkerStopped(Event, frozen=True, kw_only=True):
+    """A worker ended: on request, or with the error that `run` raises."""
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("INFO", "ERROR")
+
+    worker: str
+    seconds: float
+    """Since it started."""
+    error: BaseException | None = None
+
+    @property
+    def level(self) -> int:
+        return _INFO if self.error is None else _ERROR
+
+    @property
+    def text(self) -> str:
+        end = "stopped" if self.error is None else f"failed with {_kind(self.error)}"
+        return f"{self.worker}: {end} after {self.seconds:.1f} s"
+
+
+class WorkerPaused(Event, frozen=True, kw_only=True):
+    """A step of a worker, or the renewal of a lease, met an error that it outlives, as a throttled request.
+
+    It is at INFO: a request that gave up has a record of its own.
+    """
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("INFO",)
+
+    worker: str
+    outcome: str
+    """The code of the error."""
+    why: str
+    """The error in words."""
+    then: str
+    """The next step: `going on in 0.2 s`."""
+    seconds: float
+    """Until the step is repeated; 0 where something else decides when."""
+
+    @property
+    def level(self) -> int:
+        return _INFO
+
+    @property
+    def text(self) -> str:
+        return f"{self.worker}: {self.why}; {self.then}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.worker, self.outcome
+
+
+class LeaseTaken(Event, frozen=True, kw_only=True):
+    """A worker took a lease: of work that nobody had, or of a worker that showed no life for the lease's length."""
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "WARNING")
+
+    worker: str
+    lease: str
+    """The work that it is of, without a key: a shard's id, a task's name."""
+    fence: int
+    is_takeover: bool
+    """Another worker had it, and gave no sign of life."""
+
+    @property
+    def level(self) -> int:
+        return _WARNING if self.is_takeover else _DEBUG
+
+    @property
+    def text(self) -> str:
+        return f"{self.worker}: {'took over' if self.is_takeover else 'took'} the lease of {self.lease}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.worker, self.lease
+
+
+class LeaseLost(Event, frozen=True, kw_only=True):
+    """A worker found that it no longer has a lease: it was late, or the work was cancelled."""
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
+
+    worker: str
+    lease: str
+
+    @property
+    def level(self) -> int:
+        return _WARNING
+
+    @property
+    def text(self) -> str:
+        return f"{self.worker}: lost the lease of {self.lease}: it was cancelled, or another worker has it"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.worker, self.lease
+
+
+class TaskBegun(Event, frozen=True, kw_only=True):
+    """A worker claimed a task, and begins its function."""
+
+    logger: ClassVar[str] = "singletable.tasks"
+
+    table: str
+    task: str
+    """The name of its function."""
+    key_hash: str
+    attempt: int
+    """From 1."""
+    late_seconds: float
+    """Since it was due."""
+
+    @property
+    def text(self) -> str:
+        return f"task {self.task} ({self.key_hash}): try {self.attempt} began, {self.late_seconds:.1f} s after its time"
+
+
+class TaskEnded(Event, frozen=True, kw_only=True):
+    """A try of a task ended."""
+
+    logger: ClassVar[str] = "singletable.tasks"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "WARNING", "ERROR")
+
+    table: str
+    task: str
+    key_hash: str
+    attempt: int
+    tries: int
+    """The most that it has."""
+    outcome: Literal["done", "needless", "retried", "returned", "dead", "lost"]
+    """`done`; `needless` for NothingToDo; `retried` in `retry_in` seconds; `returned`, as this program does not know
+    it; `dead`: it is a dead letter, and needs a person; `lost`: cancelled, or claimed by another worker."""
+    milliseconds: float
+    retry_in: float | None = None
+    error: BaseException | None = None
+
+    @property
+    def level(self) -> int:
+        if self.outcome == "dead":
+            return _ERROR
+        return _DEBUG if self.outcome in ("done", "needless") and self.error is None else _WARNING
+
+    @property
+    def text(self) -> str:
+        end = f"{self.outcome} after {self.milliseconds:.0f} ms"
+        if self.error is not None:
+            end = f"{end} with {_kind(self.error)}"
+        if self.retry_in is not None:
+            end = f"{end}; next try in {self.retry_in:.1f} s"
+        return f"task {self.task} ({self.key_hash}): try {self.attempt} of {self.tries}, {end}"
+
+    @property
+    def cause(self) -> Hashable:
+        """A dead task is its own cause."""
+        dead = self.key_hash if self.outcome == "dead" else ""
+        return self.table, self.task, self.outcome, _kind(self.error), dead
+
+
+class ShardOpened(Event, frozen=True, kw_only=True):
+    """A consumer begins to read a shard of a stream."""
+
+    logger: ClassVar[str] = "singletable.streams"
+
+    consumer: str
+    shard: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.consumer}: reads the shard {self.shard}"
+
+
+class ShardGap(Event, frozen=True, kw_only=True):
+    """Changes of a shard were lost before the consumer read them."""
+
+    logger: ClassVar[str] = "singletable.streams"
+    levels: ClassVar[tuple[str, ...]] = ("ERROR",)
+
+    consumer: str
+    shard: str
+    reason: str
+    """Why they are gone: `trimmed`, as the stream keeps changes for a day."""
+
+    @property
+    def level(self) -> int:
+        return _ERROR
+
+    @property
+    def text(self) -> str:
+        return f"{self.consumer}: changes of the shard {self.shard} are lost ({self.reason})"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.consumer, self.shard
+
+
+class LetterAdded(Event, frozen=True, kw_only=True):
+    """A change failed for the last time: it is a dead letter, and needs a person."""
+
+    logger: ClassVar[str] = "singletable.streams"
+    levels: ClassVar[tuple[str, ...]] = ("ERROR",)
+
+    consumer: str
+    handler: str
+    """The event that was to be handled, as `inserted Order`."""
+    key_hash: str
+    attempt: int
+    error: BaseException | None = None
+
+    @property
+    def level(self) -> int:
+        return _ERROR
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} ended with {_kind(self.error)}, "
+            "and the change is a dead letter"
+        )
+
+    @property
+    def cause(self) -> Hashable:
+        return self.consumer, self.handler, self.key_hash
+
+
+class StepApplied(Event, frozen=True, kw_only=True):
+    """A step of a plan was applied to a table, or failed."""
+
+    logger: ClassVar[str] = "singletable.migrations"
+    levels: ClassVar[tuple[str, ...]] = ("INFO", "ERROR")
+
+    table: str
+    step: str
+    """The step, as the plan says it."""
+    seconds: float
+    error: BaseException | None = None
+
+    @property
+    def level(self) -> int:
+        return _INFO if self.error is None else _ERROR
+
+    @property
+    def text(self) -> str:
+        end = "applied" if self.error is None else f"failed with {_kind(self.error)}"
+        return f"{self.table}: {self.step}: {end} after {self.seconds:.1f} s"

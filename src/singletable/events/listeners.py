@@ -1,0 +1,128 @@
+"""Passing events on: to the listeners of a database, then to the library's own log.
+
+A request must not pay for events that nobody hears. A database without listeners makes none for a request whose first
+try succeeds, unless the level of its logger is DEBUG: `Levels` is read for that without a call.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from os import urandom
+from sys import modules
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from singletable.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from singletable.events.event import Event, Listener
+    from singletable.events.log import EventLog
+
+DEBUG: Final = 10
+_WARNING = 30
+_LISTENING: Final[ContextVar[bool]] = ContextVar("singletable_listening", default=False)
+"""True while a listener is called: nobody hears what its own requests do."""
+
+
+class _HasLevel(Protocol):
+    @property
+    def level(self) -> int: ...
+
+
+class Levels(NamedTuple):
+    """The loggers whose levels decide over the log of requests. The first that has a level, which is not 0, decides.
+
+    They follow `logging`: a level that is set later counts from the next request on.
+    """
+
+    own: _HasLevel
+    library: _HasLevel
+    root: _HasLevel
+
+
+class _Silent:
+    level = 100
+
+
+SILENT: Final = Levels(_Silent(), _Silent(), _Silent())
+"""Stands for the loggers while the program has not imported `logging`: nobody reads a log of requests then."""
+
+
+class Listeners:
+    """The listeners of a database, and its log. InvalidRequest for a listener that can't be called, or is async."""
+
+    def __init__(self, listeners: Sequence[Listener] = (), secret: bytes = b"") -> None:
+        for listener in listeners:
+            _check(listener)
+        self._listeners = tuple(listeners)
+        self.listens = bool(listeners)
+        """Whether there is a listener, not the log alone."""
+        self.monotonic: Callable[[], float] = monotonic
+        """The clock of the log, by which it shows a cause once a minute: that of the port."""
+        self._failed: set[int] = set()
+        self._secret = secret
+        self._log: EventLog | None = None
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on. It raises nothing."""
+        if self._listeners and not _LISTENING.get():
+            token = _LISTENING.set(True)
+            try:
+                for number, listener in enumerate(self._listeners):
+                    self._pass_to(number, listener, event)
+            finally:
+                _LISTENING.reset(token)
+        if event.level >= _WARNING or "logging" in modules:
+            self._event_log().show(event)
+
+    def hash_of(self, *key: str) -> str:
+        """A key as events and logs show it, in 16 hex digits. Equal keys have equal hashes, in every process with the
+        same secret: a database's first cursor key. Without one a process has a secret of its own."""
+        from hashlib import blake2b  # noqa: PLC0415 for workers and errors
+
+        if not self._secret:
+            self._secret = urandom(32)
+        secret = blake2b(self._secret, person=b"singletable keys").digest()
+        return blake2b("\0".join(key).encode("utf-8", "surrogatepass"), key=secret, digest_size=8).hexdigest()
+
+    def _pass_to(self, number: int, listener: Listener, event: Event) -> None:
+        try:
+            listener(event)
+        except Exception as error:
+            if number not in self._failed:
+                self._failed.add(number)
+                self._event_log().show_failure(listener, event, error)
+
+    def _event_log(self) -> EventLog:
+        if self._log is None:
+            from singletable.events.log import EventLog  # noqa: PLC0415 it imports logging
+
+            self._log = EventLog(self.monotonic)
+        return self._log
+
+    def levels(self) -> Levels:
+        """The loggers of requests, once the program has imported `logging`."""
+        if "logging" not in modules:
+            return SILENT
+        from logging import getLogger  # noqa: PLC0415 it is imported already
+
+        library = getLogger("singletable")  # first: its place between the two others stays
+        return Levels(getLogger("singletable.requests"), library, getLogger())
+
+
+def _check(listener: Callable[..., object]) -> None:
+    name = getattr(listener, "__name__", type(listener).__name__)
+    if not callable(listener):
+        raise InvalidRequest(
+            f"a listener is a function, not a {name}",
+            operation="connect",
+            hint="As in connect(target, listeners=[print]): it is called with each event.",
+        )
+    if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
+        raise InvalidRequest(
+            f"the listener {name} is an async function, and events come by plain calls",
+            operation="connect",
+            hint="Write it without async; let it put events into a queue that a task reads.",
+        )

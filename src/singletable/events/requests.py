@@ -1,0 +1,119 @@
+"""The events of requests: one for each try, and one for the call that they belong to.
+
+A call is one operation of the service, from its first try to its definite answer or its error. `put` of a class with a
+unique value is two calls, a page of a query that filters may be several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from singletable.events.event import Event
+
+_DEBUG = 10
+_INFO = 20
+_WARNING = 30
+_GIVEN_UP = ("unavailable", "outcome-unknown", "denied", "conflict.transaction-conflict")
+"""Outcomes, or their beginnings, of a call that the service did not answer as it should."""
+
+
+class RequestTried(Event, frozen=True, kw_only=True):
+    """One request was sent, and was answered or failed. `milliseconds` is the time from signing to the whole answer."""
+
+    logger: ClassVar[str] = "singletable.requests"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO")
+
+    operation: str
+    """The action of the service: `GetItem`."""
+    table: str
+    """The declared name; of several tables, joined by commas. Empty for a call about none."""
+    called: str
+    """The same in the account."""
+    endpoint: str
+    """The URL of the service."""
+    region: str
+    attempt: int
+    """From 1."""
+    waited: float
+    """Seconds between the try before and this one."""
+    milliseconds: float
+    bytes_out: int
+    """Bytes of the request's body; that of the answer is `bytes_in`, 0 where none came."""
+    bytes_in: int
+    outcome: str
+    """`ok`; `error` for a definite answer that is one, as a refused condition; else what went wrong with this try, as
+    `throttled`, `conflict`, `lost`, `undelivered`, `denied`."""
+    why: str
+    """The trouble in words; empty for an answer."""
+    request_id: str
+    """The service's own id of the request; empty where it gave none."""
+    retry_in: float | None
+    """Seconds until the next try; None for the last one."""
+
+    @property
+    def level(self) -> int:
+        return _DEBUG if self.retry_in is None else _INFO
+
+    @property
+    def text(self) -> str:
+        name = f"{self.operation} of {self.table}" if self.table else self.operation
+        text = f"{name}: try {self.attempt}, {self.outcome}, {self.milliseconds:.1f} ms"
+        return text if self.retry_in is None else f"{text}: {self.why}; next try in {self.retry_in:.3f} s"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.operation, self.table, self.outcome
+
+
+class RequestEnded(Event, frozen=True, kw_only=True):
+    """A call ended: it was answered, or it raised. `milliseconds` is the time of all its tries and waits, and of making
+    the request and reading the answer."""
+
+    logger: ClassVar[str] = "singletable.requests"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "WARNING")
+
+    operation: str
+    table: str
+    called: str
+    endpoint: str
+    region: str
+    index: str
+    """The index that was read; empty for the table itself."""
+    patterns: tuple[str, ...]
+    """The names of the patterns of its items, as `Order.of_customer`; empty where it has none, as a scan."""
+    items: int
+    """Items that were asked to be written, or that are in the answer."""
+    read_units: float
+    write_units: float
+    attempts: int
+    waited: float
+    """Seconds between tries, together."""
+    milliseconds: float
+    bytes_out: int
+    bytes_in: int
+    outcome: str
+    """`ok`; the `code` of the error that it raised, as `conflict.not-found`; `cancelled`; `failed` for an error of
+    another kind, as one of a class's own code."""
+    why: str
+    """The error in words; empty for none."""
+    request_id: str
+    """The id of the last try."""
+
+    @property
+    def level(self) -> int:
+        return _WARNING if self.outcome.startswith(_GIVEN_UP) else _DEBUG
+
+    @property
+    def text(self) -> str:
+        names = ", ".join(self.patterns) or self.index
+        place = self.table if not names else f"{self.table} ({names})"
+        name = f"{self.operation} of {place}" if place else self.operation
+        if self.level > _DEBUG:
+            return f"{name} gave up: {self.why}, in {self.region} at {self.endpoint}"
+        units = f"{self.read_units:g} read units, {self.write_units:g} write units"
+        return f"{name}: {self.outcome}, {self.items} items, {units}, {self.milliseconds:.1f} ms"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.operation, self.table, self.outcome

@@ -1,0 +1,119 @@
+"""The events of one call: one for each try, then one for its end.
+
+Made for a call that somebody hears, and for one whose first try failed: its retries are in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from singletable.errors import SingletableError
+from singletable.events import Listeners, RequestEnded, RequestTried
+from singletable.flow import NO_FACTS, NOTHING_CONSUMED, Consumed, Operation, OperationFacts, Request, Response
+
+if TYPE_CHECKING:
+    from singletable.flow import TableNames
+    from singletable.wire.endpoints import Endpoint
+    from singletable.wire.retry import FailedTry
+
+_OK = 200
+
+
+class CallEvents:
+    """One call, while it goes on."""
+
+    def __init__(
+        self,
+        events: Listeners,
+        endpoint: Endpoint,
+        names: TableNames,
+        monotonic: Callable[[], float],
+        operation: Operation[Any] | None,
+    ) -> None:
+        self._events, self._endpoint, self._names, self._monotonic = events, endpoint, names, monotonic
+        self._operation = operation
+        self._began = self._tried_at = monotonic()
+        self._request: Request | None = None
+        self._attempts = self._bytes_out = self._bytes_in = 0
+        self._waited = self._wait = 0.0
+        self._request_id = ""
+
+    def began(self, at: float) -> None:
+        """A try begins, or began: the first one with the call."""
+        self._tried_at = at
+        self._began = min(self._began, at)
+
+    def tried(self, request: Request, outcome: Response | FailedTry, retry_in: float | None = None) -> None:
+        """Emit the event of a try, which ended now; `retry_in` is the wait before the next one."""
+        self._request = request
+        self._attempts += 1
+        self._bytes_out += len(request.body)
+        size = len(outcome.body) if isinstance(outcome, Response) else outcome.bytes_in
+        self._bytes_in += size
+        self._request_id = outcome.request_id
+        if isinstance(outcome, Response):
+            name, why = "ok" if outcome.status == _OK else "error", ""
+        else:
+            name, why = outcome.verdict.name.lower().replace("_", " "), outcome.what
+        self._events.emit(
+            RequestTried(
+                **self._place(request),
+                attempt=self._attempts,
+                waited=self._wait,
+                milliseconds=1000 * (self._monotonic() - self._tried_at),
+                bytes_out=len(request.body),
+                bytes_in=size,
+                outcome=name,
+                why=why,
+                request_id=outcome.request_id,
+                retry_in=retry_in,
+            )
+        )
+        self._wait = retry_in or 0.0
+        self._waited += self._wait
+
+    def ended(
+        self, value: Any = None, consumed: Consumed = NOTHING_CONSUMED, error: BaseException | None = None
+    ) -> None:
+        """Emit the event of the end, if anything was sent."""
+        request = self._request
+        if request is None:
+            return
+        facts = getattr(self._operation, "facts", None)
+        about: OperationFacts = NO_FACTS if facts is None else facts(value)
+        self._events.emit(
+            RequestEnded(
+                **self._place(request),
+                index=about.index,
+                patterns=about.patterns,
+                items=about.items,
+                read_units=consumed.read_units,
+                write_units=consumed.write_units,
+                attempts=self._attempts,
+                waited=self._waited,
+                milliseconds=1000 * (self._monotonic() - self._began),
+                bytes_out=self._bytes_out,
+                bytes_in=self._bytes_in,
+                outcome=_outcome(error),
+                why=error.what if isinstance(error, SingletableError) else "",
+                request_id=self._request_id,
+            )
+        )
+
+    def _place(self, request: Request) -> dict[str, Any]:
+        return {
+            "operation": request.operation,
+            "table": request.table,
+            "called": self._names.of_all(request.table),
+            "endpoint": self._endpoint.url,
+            "region": self._endpoint.region,
+        }
+
+
+def _outcome(error: BaseException | None) -> str:
+    if error is None:
+        return "ok"
+    if isinstance(error, SingletableError):
+        return error.code
+    return "failed" if isinstance(error, Exception) else "cancelled"

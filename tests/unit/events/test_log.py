@@ -1,0 +1,94 @@
+"""The library's own listener: which records it writes, and how often."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from singletable.events import ShardGap, ShardOpened, TaskEnded
+from singletable.events.log import MOST_CAUSES, EventLog
+
+GAP = ShardGap(consumer="orders", shard="shard-1", reason="trimmed")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def log(clock: Clock, caplog: pytest.LogCaptureFixture) -> EventLog:
+    caplog.set_level(logging.DEBUG, "singletable")
+    return EventLog(clock)
+
+
+def test_a_record_has_the_events_fields(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    log.show(GAP)
+    (record,) = caplog.records
+    fields: dict[str, Any] = vars(record)
+    assert (record.name, record.levelname) == ("singletable.streams", "ERROR")
+    assert fields["singletable_shard"] == "shard-1"
+    assert (fields["singletable_event"], fields["singletable_left_out"]) == ("ShardGap", 0)
+    assert record.getMessage() == "orders: changes of the shard shard-1 are lost (trimmed)"
+
+
+def test_a_cause_is_shown_once_a_minute(log: EventLog, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for second in range(180):
+        clock.time = float(second)
+        log.show(GAP)
+    texts = [record.getMessage() for record in caplog.records]
+    assert len(texts) == 3
+    assert texts[1] == f"{texts[0]} (59 more since the last record)"
+    assert vars(caplog.records[2])["singletable_left_out"] == 59
+
+
+def test_each_cause_is_shown(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(101):
+        log.show(ShardGap(consumer="orders", shard=f"shard-{number}", reason="trimmed"))
+    assert len(caplog.records) == 101
+
+
+def test_what_is_remembered_is_bounded(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(MOST_CAUSES + 1):
+        log.show(ShardGap(consumer="orders", shard=f"shard-{number}", reason="trimmed"))
+    assert log.causes == MOST_CAUSES
+    log.show(ShardGap(consumer="orders", shard=f"shard-{MOST_CAUSES}", reason="trimmed"))
+    assert len(caplog.records) == MOST_CAUSES + 1
+
+
+def test_what_is_at_debug_is_never_left_out(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(5):
+        log.show(ShardOpened(consumer="orders", shard="shard-1"))
+    assert len(caplog.records) == 5
+
+
+def test_an_error_is_shown_with_its_traceback(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> None:
+        raise KeyError("iban")
+
+    with pytest.raises(KeyError) as caught:
+        fails()
+    about: dict[str, Any] = {"table": "orders", "task": "charge", "key_hash": "12ab", "attempt": 2, "tries": 2}
+    log.show(TaskEnded(**about, outcome="dead", milliseconds=1.0, error=caught.value))
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.getMessage() == "task charge (12ab): try 2 of 2, dead after 1 ms with KeyError"
+    assert "in fails" in caplog.text
+
+
+def test_a_dead_task_is_a_cause_by_itself(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    for key in ("12ab", "34cd", "12ab"):
+        log.show(
+            TaskEnded(table="orders", task="charge", key_hash=key, attempt=2, tries=2, outcome="dead", milliseconds=1.0)
+        )
+    assert len(caplog.records) == 2

@@ -1,0 +1,198 @@
+"""The events of requests, over both transports: one a try and one a call, whoever listens."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import logging
+from typing import Any
+
+import pytest
+
+from singletable import errors
+from singletable.events import Event, Listeners, RequestEnded, RequestTried
+from singletable.flow import OperationFacts, Response
+from singletable.wire import RetryPolicy
+from tests.fakes.scripted_server import ScriptedServer, answers, cut, fails, hang
+from tests.unit.wire.conftest import Ask, Client, FakeClock
+
+THROTTLED = fails("ProvisionedThroughputExceededException")
+
+
+class Heard(list[Any]):
+    """Events, as a listener hears them."""
+
+    @property
+    def tries(self) -> list[RequestTried]:
+        return [event for event in self if isinstance(event, RequestTried)]
+
+    @property
+    def ends(self) -> list[RequestEnded]:
+        return [event for event in self if isinstance(event, RequestEnded)]
+
+
+class Asked(Ask):
+    def facts(self, value: Response | None) -> OperationFacts:
+        return OperationFacts(("Order.of_customer",), 0 if value is None else 3, "gsi1")
+
+
+def heard_by(client: Client, **options: Any) -> tuple[Any, Heard]:
+    heard = Heard()
+    return client.port(events=Listeners([heard.append]), **options), heard
+
+
+async def test_a_call_that_succeeds_at_once(client: Client, server: ScriptedServer) -> None:
+    port, heard = heard_by(client)
+    server.plan(answers(b'{"Item":{}}'))
+    await client.run(port.send(Asked()))
+    (tried,), (ended,) = heard.tries, heard.ends
+    assert heard == [tried, ended]
+    assert (tried.operation, tried.table, tried.called, tried.region) == ("GetItem", "t", "t", "us-east-1")
+    assert (tried.endpoint, tried.request_id, tried.outcome) == (server.url, "REQUEST-ID", "ok")
+    assert (tried.attempt, tried.waited, tried.retry_in, tried.bytes_out, tried.bytes_in) == (1, 0.0, None, 17, 11)
+    assert (ended.operation, ended.table, ended.endpoint, ended.region) == ("GetItem", "t", server.url, "us-east-1")
+    assert (ended.patterns, ended.items, ended.index) == (("Order.of_customer",), 3, "gsi1")
+    assert (ended.read_units, ended.write_units, ended.attempts, ended.outcome) == (0.5, 1.0, 1, "ok")
+    assert (ended.bytes_out, ended.bytes_in, ended.request_id) == (17, 11, "REQUEST-ID")
+
+
+async def test_each_try_is_told_with_its_wait(client: Client, server: ScriptedServer, clock: FakeClock) -> None:
+    port, heard = heard_by(client)
+    server.plan(THROTTLED, cut, answers())
+    await client.run(port.send(Ask()))
+    assert [tried.outcome for tried in heard.tries] == ["throttled", "lost", "ok"]
+    assert [tried.attempt for tried in heard.tries] == [1, 2, 3]
+    assert [tried.retry_in for tried in heard.tries] == [*clock.slept, None]
+    assert [tried.waited for tried in heard.tries] == [0.0, *clock.slept]
+    (ended,) = heard.ends
+    assert (ended.attempts, ended.waited, ended.outcome) == (3, sum(clock.slept), "ok")
+    assert ended.bytes_out == 3 * 17
+    assert ended.milliseconds == pytest.approx(1000 * sum(clock.slept), abs=0.01), "the clock moves by waits alone"
+    assert "ProvisionedThroughputExceededException" in heard.tries[0].why
+
+
+async def test_a_call_that_gives_up(client: Client, server: ScriptedServer) -> None:
+    port, heard = heard_by(client, policy=RetryPolicy(attempts=2))
+    server.always(THROTTLED)
+    with pytest.raises(errors.Throttled):
+        await client.run(port.send(Asked()))
+    assert [tried.retry_in is None for tried in heard.tries] == [False, True]
+    (ended,) = heard.ends
+    assert (ended.outcome, ended.attempts, ended.items) == ("unavailable.throttled", 2, 0)
+    assert "2 tries" in ended.why
+
+
+async def test_an_error_of_the_service_is_an_answer(client: Client, server: ScriptedServer) -> None:
+    class Refused(Ask):
+        def answer(self, response: Response) -> Any:
+            raise errors.NotFound("there is no such item")
+
+    port, heard = heard_by(client)
+    server.plan(fails("ConditionalCheckFailedException"))
+    with pytest.raises(errors.NotFound):
+        await client.run(port.send(Refused()))
+    assert [tried.outcome for tried in heard.tries] == ["error"]
+    assert [ended.outcome for ended in heard.ends] == ["conflict.not-found"]
+
+
+async def test_an_error_of_a_classs_own_code_ends_the_call(client: Client) -> None:
+    class Broken(Ask):
+        def answer(self, response: Response) -> Any:
+            raise KeyError("a class's own")
+
+    port, heard = heard_by(client)
+    with pytest.raises(KeyError):
+        await client.run(port.send(Broken()))
+    assert [ended.outcome for ended in heard.ends] == ["failed"]
+
+
+async def test_what_sends_nothing_tells_nothing(client: Client) -> None:
+    class Unsent(Ask):
+        def request(self, names: Any = None) -> Any:
+            raise errors.TooLarge("over 400 KB")
+
+    port, heard = heard_by(client)
+    with pytest.raises(errors.TooLarge):
+        await client.run(port.send(Unsent()))
+    assert heard == []
+
+
+async def test_a_cancelled_call_ends(server: ScriptedServer, clock: FakeClock) -> None:
+    client = Client("awaiting", server, clock)
+    port, heard = heard_by(client)
+    server.plan(fails("ThrottlingException"), hang)
+    sending = asyncio.ensure_future(port.send(Ask()))
+    while len(server.received) < 2:
+        await asyncio.sleep(0.001)
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    assert [ended.outcome for ended in heard.ends] == ["cancelled"]
+    await client.close()
+
+
+async def test_calls_that_are_sent_together_are_told_apart(client: Client, server: ScriptedServer) -> None:
+    port, heard = heard_by(client)
+    server.plan(THROTTLED)
+    await client.run(port.send_all([Ask(body=b'{"n":%d}' % number) for number in range(101)]))
+    assert (len(heard.tries), len(heard.ends)) == (102, 101)
+    assert sum(ended.attempts for ended in heard.ends) == 102
+    assert max(ended.attempts for ended in heard.ends) == 2
+
+
+async def test_a_listener_that_raises_changes_nothing(client: Client, server: ScriptedServer) -> None:
+    def fails_always(event: Event) -> None:
+        raise RuntimeError("broken")
+
+    port = client.port(events=Listeners([fails_always]))
+    server.plan(THROTTLED, answers(b'{"a":1}'))
+    response = await client.run(port.send(Ask()))
+    assert (response.body, len(server.received)) == (b'{"a":1}', 2)
+
+
+# --- the log ----------------------------------------------------------------------------------------------------------
+def shown(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+async def test_a_retry_is_at_info_and_the_end_of_all_at_warning(
+    client: Client, server: ScriptedServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "singletable.requests")
+    server.always(THROTTLED)
+    port = client.port(policy=RetryPolicy(attempts=3))
+    with pytest.raises(errors.Throttled):
+        await client.run(port.send(Asked()))
+    (info, retry), (warning, end) = shown(caplog)
+    assert (info, warning) == ("INFO", "WARNING"), "the second retry has the cause of the first"
+    assert retry.startswith("GetItem of t: try 1, throttled, 0.0 ms: The service answered Provisioned")
+    assert end.startswith("GetItem of t (Order.of_customer) gave up: The service answered")
+    assert end.endswith(f"in us-east-1 at {server.url}")
+
+
+async def test_a_level_that_is_set_later_counts_from_the_next_request_on(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = client.port()
+    for name in ("", "singletable", "singletable.requests"):
+        caplog.clear()
+        await client.run(port.send(Ask()))
+        assert shown(caplog) == []
+        caplog.set_level(logging.DEBUG, name)
+        await client.run(port.send(Ask()))
+        assert [level for level, _ in shown(caplog)] == ["DEBUG", "DEBUG"]
+        caplog.set_level(logging.WARNING, name)
+    caplog.set_level(logging.DEBUG, "singletable.requests")
+    logging.disable(logging.DEBUG)
+    try:
+        caplog.clear()
+        await client.run(port.send(Ask()))
+        assert shown(caplog) == []
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+async def test_a_logger_with_a_level_of_its_own_decides(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "")
+    caplog.set_level(logging.INFO, "singletable.requests")
+    await client.run(client.port().send(Ask()))
+    assert shown(caplog) == []
