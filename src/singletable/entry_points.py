@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "stream": "singletable.cli.stream:stream",
     "studio": "singletable.cli.studio:studio",
     "table": "singletable.cli.table:table",
+    "work": "singletable.cli.work:work",
 }
 """Commands of the program: click's."""
 

@@ -9,7 +9,8 @@ LIVES: Mapping[str, str] = {
     "_unique": "Written by each write of an item that has the value, in its transaction. Read by a write that is "
     "refused, and by checks. It goes with the value.",
     "_task": "Written by a transaction that schedules a task. Read and claimed by workers. It goes when the task "
-    "has ended or is cancelled; one that is dead stays until it is retried or dropped.",
+    "has ended or is cancelled; one that is dead stays until it is retried or dropped. A recurring task's is written "
+    "by a worker, and stays.",
     "_turn": "Written with the task that has an order, claimed by workers. It goes with its task.",
     "_lane": "Written by the worker that claims a task of the order. It goes when none of the order runs.",
     "_consumer": "Written by the first worker of a consumer, read by each that begins. It stays.",

@@ -53,7 +53,7 @@ OWN_ERRORS_OF_NONE = {
     *("AsyncGraph.delete_node", "AsyncGraph.walk", "AsyncGraph.count_edges"),
     *("AsyncChangeWorker.dead_letters", "AsyncChangeWorker.check"),
     *("AsyncTaskWorker.run", "AsyncTaskWorker.drain", "AsyncTaskWorker.send_due"),
-    *("AsyncTaskWorker.dead_letters", "AsyncTaskWorker.check"),
+    *("AsyncTaskWorker.dead_letters", "AsyncTaskWorker.lag", "AsyncTaskWorker.check"),
 }
 """They raise what every verb may raise, which the class of the database says."""
 

@@ -85,7 +85,7 @@ async def test_an_extension_that_arrives_late_leaves_the_time_of_the_retry(clock
     async with fresh_async(clock=clock.now) as db:
         async with db.transaction() as tx:
             tx.add(tasks.after(timedelta(0), work(), key="k"))
-        execution = Execution(db.port, tasks.entities, tasks.functions, 1000.0)
+        execution = Execution(db.port, tasks.entities, tasks.functions, 1000.0, instant(clock.now()))
         now, key = ClaimTime.now(db.port), tasks.entities.by_id("k")
         item: Any = await db.get(key)
         taken = TaskClaim(tasks.entities, key, instant(now.wall), instant(now.wall + 1000), item.fence)

@@ -12,15 +12,18 @@ from singletable import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.transitions import NotAllowed
 from singletable.tasks.items import TaskItem, TaskState, task_entities
 from singletable.tasks.outcomes import (
+    RunPlan,
     apply,
     dead_letter_writes,
     extend_writes,
     finish_writes,
+    next_run_writes,
     retry_writes,
     return_writes,
 )
 from singletable.tasks.states import STORED, TRANSITIONS, TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import ClaimLost
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
 
 KEY = "one"
@@ -61,6 +64,8 @@ class Life:
             await bench.add(bench.tasks.cancel(KEY))
         elif event is TaskEvent.REVIVE:
             await bench.retry(KEY)
+        elif event is TaskEvent.RELEASE:
+            await task_worker(bench.shell, bench.tasks).release(KEY)
         elif event is TaskEvent.CLAIM:
             bench.clock.advance(31)  # past any lease
             self.claim = await bench.claim(KEY)
@@ -74,6 +79,7 @@ class Life:
         made: dict[TaskEvent, Any] = {
             TaskEvent.EXTEND: lambda: extend_writes(tasks, claim, at),
             TaskEvent.FINISH: lambda: finish_writes(tasks, claim),
+            TaskEvent.RECUR: lambda: next_run_writes(claim, RunPlan(at, "every day", at)),  # type: ignore[arg-type]
             TaskEvent.RETRY: lambda: retry_writes(tasks, claim, at, "error"),
             TaskEvent.RETURN: lambda: return_writes(tasks, claim, at, "error"),
             TaskEvent.DEAD_LETTER: lambda: dead_letter_writes(tasks, claim, at, "error"),
@@ -119,7 +125,7 @@ async def test_each_event_happens_or_is_refused(bench: Bench, phase: TaskPhase, 
 def refusal_of(event: TaskEvent) -> type[SingletableError]:
     if event is TaskEvent.SCHEDULE:
         return TransactionCancelled
-    return NotFound if event is TaskEvent.REVIVE else ClaimLost
+    return NotFound if event in (TaskEvent.REVIVE, TaskEvent.RELEASE) else ClaimLost
 
 
 def test_every_phase_is_reached_by_the_table() -> None:

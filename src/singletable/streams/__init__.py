@@ -32,3 +32,4 @@ from singletable.streams.events import (
     Modified as Modified,
     Removed as Removed,
 )
+from singletable.streams.lag import ChangeLag as ChangeLag, ShardLag as ShardLag

@@ -13,6 +13,7 @@ from singletable.streams import flows
 from singletable.streams.changes import Changes
 from singletable.streams.consumer import BUFFER_BYTES, ConsumerOptions, Start
 from singletable.streams.dead_letters import DeadLetter
+from singletable.streams.lag import ChangeLag
 
 
 class ChangeWorker:
@@ -122,6 +123,20 @@ class ChangeWorker:
         The work of its handlers is left undone.
         """
         return self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
+
+    def lag(self) -> ChangeLag:
+        """Return how far the handlers are behind, and who holds each open shard, with its last beat.
+
+        Two requests, and two more for each of up to 8 shards. NotConfigured before the first worker.
+        """
+        return self.db.run(flows.consumer_lag(self.db.port, self.changes.consumer))
+
+    def release(self, shard: str) -> None:
+        """Take a shard from the worker that holds it, at its checkpoint, so that another reads it: for one that hangs.
+
+        Changes after the checkpoint may be handled twice. Three requests. NotFound for a shard that nobody holds.
+        """
+        return self.db.run(flows.release_shard(self.db.port, self.changes.consumer, shard))
 
     def check(self) -> list[Finding]:
         """Return the findings: dead letters, leases without a shard, tries of finished changes. Two requests or more:

@@ -12,6 +12,7 @@ from singletable.streams import flows
 from singletable.streams.changes import Changes
 from singletable.streams.consumer import BUFFER_BYTES, ConsumerOptions, Start
 from singletable.streams.dead_letters import DeadLetter
+from singletable.streams.lag import ChangeLag
 
 
 class AsyncChangeWorker:
@@ -121,6 +122,20 @@ class AsyncChangeWorker:
         The work of its handlers is left undone.
         """
         return await self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
+
+    async def lag(self) -> ChangeLag:
+        """Return how far the handlers are behind, and who holds each open shard, with its last beat.
+
+        Two requests, and two more for each of up to 8 shards. NotConfigured before the first worker.
+        """
+        return await self.db.run(flows.consumer_lag(self.db.port, self.changes.consumer))
+
+    async def release(self, shard: str) -> None:
+        """Take a shard from the worker that holds it, at its checkpoint, so that another reads it: for one that hangs.
+
+        Changes after the checkpoint may be handled twice. Three requests. NotFound for a shard that nobody holds.
+        """
+        return await self.db.run(flows.release_shard(self.db.port, self.changes.consumer, shard))
 
     async def check(self) -> list[Finding]:
         """Return the findings: dead letters, leases without a shard, tries of finished changes. Two requests or more:

@@ -7,6 +7,7 @@ from singletable.streams import worker
 from singletable.streams.check import check as check
 from singletable.streams.consumer import Consumer, ConsumerOptions
 from singletable.streams.dead_letters import dead_letters as dead_letters, drop as drop, retry as retry
+from singletable.streams.lag import consumer_lag as consumer_lag, release_shard as release_shard
 from singletable.streams.lambda_handler import handle_event as handle_event
 from singletable.streams.worker import drain as drain
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
 from singletable.expressions import Condition, attr
-from singletable.flow import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Port
+from singletable.flow import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Port, instant
 from singletable.foundation import Entity, flows
 from singletable.streams.state import LeaseItem, StateEntities
 
@@ -49,14 +49,16 @@ async def take(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -
     kind: Any = state.lease
     seen = (attr(kind.beats) == lease.beats) & (attr(kind.position) == lease.position)
     seen = seen & (attr(kind.is_over) == False)  # noqa: E712
-    return await _write(port, state, lease, LeaseEvent.TAKE, seen, owner=owner, fence=lease.fence + 1, wanted_by="")
+    values = {"owner": owner, "fence": lease.fence + 1, "wanted_by": "", "beat_at": instant(port.now())}
+    return await _write(port, state, lease, LeaseEvent.TAKE, seen, **values)
 
 
 async def heartbeat(
     port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str | None = None
 ) -> LeaseItem | None:
     """Renew a lease that is held; with a position it is a checkpoint too. None if the lease was lost."""
-    return await _write(port, state, lease, LeaseEvent.BEAT, beats=beats, position=position)
+    beat_at = instant(port.now())
+    return await _write(port, state, lease, LeaseEvent.BEAT, beats=beats, position=position, beat_at=beat_at)
 
 
 async def release(port: Port, state: StateEntities, lease: LeaseItem, position: str | None) -> LeaseItem | None:
@@ -103,7 +105,7 @@ async def _write(
         if stored is None or stored.fence != values.get("fence", lease.fence):
             return None
         if all(
-            getattr(stored, n) == v or n == "wanted_by" or (n == "beats" and stored.beats > v)
+            getattr(stored, n) == v or n in ("wanted_by", "beat_at") or (n == "beats" and stored.beats > v)
             for n, v in values.items()
         ):
             return stored

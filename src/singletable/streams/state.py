@@ -43,6 +43,8 @@ class LeaseItem(Entity):
     """Raised whenever it is taken. Every write of its owner is conditional on it."""
     beats: int = 0
     """The heartbeat: raised by its owner. Unchanged for a lease's length, the owner counts as dead."""
+    beat_at: datetime | None = None
+    """When its owner wrote it last, by its clock: for people. Who lives is seen by `beats`."""
     wanted_by: str = ""
     """A worker that has fewer shards asks for this one."""
     position: str = ""

@@ -41,6 +41,7 @@ from singletable.tasks.execution import (
     UnknownTask as UnknownTask,
 )
 from singletable.tasks.items import DeadLetter as DeadLetter, PlainTask as PlainTask
+from singletable.tasks.lag import TaskLag as TaskLag, TaskLease as TaskLease
 from singletable.tasks.task_worker import TaskWorker as TaskWorker
 from singletable.tasks.task_worker_async import AsyncTaskWorker as AsyncTaskWorker
 from singletable.tasks.tasks import Tasks as Tasks

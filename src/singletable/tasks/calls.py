@@ -18,6 +18,7 @@ import msgspec
 from singletable.errors import Corrupt, DeclarationError, InvalidValue, SingletableError
 from singletable.expressions import encoded
 from singletable.operations import encode
+from singletable.tasks.recurrence import Recurrence
 from singletable.values import SetPlan, ValuePlan, from_attribute_value, plan_for, to_attribute_value
 
 P = ParamSpec("P")
@@ -50,6 +51,8 @@ class TaskFunction(Generic[P]):
     backoff: Backoff
     belongs_to: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attribute of the entity whose erasure also deletes the task, by parameter."""
+    recurs: Recurrence | None = None
+    """When it runs by itself; None for one that runs when it is scheduled."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Call:
         """The call as a value. Raises InvalidValue for an argument that is not of its parameter's type."""
@@ -164,7 +167,12 @@ class Call:
 
 
 def task_function(
-    function: Callable[P, Any], name: str, tries: int, backoff: Backoff, belongs_to: Mapping[str, Any]
+    function: Callable[P, Any],
+    name: str,
+    tries: int,
+    backoff: Backoff,
+    belongs_to: Mapping[str, Any],
+    recurs: Recurrence | None = None,
 ) -> TaskFunction[P]:
     """Declare a function. Raises DeclarationError if calls of it could not be stored."""
     for parameter in inspect.signature(function).parameters.values():
@@ -178,4 +186,10 @@ def task_function(
     unknown = [parameter for parameter in belongs_to if parameter not in inspect.signature(function).parameters]
     if unknown:
         raise DeclarationError(f"the task {name} has no parameter {unknown[0]}, as belongs_to= says")
-    return TaskFunction(function, name, tries, backoff, belongs_to)
+    required = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    if recurs is not None and required:
+        raise DeclarationError(
+            f"the recurring task {name} needs its {required[0]}, and nobody calls it",
+            hint="Give each parameter a default. tasks.running().due is the time that a run is for.",
+        )
+    return TaskFunction(function, name, tries, backoff, belongs_to, recurs)

@@ -181,6 +181,9 @@ def _of_item(item: TaskItem, now: float) -> Iterator[Finding]:
     elif item.state is TaskState.DEAD:
         what = f"{item.function} failed {item.tries} times: see TaskWorker.dead_letters(), then retry() or drop() it"
         yield finding_in(item, "task.dead-letter", what)
+    elif isinstance(item, PlainTask) and item.failed is not None:
+        what = f"{item.function} failed for good {item.failures} times in a row, last the run of {item.failed}: "
+        yield finding_in(item, "task.dead-letter", what + "see TaskWorker.dead_letters(), then retry() or drop() it")
 
 
 def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iterator[Finding]:

@@ -20,16 +20,19 @@ from singletable.failure_text import Caught, error_text
 from singletable.flow import Port, instant, refuse_awaitable
 from singletable.foundation import Write, model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
-from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem
+from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
 from singletable.tasks.ordered_claim import drop_cancelled, wake_next
 from singletable.tasks.outcomes import (
+    RunPlan,
     apply,
     dead_letter_writes,
     extend_writes,
     finish_writes,
+    next_run_writes,
     retry_writes,
     return_writes,
 )
+from singletable.tasks.recurrence import Recurrence
 from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import ClaimLost, Finish
 
@@ -78,6 +81,8 @@ class Claimed:
     """The write of a longer lease is on its way."""
     is_lost: bool = False
     """True if it can't be extended any more: it has expired, or another worker holds it."""
+    next_run: RunPlan | None = None
+    """The plan that the end of a recurring task's run writes."""
     ends: list[Finish] = field(default_factory=list[Finish])
 
     def __post_init__(self) -> None:
@@ -121,6 +126,18 @@ class NothingToDo(Exception):
     """
 
 
+class MissedRun(NothingToDo):
+    """A run of a recurring task that could not begin in time, and is left out: `missed="skip"`."""
+
+
+def end_writes(claimed: Claimed) -> list[Write]:
+    """The end of a task that has done what it was scheduled for."""
+    item, planned = claimed.item, claimed.next_run
+    if isinstance(item, PlainTask) and planned is not None:
+        return next_run_writes(item, planned)
+    return finish_writes(claimed.tasks, item)
+
+
 class RunningTaskEnd:
     """The end of the running task, for `tx.add`: its effect and its end are one commit."""
 
@@ -128,7 +145,7 @@ class RunningTaskEnd:
         self._claimed = claimed
 
     def writes(self) -> Sequence[Write]:
-        writes = finish_writes(self._claimed.tasks, self._claimed.item)
+        writes = end_writes(self._claimed)
         self._claimed.ends += [write for write in writes if isinstance(write, Finish)]
         return writes
 
@@ -187,6 +204,8 @@ class Execution:
     tasks: TaskEntities
     functions: Mapping[str, TaskFunction[...]]
     lease_seconds: float
+    began: datetime
+    """When the worker started."""
     held: dict[Claimed, None] = field(default_factory=dict[Claimed, None])
 
     def running_keys(self) -> set[tuple[str, str]]:
@@ -195,7 +214,7 @@ class Execution:
 
     async def run(self, item: TaskItem, claim_time: ClaimTime, counts: Counts) -> None:
         """Run a task that was claimed, and write what became of it."""
-        claimed = Claimed(self.tasks, item, claim_time)
+        claimed = Claimed(self.tasks, item, claim_time, next_run=self._next_run(item, claim_time))
         self.held[claimed] = None
         try:
             error = await self._error_of(claimed)
@@ -224,6 +243,26 @@ class Execution:
         finally:
             claimed.is_extending = False
 
+    def _next_run(self, item: TaskItem, claim_time: ClaimTime) -> RunPlan | None:
+        recurs = self._recurrence_of(item)
+        if recurs is None or not isinstance(item, PlainTask):
+            return None
+        due = item.then or recurs.next(item.due, instant(claim_time.wall))
+        return RunPlan(due, recurs.text, self.began)
+
+    def _recurrence_of(self, item: TaskItem) -> Recurrence | None:
+        """The declared times of a recurring task; None for a task that is not one, or is declared so no longer."""
+        function = self.functions.get(item.function)
+        is_recurring = isinstance(item, PlainTask) and item.recurs is not None
+        return function.recurs if is_recurring and function is not None else None
+
+    def _is_left_out(self, claimed: Claimed) -> bool:
+        """Whether a run is too late to be begun. One that a person retries is not."""
+        item, recurs = claimed.item, self._recurrence_of(claimed.item)
+        if recurs is None or item.tries > 1 or (isinstance(item, PlainTask) and item.due == item.failed):
+            return False
+        return recurs.is_left_out(item.due, instant(claimed.claim_time.wall))
+
     # --- running ------------------------------------------------------------------------------------------------------
     async def _error_of(self, claimed: Claimed) -> BaseException | None:
         """Run the function; returns the error that it ended with."""
@@ -238,6 +277,8 @@ class Execution:
             )
         if item.tries > function.tries:
             return Unfinished(f"it was begun {function.tries} times, and its worker ended each time before it did")
+        if self._is_left_out(claimed):
+            return MissedRun()
         try:
             call = function.bind(item.arguments)
         except Exception as error:
@@ -254,20 +295,21 @@ class Execution:
             if error is not None and not is_needless:
                 log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
         elif error is None or is_needless:
-            await apply(self.port, finish_writes(self.tasks, item))
+            await apply(self.port, end_writes(claimed))
             counts.done += 1
             if is_needless:
                 log.info("task %s: ended, as there was nothing to do (%s)", item.function, type(error).__name__)
         else:
             await self._until_extended(claimed)
-            await self._after_failure(item, error, counts)
+            await self._after_failure(claimed, error, counts)
 
     async def _until_extended(self, claimed: Claimed) -> None:
         """Wait for an extension that is on its way: it would overwrite the retry time."""
         while claimed.is_extending:
             await self.port.sleep(_LOOKING_SECONDS)
 
-    async def _after_failure(self, item: TaskItem, error: BaseException, counts: Counts) -> None:
+    async def _after_failure(self, claimed: Claimed, error: BaseException, counts: Counts) -> None:
+        item = claimed.item
         now, unknown = self.port.now(), isinstance(error, UnknownTask)
         if unknown and now - item.due.timestamp() < UNKNOWN_SECONDS:
             await self._return(item, error, counts)
@@ -277,7 +319,7 @@ class Execution:
         backoff = Backoff() if function is None else function.backoff
         is_last = unknown or item.tries >= tries
         if is_last:
-            await apply(self.port, dead_letter_writes(self.tasks, item, instant(now), error_text(error)))
+            await apply(self.port, self._last_writes(claimed, instant(now), error_text(error)))
             counts.dead += 1
         else:
             ready = instant(now + backoff.seconds(item.tries, self.port.random()))
@@ -285,6 +327,13 @@ class Execution:
             counts.failed += 1
         kind = type(error).__name__
         log.warning("task %s: try %d of %d ended with %s", item.function, item.tries, tries, kind)
+
+    def _last_writes(self, claimed: Claimed, now: datetime, error: str) -> list[Write]:
+        """A task that has failed for good is a dead letter; a recurring one goes on with its next run, and says so."""
+        item, planned = claimed.item, claimed.next_run
+        if isinstance(item, PlainTask) and planned is not None:
+            return next_run_writes(item, planned, now, error)
+        return dead_letter_writes(self.tasks, item, now, error)
 
     async def _return(self, item: TaskItem, error: BaseException, counts: Counts) -> None:
         """Leave it to a worker of another version of the program; this one's try is not counted."""

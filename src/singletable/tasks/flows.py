@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from singletable.errors import NotFound
-from singletable.flow import Port, Stop, instant, stopping
+from singletable.flow import Gate, Port, Stop, instant, stopping
 from singletable.foundation import get
 from singletable.holds import TableGate
 from singletable.queues import Queue
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check as check
-from singletable.tasks.dispatch import send_due as send_due
+from singletable.tasks.dispatch import send_due
 from singletable.tasks.due import all_of
 from singletable.tasks.items import DeadLetter, PlainTask, TaskEntities, TaskItem, TaskState
-from singletable.tasks.outcomes import apply, drop_writes, revive_writes
+from singletable.tasks.lag import release_task as release_task, task_lag as task_lag
+from singletable.tasks.outcomes import apply, drop_writes, forget_run_writes, rerun_writes, revive_writes
 from singletable.tasks.queue_worker import QueueWorker, handle_event as handle_event
+from singletable.tasks.recurring_items import plan_recurring, recurring_in, recurring_items
 from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 from singletable.tasks.writes import ClaimLost
@@ -47,17 +49,30 @@ async def drain(
         return await WorkerSlots(port, TableGate(port, tasks.table), tasks, functions, options, is_over).drain()
 
 
-async def dead_letters(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
-    """Every dead task, the longest dead first: eight queries, then a read of each item."""
-    found = [item for item in await all_of(port, tasks, TaskState.DEAD) if item.state is TaskState.DEAD]
-    return [_letter(item) for item in sorted(found, key=lambda item: item.wake)]
+async def plan_and_send(
+    port: Port, gate: Gate, tasks: TaskEntities, functions: Functions, queue: Queue[Any], within_seconds: float
+) -> int:
+    """See to the items of recurring tasks, then send what is due: for a schedule in place of a worker."""
+    if recurring_in(functions) and not await gate.is_held():
+        await plan_recurring(port, tasks, functions, instant(port.now()))
+    return await send_due(port, gate, tasks, queue, within_seconds)
+
+
+async def dead_letters(port: Port, tasks: TaskEntities, functions: Functions) -> list[DeadLetter]:
+    """Every dead task and failed run, the longest dead first: eight queries, then a read of each item, and of that of
+    each recurring task."""
+    dead = [item for item in await all_of(port, tasks, TaskState.DEAD) if item.state is TaskState.DEAD]
+    recurring = await recurring_items(port, tasks, functions)
+    runs = [_failed_run(item) for item in recurring.values() if item.failed is not None]
+    return sorted([*map(_letter, dead), *runs], key=lambda letter: letter.died)
 
 
 async def retry(port: Port, tasks: TaskEntities, key: str) -> None:
     """A read and a write."""
     item = await _dead(port, tasks, key, "retry")
+    now = instant(port.now())
     try:
-        await apply(port, revive_writes(tasks, item, instant(port.now())))
+        await apply(port, revive_writes(tasks, item, now) if item.failed is None else rerun_writes(item, now))
     except ClaimLost:
         raise _not_dead(tasks, key, "retry") from None
 
@@ -66,17 +81,23 @@ async def drop(port: Port, tasks: TaskEntities, key: str) -> None:
     """A read and a write."""
     item = await _dead(port, tasks, key, "drop")
     try:
-        await apply(port, drop_writes(item))
+        await apply(port, drop_writes(item) if item.failed is None else forget_run_writes(item))
     except ClaimLost:
         raise _not_dead(tasks, key, "drop") from None
 
 
 async def _dead(port: Port, tasks: TaskEntities, key: str, verb: str) -> PlainTask:
-    """Read a dead task."""
+    """Read a dead task, or a recurring one whose last run failed for good."""
     item = await get(port, tasks.by_id(key).consistent())
-    if item is None or item.state is not TaskState.DEAD:
+    if item is None or (item.state is not TaskState.DEAD and item.failed is None):
         raise _not_dead(tasks, key, verb)
     return item
+
+
+def _failed_run(item: PlainTask) -> DeadLetter:
+    assert item.failed is not None
+    assert item.died is not None
+    return DeadLetter(item.id, item.function, item.arguments, item.failed, item.failures, item.died, item.error or "")
 
 
 def _letter(item: TaskItem) -> DeadLetter:

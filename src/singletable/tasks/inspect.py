@@ -38,6 +38,8 @@ class TaskLine(Struct, frozen=True):
     order: str
     arguments: ShownValue
     error: ShownValue
+    recurs: str = ""
+    """The times of a recurring task."""
 
 
 class TaskList(Struct, frozen=True):
@@ -269,6 +271,7 @@ class _Reader:
             order or "",
             shown("arguments", task.arguments) if open_ else covered("arguments"),
             shown("error", task.error) if open_ or not task.error else covered("error"),
+            getattr(task, "recurs", None) or "",
         )
 
     def _state(self, task: TaskItem) -> str:

@@ -80,6 +80,18 @@ class PlainTask(TaskItem):
     order: str | None = None
     turn: str | None = None
     """The sort key of its ordered task."""
+    recurs: str | None = None
+    """The times of a recurring task; its item stays, and `due` is the next run's."""
+    planned: datetime | None = None
+    """The start of the worker whose plan that is. A worker that started later replaces it."""
+    failed: datetime | None = None
+    """The due time of its last run that failed for good, until one succeeds."""
+    died: datetime | None = None
+    """When that was."""
+    then: datetime | None = None
+    """The time that the next run had, while a failed one is retried."""
+    failures: int = 0
+    """How many of its runs have failed for good since one succeeded."""
 
 
 class OrderedTask(TaskItem):
@@ -221,6 +233,11 @@ def check_index(table: Table, index: str) -> None:
             table=table.name,
             hint="Give tasks an index with two attributes of its own, or a table of their own.",
         )
+
+
+def recurring_key(name: str) -> str:
+    """The key of a recurring task."""
+    return f"recurring:{name}"
 
 
 def shard_of(text: str) -> int:

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from singletable.errors import TransactionCancelled
 from singletable.flow import Port
-from singletable.foundation import Write, commit, send_alone
-from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
+from singletable.foundation import Write, commit, model_for, send_alone
+from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem, lease_of
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import TRANSITIONS, TaskEvent, TaskPhase, stored_after
-from singletable.tasks.writes import Advance, Finish
+from singletable.tasks.writes import Advance, Finish, NextRun, claim_lost
 from singletable.values import changed
 
 
 def finish_writes(tasks: TaskEntities, item: TaskItem) -> list[Write]:
     """FINISH: it is done."""
     return finish_ordered(tasks, item) if isinstance(item, OrderedTask) else [Finish(item)]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The next run of a recurring task."""
+
+    due: datetime
+    recurs: str
+    at: datetime
+    """The start of the worker that plans it."""
+
+
+def next_run_writes(item: PlainTask, planned: RunPlan, died: datetime | None = None, error: str = "") -> list[Write]:
+    """RECUR: a run has ended, well or with an error for good; the next one is due at its time."""
+    is_dead = died is not None
+    becomes = changed(
+        item,
+        state=stored_after(TaskPhase.CLAIMED, TaskEvent.RECUR),
+        fence=item.fence + 1,
+        wake=planned.due,
+        due=planned.due,
+        recurs=planned.recurs,
+        planned=planned.at,
+        tries=0,
+        sent=False,
+        lease=0.0,
+        error=error if is_dead else None,
+        failed=item.due if is_dead else None,
+        died=died,
+        then=None,
+        failures=item.failures + 1 if is_dead else 0,
+    )
+    return [NextRun(item, after=becomes)]
 
 
 def extend_writes(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Write]:
@@ -62,6 +96,21 @@ def drop_writes(dead: PlainTask) -> list[Write]:
     """CANCEL: give up a dead task, if it is unchanged since it was read."""
     TRANSITIONS.after(TaskPhase.DEAD, TaskEvent.CANCEL)
     return [Finish(dead)]
+
+
+def rerun_writes(item: PlainTask, now: datetime) -> list[Write]:
+    """REVIVE of a recurring task: the run that failed is due now, with all its tries. ClaimLost while one runs."""
+    assert item.failed is not None
+    if lease_of(item.lease, sent=item.sent, tries=item.tries) != 0.0:
+        raise claim_lost(model_for(item).key_of(item), TaskEvent.REVIVE.value)
+    then = item.then or item.due
+    again = changed(item, wake=now, due=item.failed, then=then, fence=item.fence + 1, tries=0, sent=False)
+    return [Advance(item, again, TaskEvent.REVIVE.value)]
+
+
+def forget_run_writes(item: PlainTask) -> list[Write]:
+    """CANCEL of a recurring task's failed run: it is given up, and the next one comes at its time."""
+    return [Advance(item, changed(item, error=None, failed=None, died=None, failures=0), TaskEvent.CANCEL.value)]
 
 
 def _advance(item: TaskItem, event: TaskEvent, **changes: Any) -> Advance:

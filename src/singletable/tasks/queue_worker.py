@@ -88,6 +88,7 @@ class QueueWorker:
         now = port.monotonic()
         if now >= self._sent_at + poll:
             self._sent_at = now
+            await self.worker.plan()
             await send_due(self.worker.careful, self.worker.gate, self.worker.tasks, self.queue, _AHEAD_SECONDS)
         self._count()
         await port.sleep(min(_SLICE_SECONDS, poll))

@@ -38,6 +38,8 @@ class TaskEvent(Enum):
     DEAD_LETTER = "dead-letter"
     CANCEL = "cancel"
     REVIVE = "revive"
+    RECUR = "recur"
+    RELEASE = "release"
 
 
 TRANSITIONS: Final = Transitions(
@@ -55,6 +57,8 @@ TRANSITIONS: Final = Transitions(
     CLAIMED  RETURN       WAITING    the program does not have the function; the try is not counted
     CLAIMED  DEAD_LETTER  DEAD       the function raised in its last try
     CLAIMED  CANCEL       CANCELLED  an application's transaction; the worker's end is refused with ClaimLost
+    CLAIMED  RECUR        WAITING    a run of a recurring task has ended, well or for good: its item waits for the next
+    CLAIMED  RELEASE      WAITING    a person calls `release`, as its worker hangs; the worker's end is refused
     DEAD     REVIVE       WAITING    a person calls `retry`
     DEAD     CANCEL       CANCELLED  an application's transaction, or a person calls `drop`
     """,

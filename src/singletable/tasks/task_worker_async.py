@@ -11,6 +11,7 @@ from singletable.holds import TableGate
 from singletable.queues import Queue
 from singletable.tasks import flows
 from singletable.tasks.items import DeadLetter
+from singletable.tasks.lag import TaskLag
 from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.tasks import Tasks
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
@@ -80,8 +81,10 @@ class AsyncTaskWorker:
         message is a pointer: the task itself decides whether it is run. What is overdue by two minutes is sent again.
         A read of the hold, eight requests, and one to SQS for each ten tasks. None is sent while the table is held.
         """
-        gate = TableGate(self.db.port, self.tasks.table)
-        return await self.db.run(flows.send_due(self.db.port, gate, self.tasks.entities, queue, within_seconds))
+        gate, tasks = TableGate(self.db.port, self.tasks.table), self.tasks
+        return await self.db.run(
+            flows.plan_and_send(self.db.port, gate, tasks.entities, tasks.functions, queue, within_seconds)
+        )
 
     def lambda_handler(self, *, lease_seconds: float = 900.0) -> AsyncLambdaHandler:
         """Returns the handler of a Lambda function behind such a queue, for `ReportBatchItemFailures`.
@@ -105,12 +108,15 @@ class AsyncTaskWorker:
     async def dead_letters(self) -> list[DeadLetter]:
         """The tasks that failed for the last time, the longest dead first; kept until retried or cancelled.
 
-        Eight queries, then a read of each item.
+        The failed run of a recurring task is one, under the task's key, until it is retried or dropped, or a later run
+        succeeds. Eight queries, then a read of each item, and of that of each recurring task.
         """
-        return await self.db.run(flows.dead_letters(self.db.port, self.tasks.entities))
+        return await self.db.run(flows.dead_letters(self.db.port, self.tasks.entities, self.tasks.functions))
 
     async def retry(self, key: str) -> None:
         """Make a dead task due now, with all its tries before it; raises NotFound if no dead task has it.
+
+        Of a recurring task it is the run that failed: NotFound too while another of its runs is under way.
 
         A read and a write.
         """
@@ -122,6 +128,21 @@ class AsyncTaskWorker:
         A read and a write.
         """
         return await self.db.run(flows.drop(self.db.port, self.tasks.entities, key))
+
+    async def lag(self) -> TaskLag:
+        """Return what waits for a worker, since when, and the tasks that workers have claimed, with their last beats.
+
+        Eight requests, four read units and more where many tasks wait.
+        """
+        return await self.db.run(flows.task_lag(self.db.port, self.tasks.entities))
+
+    async def release(self, key: str) -> None:
+        """Take a task from the worker that has claimed it, so that another runs it now: for a worker that hangs.
+
+        If that worker lives, its end is refused, and the task has run twice. A read and a write. NotFound for a task
+        that nobody has claimed, NotSupported for one that has an order.
+        """
+        return await self.db.run(flows.release_task(self.db.port, self.tasks.entities, key))
 
     async def check(self) -> list[Finding]:
         """Return the findings; empty for sound tasks. Reads the whole table, and changes nothing.

@@ -17,6 +17,7 @@ from singletable.tasks.check import task_checks
 from singletable.tasks.execution import Running, RunningTaskEnd, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleOrdered
+from singletable.tasks.recurrence import Missed, recurrence_of
 from singletable.tasks.writes import Cancel, PlannedTask, Schedule
 
 P = ParamSpec("P")
@@ -136,6 +137,37 @@ class Tasks:
             return task_of
 
         return register if function is None else register(function)
+
+    def recurring(
+        self,
+        *,
+        every: timedelta | None = None,
+        cron: str | None = None,
+        zone: str = "UTC",
+        missed: Missed = "once",
+        name: str | None = None,
+        tries: int = DEFAULT_TRIES,
+        backoff: Backoff = Backoff(),  # noqa: B008 frozen
+    ) -> Callable[[Callable[P, Any]], TaskFunction[P]]:
+        """Declare a function that runs by itself: `@tasks.recurring(every=timedelta(hours=1))`, or at the times of
+        cron's five fields in a zone: `@tasks.recurring(cron="30 2 * * *", zone="Europe/Berlin")`.
+
+        The first worker to start writes its item, of the key `recurring:NAME`. With `every` an interval passes before
+        the first run. One run is begun at a time. A run that fails for good is reported by `dead_letters` and a check,
+        and the next one comes at its time. `missed` says what becomes of runs that no worker began: by default one run
+        for all of them, `"each"` one after the other, `"skip"` none that is over a minute late.
+
+        Raises DeclarationError for times that are not valid, for a parameter without a default, and as `task`.
+        """
+
+        def register(function: Callable[P, Any]) -> TaskFunction[P]:
+            called = name or _name_of(function)
+            recurs = recurrence_of(called, every, cron, zone, missed)
+            task_of = task_function(function, called, tries, backoff, {}, recurs)
+            self._admit(task_of)
+            return task_of
+
+        return register
 
     def _admit(self, task: TaskFunction[...]) -> None:
         other = self.functions.get(task.name)

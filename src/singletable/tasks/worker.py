@@ -25,6 +25,7 @@ from singletable.tasks.execution import Claimed, ClaimTime, Execution
 from singletable.tasks.items import TaskEntities, TaskItem, TaskState, lease_of
 from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered_claim import claim_first
+from singletable.tasks.recurring_items import LOOK_SECONDS, plan_recurring, recurring_in
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 from singletable.tasks.writes import ClaimLost, TaskClaim
 
@@ -53,6 +54,8 @@ class WorkerSlots:
     watch: LeaseWatch = field(init=False)
     trouble: Trouble = field(init=False)
     careful: CarefulPort = field(init=False)
+    began: datetime = field(init=False)
+    _planned_at: float = float("-inf")
     _list: deque[Candidate] = field(default_factory=deque[Candidate])
     _left_to_others: set[int] = field(default_factory=set[int])
     """Shards in which another worker claimed first."""
@@ -76,7 +79,8 @@ class WorkerSlots:
     """Seconds until a lease is over whose end has come, and whose owner shows no life; infinite if there is none."""
 
     def __post_init__(self) -> None:
-        self.execution = Execution(self.port, self.tasks, self.functions, self.options.lease_seconds)
+        self.began = instant(self.port.now())
+        self.execution = Execution(self.port, self.tasks, self.functions, self.options.lease_seconds, self.began)
         self.watch = LeaseWatch(self.options.lease_seconds)
         self.trouble = Trouble(self.port)
         self.careful = CarefulPort(self.port, self.trouble)
@@ -164,10 +168,19 @@ class WorkerSlots:
             left = self._look_at - self.port.monotonic()
             await self.port.sleep(min(_SLICE_SECONDS, max(left, _LOOKING_SECONDS)))
 
+    async def plan(self) -> None:
+        """See to the items of recurring tasks, once a minute."""
+        now = self.port.monotonic()
+        if now < self._planned_at + LOOK_SECONDS or not recurring_in(self.functions) or await self.gate.is_held():
+            return
+        self._planned_at = now
+        await plan_recurring(self.port, self.tasks, self.functions, self.began)
+
     # --- finding and claiming -----------------------------------------------------------------------------------------
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
         self._forget_before_release()
+        await self.plan()
         until = instant(self.port.now() + self.options.lease_seconds) if self._only_leases else None
         now = ClaimTime.now(self.port)
         self._waits = {place: waits for place, waits in self._waits.copy().items() if waits[1] > now.monotonic}

@@ -229,11 +229,8 @@ class Advance(Write):
         self.key = model_for(self.before).key_of(self.before)
 
     def main(self, current: Any, moment: Moment) -> WritePart:
-        model = self.model
-        was, becomes = model.item(self.before), model.item(self.after)
-        names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
-        changes = [AttributeChange(name, becomes.get(name)) for name in names]
-        action = update_if(self.key, changes, is_held(model, self.before), reader=model)
+        changes = advance_changes(self.model, self.before, self.after)
+        action = update_if(self.key, changes, is_held(self.model, self.before), reader=self.model)
         return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
 
@@ -264,9 +261,36 @@ class Finish(Write):
         self.ended = True
 
 
+@dataclass(eq=False)
+class NextRun(Finish):
+    """The end of a run of a recurring task: its item waits for the next one, under a fence that no late beat has."""
+
+    after: PlainTask = field(kw_only=True)
+
+    def main(self, current: Any, moment: Moment) -> WritePart:
+        written = AttributeChange(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
+        changes = [*advance_changes(self.model, self.item, self.after), written]
+        return WritePart(
+            update_if(self.key, changes, is_held(self.model, self.item), reader=self.model),
+            lambda stored: claim_lost(self.key, self.verb),
+            lambda stored: carries(self.model, stored, moment.write_id),
+            refusal_needs_item=False,
+        )
+
+    def joined_with(self, other: Write) -> Write | None:
+        return None
+
+
 def is_held(model: Model[Any], item: TaskItem) -> Condition:
     """The claim is valid: no other worker has claimed the task since, and it has not ended."""
     return is_type(model) & equal("fence", {"N": str(item.fence)}) & equal("state", {"S": item.state.value})
+
+
+def advance_changes(model: Model[Any], before: TaskItem, after: TaskItem) -> list[AttributeChange]:
+    """The attributes that differ."""
+    was, becomes = model.item(before), model.item(after)
+    names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
+    return [AttributeChange(name, becomes.get(name)) for name in names]
 
 
 def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[AttributeChange]:

@@ -10,19 +10,15 @@ from msgspec import Struct
 from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB_STREAMS, Port
 from singletable.foundation import CursorSeal, Table, get, page
-from singletable.operations import DescribeStream, GetRecords, GetShardIterator, Records, Shard, TableCall
+from singletable.operations import DescribeStream, Shard, TableCall
 from singletable.streams.acquisition import label_of
 from singletable.streams.changes import Changes, changes_of
+from singletable.streams.lag import lags_of
 from singletable.streams.leases import state_of
-from singletable.streams.router import Router
 from singletable.streams.state import ConsumerItem, LeaseItem, LeasesIn, StateEntities, TryItem, state_entities
 
 MOST_LEASES = 50
 MOST_TRIES = 25
-MOST_LAGS = 8
-"""Shards whose lag is measured: two requests each."""
-_LOOKED_AT = 100
-"""Changes of a shard that are looked at for the first of the application."""
 
 
 class ConsumerName(Struct, frozen=True):
@@ -135,7 +131,7 @@ async def inspect_consumer(
     leases = await page(port, state.lease.by_shard(consumer.name, label), MOST_LEASES, after, seal)
     tries = await page(port, state.attempt.by_sequence(consumer.name, label), MOST_TRIES, tries_after, seal)
     shards, note = await _shards(port, item.stream)
-    lags = await _lags(port, table, item.stream, leases.items) if with_lag and not note else {}
+    lags = await lags_of(port, table, item.stream, leases.items) if with_lag and not note else {}
     measured = [lag for lag in lags.values() if lag is not None]
     return ConsumerInfo(
         table.name,
@@ -197,34 +193,6 @@ def _shard_infos(
     known = {lease.shard for lease in leases}
     unread = [shard for shard in shards if is_first and shard.id not in known]
     return [*infos, *(ShardInfo(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
-
-
-async def _lags(port: Port, table: Table, stream: str, leases: Sequence[LeaseItem]) -> dict[str, float | None]:
-    """The age of the oldest change after each checkpoint, for up to 8 open shards."""
-    open_ = [lease for lease in leases if not lease.is_over and not (lease.is_latest and not lease.position)][
-        :MOST_LAGS
-    ]
-    source = port.to(DYNAMODB_STREAMS)
-    try:
-        iterators = await source.send_all(
-            [GetShardIterator(stream, lease.shard, lease.position or None) for lease in open_]
-        )
-        known = {lease.shard: each for lease, each in zip(open_, iterators, strict=True) if each is not None}
-        answers = await source.send_all([GetRecords(stream, each, _LOOKED_AT) for each in known.values()])
-    except SingletableError:
-        return {}
-    router = Router(table)
-    return {shard: _lag(port, router, answer) for shard, answer in zip(known, answers, strict=True)}
-
-
-def _lag(port: Port, router: Router, answer: Records) -> float | None:
-    """No checkpoint is written for the library's own items: theirs are not waited for."""
-    if answer.refused:
-        return None
-    first = next((record for record in answer.records if not router.is_system(router.events_of(record))), None)
-    if first is not None:
-        return max(0.0, port.now() - first.dynamodb.approximate_creation_date_time)
-    return 0.0 if len(answer.records) < _LOOKED_AT else None
 
 
 def _try(item: TryItem) -> TryInfo:

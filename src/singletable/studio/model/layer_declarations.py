@@ -77,7 +77,12 @@ def tasks_in(table: Table) -> tuple[FunctionView, ...]:
     if tasks is None:
         return ()
     return tuple(
-        FunctionView(each.name, signature_text(each.function), _doc(each.function), f"{each.tries} tries")
+        FunctionView(
+            each.name,
+            signature_text(each.function),
+            _doc(each.function),
+            f"{each.tries} tries" if each.recurs is None else f"{each.tries} tries, {each.recurs.text}",
+        )
         for each in tasks.functions.values()
     )
 

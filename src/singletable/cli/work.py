@@ -1,0 +1,231 @@
+"""`work`: what the workers of a module's tables have to do and do not do, and what a person decides about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from singletable.cli import output
+from singletable.cli.lookup import one_table, tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.errors import NotConfigured, NotFound
+from singletable.foundation import Table
+from singletable.tasks.inspect import tasks_of
+
+if TYPE_CHECKING:
+    from singletable.streams import ChangeLag, ChangeWorker
+    from singletable.tasks import TaskLag, TaskWorker
+
+DEAD, BEHIND = 3, 4
+"""Exit codes of `work show`."""
+_module = click.argument("module", metavar="MODULE[:NAME]")
+_keys = click.argument("keys", metavar="KEY...", nargs=-1, required=True)
+_consumer = click.option("--consumer", metavar="NAME", help="Of this consumer of changes: KEY is a sequence number.")
+
+
+class Work(msgspec.Struct, frozen=True):
+    """The work of one table."""
+
+    table: str
+    tasks: TaskLag | None
+    dead_tasks: tuple[str, ...]
+    changes: tuple[ChangeLag, ...]
+    dead_letters: dict[str, tuple[str, ...]]
+    """The sequence numbers of changes, by consumer."""
+
+    @property
+    def seconds(self) -> float:
+        """The longest lag."""
+        lags = [consumer.seconds or 0.0 for consumer in self.changes]
+        return max([*lags, 0.0 if self.tasks is None else self.tasks.seconds])
+
+    @property
+    def is_dead(self) -> bool:
+        return bool(self.dead_tasks) or any(self.dead_letters.values())
+
+
+@click.group()
+def work() -> None:
+    """Show what workers have to do; retry, drop or release it."""
+
+
+@work.command()
+@_module
+@click.option("--max-lag", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds.")
+@options_anywhere("json", "db")
+@click.pass_context
+def show(ctx: click.Context, module: str, max_lag: float, as_json: bool) -> None:
+    """Show lag, leases with the time since their last beat, dead tasks and dead letters.
+
+    \b
+    singletable work show shop.model
+    singletable work show shop.model --max-lag 300 --json
+
+    Tasks take 16 requests and a read of each dead one; a consumer of changes three, and two for each of up to 8 shards.
+    Nothing is written. The exit code is 0 where all is well, 4 where something waits for longer than --max-lag, else 3
+    where something is dead.
+    """
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        shown = [_work_of(db, table) for table in tables_of(module)]
+    if as_json:
+        output.print_json(msgspec.to_builtins(shown))
+    else:
+        for table_work in shown:
+            _print(table_work)
+    cost.print()
+    if any(table_work.seconds > max_lag for table_work in shown):
+        ctx.exit(BEHIND)
+    if any(table_work.is_dead for table_work in shown):
+        ctx.exit(DEAD)
+
+
+@work.command()
+@_module
+@_keys
+@_consumer
+@options_anywhere("json", "db")
+@click.pass_context
+def retry(ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool) -> None:
+    """Make dead tasks due now; or call the handlers of dead letters once more, here.
+
+    A read and a write for each task; a query of all of them and two requests for each dead letter.
+    """
+    _decide(ctx, module, keys, consumer, as_json, "retry")
+
+
+@work.command()
+@_module
+@_keys
+@_consumer
+@options_anywhere("json", "db")
+@click.pass_context
+def drop(ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool) -> None:
+    """Delete dead tasks, or dead letters: what they were for is left undone. Costs as `retry`."""
+    _decide(ctx, module, keys, consumer, as_json, "drop")
+
+
+@work.command()
+@_module
+@_keys
+@click.option("--consumer", metavar="NAME", help="Of this consumer of changes: KEY is a shard.")
+@options_anywhere("json", "db")
+@click.pass_context
+def release(ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool) -> None:
+    """Take tasks, or shards, from the workers that hold them, so that others go on at once.
+
+    For a worker that hangs. If it lives, its task runs twice, and its changes may. Two requests each, three for a
+    shard.
+    """
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        table = one_table(module)
+        verb = _task_worker(db, table).release if consumer is None else _change_worker(db, table, consumer).release
+        _each(keys, verb, "release", as_json)
+    cost.print()
+
+
+def _decide(
+    ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool, verb: str
+) -> None:
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        table = one_table(module)
+        if consumer is None:
+            worker = _task_worker(db, table)
+            _each(keys, worker.retry if verb == "retry" else worker.drop, verb, as_json)
+        else:
+            changes = _change_worker(db, table, consumer)
+            letters = {letter.sequence: letter for letter in changes.dead_letters()}
+            missing = [key for key in keys if key not in letters]
+            if missing:
+                raise NotFound(
+                    f"{consumer} has no dead letter {missing[0]}",
+                    table=table.name,
+                    operation=verb,
+                    hint=f"singletable work show {module} has those that there are.",
+                )
+            decide = changes.retry if verb == "retry" else changes.drop
+            _each(keys, lambda key: decide(letters[key]), verb, as_json)
+    cost.print()
+
+
+def _each(keys: Sequence[str], verb: Callable[[str], None], name: str, as_json: bool) -> None:
+    """Do it to each, in their order; the first that is refused ends it, and what was done is printed before."""
+    for key in keys:
+        verb(key)
+        if as_json:
+            output.print_json({"key": key, "did": name})
+        else:
+            click.echo(f"{name}: {output.clean(key)}")
+
+
+def _work_of(db: Database, table: Table) -> Work:
+    from singletable.streams import ChangeWorker
+    from singletable.streams.inspect import changes_of
+
+    lag, dead = None, list[str]()
+    if tasks_of(table) is not None:
+        worker = _task_worker(db, table)
+        lag, dead = worker.lag(), [letter.key for letter in worker.dead_letters()]
+    changes, letters = list[Any](), dict[str, tuple[str, ...]]()
+    for declared in changes_of(table):
+        consumer = ChangeWorker(db, declared)
+        try:
+            changes.append(consumer.lag())
+            letters[declared.name] = tuple(letter.sequence for letter in consumer.dead_letters())
+        except NotConfigured as error:
+            output.note(f"{declared.name}: {error.what}")
+    return Work(table.name, lag, tuple(dead), tuple(changes), letters)
+
+
+def _task_worker(db: Database, table: Table) -> TaskWorker:
+    from singletable.tasks import TaskWorker
+
+    tasks = tasks_of(table)
+    if tasks is None:
+        raise click.UsageError(f"The module binds no Tasks to the table {table.name}.")
+    return TaskWorker(db, tasks)
+
+
+def _change_worker(db: Database, table: Table, name: str) -> ChangeWorker:
+    from singletable.streams import ChangeWorker
+    from singletable.streams.inspect import changes_named
+
+    changes = changes_named(table, name)
+    if changes is None:
+        raise click.UsageError(f"The module declares no consumer {name!r} of the changes of {table.name}.")
+    return ChangeWorker(db, changes)
+
+
+def _print(shown: Work) -> None:
+    if shown.tasks is not None:
+        _print_tasks(shown.table, shown.tasks, shown.dead_tasks)
+    for consumer in shown.changes:
+        lag = "not measured" if consumer.seconds is None else f"{consumer.seconds:.0f} s behind"
+        click.echo(f"{shown.table}: consumer {output.clean(consumer.consumer)} {lag}")
+        lines = [(s.shard, s.owner or "nobody", _ago(s.beat_seconds), _ago(s.seconds)) for s in consumer.shards]
+        output.print_table(("Shard", "Held by", "Last beat", "Behind"), lines)
+        for sequence in shown.dead_letters.get(consumer.consumer, ()):
+            click.echo(f"  dead letter: {output.clean(sequence)}")
+
+
+def _print_tasks(table: str, lag: TaskLag, dead: Sequence[str]) -> None:
+    due = output.counted(lag.due, "task") + ("" if lag.is_all else " or more")
+    since = "" if lag.oldest is None else f", the oldest since {_time(lag.oldest)}, {lag.seconds:.0f} s"
+    click.echo(f"{table}: {due} due{since}")
+    if lag.leases:
+        lines = [(lease.key, _ago(lease.beat_seconds), _time(lease.until), lease.is_over) for lease in lag.leases]
+        output.print_table(("Claimed", "Last beat", "Lease ends", "Over"), lines)
+    for key in dead:
+        click.echo(f"  dead: {output.clean(key)}")
+
+
+def _ago(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.1f} s"
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"
