@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.libraries import OLDEST_PYTHON
 from tools.pythons import environment_of, pythons
 
-PARTS: Final = ("peers", "throughput", "waiting", "applications", "layers", "exports", "footprint")
+PARTS: Final = ("peers", "stages", "throughput", "waiting", "applications", "layers", "exports", "footprint")
 """Modules of this package; each keeps its results under its own name."""
 OF_EVERY_PEER: Final = "peers"
 """The one that is run by a Python that every library can do with."""
@@ -28,6 +28,8 @@ def main() -> None:
     for part in PARTS:
         python = newest_python() if part == OF_EVERY_PEER else sys.executable
         _run(python, part, ["--quick"] if quick else ["--write", part])
+    if not quick:
+        _run(sys.executable, "pages", ["--write"])
 
 
 def newest_python() -> str:

@@ -35,6 +35,10 @@ OF_PEERS: Final[Mapping[str, Mapping[str, float]]] = {
 }
 """Operation, peer, a higher one."""
 
+FLOORS: Final[Mapping[str, float]] = {"get": 1.5, "put": 1.8, "update": 2.2, "transact4": 2.5, "query1000": 1.4}
+"""Operation, the greatest ratio of ours to the floor with decode, blocking: see `floors`."""
+FLOOR: Final = "floor with decode"
+
 Ratios = Mapping[str, Mapping[str, Ratio]]
 """By peer and operation: the peer's cost divided by ours."""
 
@@ -43,22 +47,25 @@ Ratios = Mapping[str, Mapping[str, Ratio]]
 class Bar:
     operation: str
     peer: str
-    least: float
+    limit: float
     measured: Ratio
+    is_most: bool = False
+    """Whether ours divided by the other's is at most the limit; else the peer's divided by ours is at least that."""
 
     @property
     def is_reached(self) -> bool:
-        return self.measured.median >= self.least
+        return self.measured.median <= self.limit if self.is_most else self.room >= 1
 
     @property
     def room(self) -> float:
-        """How far above the bar it is, as a factor."""
-        return self.measured.median / self.least
+        """How far above the bar a peer is, as a factor."""
+        return self.measured.median / self.limit
 
 
-def bars_of(ratios: Ratios) -> list[Bar]:
-    """The bars of what was measured, operation by operation."""
-    return [
+def bars_of(ratios: Ratios, floors: Mapping[str, Ratio]) -> list[Bar]:
+    """The bars of what was measured, operation by operation; `floors` has ours divided by the floor with decode."""
+    of_floors = [Bar(operation, FLOOR, FLOORS[operation], measured, True) for operation, measured in floors.items()]
+    return of_floors + [
         Bar(operation, peer, OF_PEERS.get(operation, {}).get(peer, least), measured)
         for operation, least in OF_EVERY_PEER.items()
         for peer, of_peer in ratios.items()
@@ -66,34 +73,46 @@ def bars_of(ratios: Ratios) -> list[Bar]:
     ]
 
 
-def page(ratios: Ratios) -> str:
-    """Of each operation the peer that is nearest to the bar of all; every higher bar; every one that is missed."""
-    bars = bars_of(ratios)
+def page(ratios: Ratios, floors: Mapping[str, Ratio]) -> str:
+    """Of each operation the floor, the peer that is nearest to the bar of all, every higher bar, and what is missed."""
+    bars = bars_of(ratios, floors)
     if not bars:
         return "No peer was measured."
     told = {f"{bar.operation}, {bar.peer}": _row(bar) for bar in dict.fromkeys(_worth_telling(bars))}
     missed = sum(not bar.is_reached for bar in bars)
     counted = f"{len(bars) - missed} of {len(bars)} are reached. "
-    return counted + "Of each operation the peer nearest to the bar of all, and every higher bar:\n\n" + table(told)
+    return (
+        counted
+        + "Of each operation our floor, the peer nearest to the bar of all, and every higher bar:\n\n"
+        + table(told)
+    )
 
 
 def _worth_telling(bars: Sequence[Bar]) -> Iterator[Bar]:
     for operation, least in OF_EVERY_PEER.items():
         of_one = [bar for bar in bars if bar.operation == operation]
-        nearest = min((bar for bar in of_one if bar.least == least), key=lambda bar: bar.room, default=None)
-        yield from (bar for bar in of_one if bar is nearest or bar.least > least or not bar.is_reached)
+        peers = [bar for bar in of_one if not bar.is_most]
+        nearest = min((bar for bar in peers if bar.limit == least), key=lambda bar: bar.room, default=None)
+        is_told = (bar is nearest or bar.is_most or bar.limit > least or not bar.is_reached for bar in of_one)
+        yield from (bar for bar, told in zip(of_one, is_told, strict=True) if told)
 
 
 def _row(bar: Bar) -> dict[str, str]:
     return {
-        "at least": f"{bar.least:g}x",
+        "bar": f"at {'most' if bar.is_most else 'least'} {bar.limit:g}x",
         "measured": str(bar.measured),
         "": "reached" if bar.is_reached else "MISSED",
     }
 
 
-def summary(ratios: Ratios) -> list[dict[str, Any]]:
+def summary(ratios: Ratios, floors: Mapping[str, Ratio]) -> list[dict[str, Any]]:
     return [
-        {"operation": bar.operation, "peer": bar.peer, "bar": bar.least, "measured": bar.measured.median}
-        for bar in bars_of(ratios)
+        {
+            "operation": bar.operation,
+            "peer": bar.peer,
+            "bar": bar.limit,
+            "measured": bar.measured.median,
+            "reached": bar.is_reached,
+        }
+        for bar in bars_of(ratios, floors)
     ]

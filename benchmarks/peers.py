@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import bars, bulk, cold, measure, metering, workload
+from benchmarks import bars, bulk, cold, floors, measure, metering, workload
 from benchmarks.cold import Started
 from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with, why_missing
 from benchmarks.measure import Effort, Measured, Samples
@@ -46,6 +46,8 @@ class Results:
     """Bytes, by library, while it went through many items."""
     written: Mapping[str, Samples]
     """An order of many that were written in one call, by library."""
+    floors: floors.Floors
+    """Ours beside what no client does without; nothing where not both of ours were measured."""
     left_out: Sequence[str]
     """Why libraries were not measured."""
     effort: Effort
@@ -68,6 +70,7 @@ def run(asked: Sequence[str], effort: Effort, say: measure.Say) -> Results:
             cold.run(bench, libraries, effort.rounds, say),
             bench.streamed(libraries, effort, say),
             bulk.run(bench, libraries, effort, say),
+            floors.run(bench, beside_engine, say) if {OURS, OURS_ASYNC} <= {*libraries} else {},
             left_out,
             effort,
         )
@@ -113,6 +116,11 @@ def held_to_bars(results: Results) -> dict[str, dict[str, Ratio]]:
     return told
 
 
+def over_floor(results: Results) -> dict[str, Ratio]:
+    """Ours divided by the floor with decode, by operation: those that have a bar, of the blocking shell."""
+    return floors.ratios(results.floors, OURS) if results.floors else {}
+
+
 def summary(results: Results) -> dict[str, Any]:
     """The one object of `--json`."""
     return {
@@ -135,8 +143,15 @@ def summary(results: Results) -> dict[str, Any]:
         "write_many_us": {name: {"cpu": median(s.cpu), "wall": median(s.wall)} for name, s in results.written.items()},
         "write_many_cpu_ratio_peer_to_ours": _plain(bulk.ratios(results.written, "cpu")),
         "write_many_wall_ratio_peer_to_ours": _plain(bulk.ratios(results.written, "wall")),
+        "floors_cpu_us": {
+            shell: {
+                operation: {name: median(samples.cpu) for name, samples in ways.items()}
+                for operation, ways in found.items()
+            }
+            for shell, found in results.floors.items()
+        },
         "streaming_grew_mb": {name: round(grown / _MEGABYTE, 1) for name, grown in results.grown.items()},
-        "bars": bars.summary(held_to_bars(results)),
+        "bars": bars.summary(held_to_bars(results), over_floor(results)),
         "left_out": list(results.left_out),
         "rounds": results.effort.rounds,
         "loop_seconds": results.effort.loop_seconds,
@@ -150,7 +165,7 @@ def page(results: Results) -> str:
         f"Medians of {rounds} interleaved rounds (`make bench`). CPU is that of all threads of the client's process.",
         *(f"Left out: {why}." for why in results.left_out),
         "## The bars",
-        bars.page(held_to_bars(results)),
+        bars.page(held_to_bars(results), over_floor(results)),
         "## Client CPU against the replay server, microseconds an operation",
         table(medians(results.replayed, "cpu")),
         "## Client CPU, the peer's divided by ours: median (least-greatest round)",
@@ -171,6 +186,9 @@ def page(results: Results) -> str:
         *_if_any({OURS: results.metered} if results.metered else {}),
         "## Import, first client and first item, milliseconds in a fresh interpreter",
         table({name: _start_row(results, name) for name in results.starts}),
+        "## Ours beside the floors: client CPU, microseconds an operation, in one process by turns",
+        "The floor sends a request that is made beforehand, and reads the answer. With decode it makes and reads JSON.",
+        *(table(floors.rows(results.floors, shell)) for shell in results.floors),
         f"## {results.effort.written:,} orders by `write_many`, answers {workload.NETWORK_MILLISECONDS} ms later",
         "Microseconds an order, in the way that each library has to write many in one call.",
         table({name: _written_row(results, name) for name in results.written}),

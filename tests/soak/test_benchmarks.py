@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bars import OF_EVERY_PEER
+from benchmarks.bars import FLOORS, OF_EVERY_PEER
 from benchmarks.libraries import LIBRARIES, why_missing
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +32,8 @@ def test_every_library_does_every_operation() -> None:
     assert set(told["client_cpu_us"]) == set(LIBRARIES) - left_out
     assert {bar["operation"] for bar in told["bars"]} == set(OF_EVERY_PEER)
     assert len({tuple(of_library) for of_library in told["client_cpu_us"].values()}) == 1
+    assert told["floors_cpu_us"].keys() == {"singletable", "singletable_async"}
+    assert all(found.keys() == FLOORS.keys() for found in told["floors_cpu_us"].values())
     assert set(told["meter_on_to_off"]) >= {"get", "query1000"}
 
 
