@@ -1,6 +1,6 @@
 """Every benchmark, one after the other, its tables printed and kept: `python -m benchmarks`, or `make bench`.
 
-python -m benchmarks            under a quarter of an hour, once the data files of the applications are built
+python -m benchmarks            about a quarter of an hour, once the data files of the applications are built
 python -m benchmarks --quick    few short rounds, without the largest tables, and nothing is kept
 """
 
@@ -16,7 +16,7 @@ from benchmarks.libraries import OLDEST_PYTHON
 from tools.pythons import environment_of, pythons
 
 PARTS: Final = ("peers", "stages", "throughput", "waiting", "applications", "layers", "exports", "footprint")
-"""Modules of this package; each keeps its results under its own name."""
+"""Modules of this package; each keeps its results under its own name. `pages` writes the figures in pages then."""
 OF_EVERY_PEER: Final = "peers"
 """The one that is run by a Python that every library can do with."""
 

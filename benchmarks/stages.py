@@ -28,7 +28,7 @@ from singletable import Database, connect
 from singletable.flow import drive
 
 FULL: Final = Effort(rounds=15, loop_seconds=0.1)
-QUICK: Final = Effort(rounds=2, loop_seconds=0.02)
+QUICK: Final = Effort(rounds=3, loop_seconds=0.02)
 STAGES: Final = (
     "the verb: keys, expressions, rules",
     "the request's JSON, the answer's objects",

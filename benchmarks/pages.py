@@ -1,0 +1,157 @@
+"""The figures in pages are those of `results/`: `python -m benchmarks.pages` says which page is behind.
+
+    python -m benchmarks.pages --write     writes them; `python -m benchmarks` does at its end
+
+A page has a place for them between `<!-- measured: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.libraries import OURS, OURS_ASYNC
+from benchmarks.report import RESULTS, table
+from benchmarks.stages import drawn
+
+ROOT: Final = Path(__file__).parent.parent
+PAGES: Final = ("README.md", "docs/explanation/speed.md")
+_PLACE: Final = re.compile(r"(<!-- measured: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_TOLD: Final = {
+    "get": "get",
+    "put": "put",
+    "update": "update",
+    "query100": "query 100",
+    "query1000": "query 1000",
+    "batch_get100": "batch-get 100",
+    "transact4": "transact 4",
+    "mixed100": "page of two classes",
+    "gets32": "32 gets at once",
+}
+_NAMES: Final = {
+    "boto3": "boto3, client",
+    "boto3_resource": "boto3, resource",
+    "pynamodb": "PynamoDB",
+    "pydynox": "pydynox (Rust core)",
+    "pydynox_async": "pydynox, asyncio",
+    "dynamoxy": "dynamoxy (Rust core), asyncio",
+    "aws_sdk": "aws-sdk-dynamodb, asyncio",
+}
+
+
+def page_with_figures(page: str) -> str:
+    """The page's text with what is measured in its places."""
+    return _PLACE.sub(lambda place: f"{place[1]}\n{FIGURES[place[2]]()}\n\n{place[3]}", page)
+
+
+def peers() -> str:
+    """How many times our CPU each peer takes, and where and when that was."""
+    found = _results("peers")
+    rows = {_NAMES.get(name, name): _row(found, name) for name in found["cpu_ratio_peer_to_ours"]}
+    told = f"{_where(found)}: medians of {found['rounds']} interleaved rounds of `make bench`."
+    return f"{table(rows)}\n\n{told}" + "".join(f" Left out: {why}." for why in found.get("left_out", ()))
+
+
+def _row(found: Mapping[str, Any], name: str) -> dict[str, str]:
+    ratios = found["cpu_ratio_peer_to_ours"][name]
+    cold = found["cold_client_ratio"].get(name)
+    row = {title: _times(ratios[operation]["median"]) for operation, title in _TOLD.items()}
+    return row | {"import and client": _times(cold["median"]) if cold else ""}
+
+
+def network() -> str:
+    """What a single request takes behind a network."""
+    wall = _results("peers")["over_network_wall_us"]
+    others = (f"{wall[name]['get'] / 1000:.2f} with {name}" for name in ("aiodynamo", "pydynox", "boto3"))
+    ours = f"{wall[OURS]['get'] / 1000:.2f} ms with ours, blocking"
+    return f"With answers that come after 3 ms, as within one region, a `get` takes {ours}, {', '.join(others)}."
+
+
+def throughput() -> str:
+    """Reads a second of one program, and what a long iteration holds."""
+    rates = {(r["server"], r["way"], r["operation"]): r["rate"] for r in _results("throughput")["per_second"]}
+    one, many = (rates["embedded engine", way, "get"] for way in ("1 thread", "asyncio, 32 tasks"))
+    grown = _results("peers")["streaming_grew_mb"]
+    return (
+        f"* One program makes {_rounded(one)} reads a second in one thread and {_rounded(many)} in one event loop; the "
+        "embedded engine is the bottleneck: [throughput](benchmarks/results/throughput.md).\n"
+        f"* `iter` reads 100,000 items in {grown[OURS]:.0f} MB, with asyncio in {grown[OURS_ASYNC]:.0f}, and memory "
+        "does not grow over a million requests: [memory](benchmarks/results/soak_memory.md)."
+    )
+
+
+def floors() -> str:
+    """Ours over the floor with decode."""
+    found = _results("peers")
+    measured = found.get("floors_cpu_us")
+    if not measured:
+        return "The results of the last run have no floors: `make bench` measures them."
+    parts: list[str] = []
+    for shell, operations in measured.items():
+        rows = {
+            operation: {name: f"{us:,.0f} us" for name, us in ways.items()}
+            | {"divided": _times(ways[shell] / ways["floor with decode"])}
+            for operation, ways in operations.items()
+        }
+        parts.append(table(rows))
+    return "\n\n".join([*parts, f"{_where(found)}."])
+
+
+def stages() -> str:
+    """Where the time of one call goes."""
+    found = _results("stages")
+    return "\n\n".join([*drawn(found["stages_cpu_us"]), f"{_where(found)}."])
+
+
+FIGURES: Final[Mapping[str, Callable[[], str]]] = {
+    "peers": peers,
+    "network": network,
+    "throughput": throughput,
+    "floors": floors,
+    "stages": stages,
+}
+
+
+def _results(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def _where(found: Mapping[str, Any]) -> str:
+    machine = found["machine"]
+    place = (machine["processor"], f"{machine['cores']} cores", machine["system"], machine["python"], machine["date"])
+    return f"{', '.join(place)}, load average {machine['load_average'][0]}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}x" if ratio < 10 else f"{ratio:.0f}x"
+
+
+def _rounded(rate: float) -> str:
+    return f"{round(rate, -2):,.0f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description="Figures in pages, of the results.")
+    parser.add_argument("--write", action="store_true", help="write the pages that are behind")
+    is_written = parser.parse_args().write
+    behind = 0
+    for name in PAGES:
+        page = (ROOT / name).read_text()
+        made = page_with_figures(page)
+        if made == page:
+            continue
+        behind += not is_written
+        print(f"{name}: {'written' if is_written else 'behind its results: python -m benchmarks.pages --write'}")
+        if is_written:
+            (ROOT / name).write_text(made)
+    return min(behind, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
