@@ -36,7 +36,7 @@ Item = Mapping[str, AttributeValue]
 Key = dict[str, AttributeValue]
 """A primary key, or where a page ended: the key attributes with their values."""
 
-MANY = 8
+_MANY = 8
 """Items up to which a reader's `build_all` is not worth its compiling."""
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
@@ -164,8 +164,8 @@ def read_one(raw: Raw | bytes, reader: ItemReader[T], operation: str | None = No
 
 
 def build_many(reader: ItemReader[T], wires: Sequence[Any]) -> list[T]:
-    """The objects of many items on the fast path: without a call for each, where the reader has a way."""
-    build_all = getattr(reader, "build_all", None)
+    """The objects of items on the fast path: of many without a call for each, where the reader has a way."""
+    build_all = getattr(reader, "build_all", None) if len(wires) > _MANY else None
     if build_all is not None:
         return build_all(wires)  # type: ignore[no-any-return]
     build = reader.build

@@ -13,7 +13,6 @@ from msgspec import Raw, Struct
 
 from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
-    MANY,
     GetAnswer,
     ItemReader,
     ItemsAnswer,
@@ -164,12 +163,10 @@ def _found(
 ) -> tuple[AnswerPage[T], Consumed]:
     if response.status != 200:
         raise_fault(response, operation, table)
-    wire, build = reader.wire, reader.build  # in this order: a reader that learns replaces both
     try:
-        answer = decoder(ItemsAnswer, wire)(response.body)
-        wires: list[Any] = answer.items
-        is_long = len(wires) > MANY
-        items: list[Any] = build_many(reader, wires) if is_long else [i for w in wires if (i := build(w)) is not None]
+        # The wire type first: a reader that learns replaces both, and what builds of a later one refuses an earlier.
+        answer = decoder(ItemsAnswer, reader.wire)(response.body)
+        items: list[Any] = build_many(reader, answer.items)
     except Exception:  # also from a class's own code
         answer = decoder(ItemsAnswer, Raw)(response.body)
         items = read_items(answer.items, reader, f"{operation} of {pattern.shown}" if pattern else operation)

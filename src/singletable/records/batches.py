@@ -38,7 +38,9 @@ async def get_many(
     asked: list[tuple[Model[Any], Place, KeyOf[Any]]] = []
     check_keys(keys)
     for key in keys:
-        _check_asked(key)
+        check_whole(key)
+        if key.attributes:
+            raise _of_parts(key)
         model, place = key.captured.model, (key.partition, key.low)
         if (places := wanted.get(model.table)) is None:
             places = wanted[model.table] = {}
@@ -159,14 +161,11 @@ async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
         await _write_all(port, table, writes)
 
 
-def _check_asked(key: KeyOf[Any]) -> None:
-    """InvalidRequest for a key that does not name one whole entity."""
-    check_whole(key)
-    if key.attributes:
-        raise InvalidRequest(
-            f"get_many loads whole entities, and {key.captured.shown} has only(...)",
-            hint="Omit only(...), or use get().",
-        )
+def _of_parts(key: KeyOf[Any]) -> InvalidRequest:
+    """The error for a key that names a part of an entity."""
+    return InvalidRequest(
+        f"get_many loads whole entities, and {key.captured.shown} has only(...)", hint="Omit only(...), or use get()."
+    )
 
 
 async def _write_all(port: Port, table: Table, writes: BulkWrites) -> None:

@@ -93,6 +93,12 @@ class PlacedReader:
         _, _, place, build = self._made
         return place(wire), build(wire)
 
+    @property
+    def build_all(self) -> Callable[[Sequence[Any]], list[tuple[Place, Any]]] | None:
+        """`build` of many, where the class's own reader has a way."""
+        place, build_all = self._made[2], getattr(self._reader, "build_all", None)
+        return None if build_all is None else lambda wires: [*zip(map(place, wires), build_all(wires), strict=True)]
+
     def load(self, item: Item) -> tuple[Place, Any] | None:
         entity = self._load(item)
         return None if entity is None else (place_in(self._table, item), entity)
@@ -102,6 +108,7 @@ class PlacedMixedReader(PlacedReader):
     """The same for several classes: type and key are decoded together first."""
 
     wire: Any = Raw
+    build_all: Any = None
 
     def __init__(self, reader: Any, table: Table) -> None:
         self._table, self._load, self._by_type = table, reader.load, reader.by_type
@@ -119,6 +126,7 @@ class PlacedForeignReader(PlacedReader):
     """The same where keys are of other kinds, or attributes; and for several classes of a foreign table."""
 
     wire: Any = Raw
+    build_all: Any = None
 
     def __init__(self, reader: ItemReader[Any], table: Table) -> None:
         self._table, self._load, self._reader = table, reader.load, reader
