@@ -27,8 +27,8 @@ class AnswerReader:
         self._received = 0
         self.reusable = True
 
-    def feed(self, data: bytes) -> HttpResponse | None:
-        """The answer, when these bytes complete it. Raises `AnswerLost` for invalid HTTP."""
+    def feed(self, data: bytes | memoryview) -> HttpResponse | None:
+        """The answer, of copies, when these bytes complete it. Raises `AnswerLost` for invalid HTTP."""
         self._received += len(data)
         try:
             self._parser.feed_data(data)
