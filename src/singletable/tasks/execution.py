@@ -33,8 +33,9 @@ from singletable.tasks.outcomes import (
     return_writes,
 )
 from singletable.tasks.recurrence import Recurrence
+from singletable.tasks.states import TaskEvent
 from singletable.tasks.worker_options import Counts
-from singletable.tasks.writes import ClaimLost, Finish
+from singletable.tasks.writes import ClaimLost, Finish, claim_lost
 
 
 @dataclass(frozen=True)
@@ -295,13 +296,21 @@ class Execution:
             if error is not None and not is_needless:
                 log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
         elif error is None or is_needless:
-            await apply(self.port, end_writes(claimed))
+            await self._end(claimed)
             counts.done += 1
             if is_needless:
                 log.info("task %s: ended, as there was nothing to do (%s)", item.function, type(error).__name__)
         else:
             await self._until_extended(claimed)
             await self._after_failure(claimed, error, counts)
+
+    async def _end(self, claimed: Claimed) -> None:
+        """End the task. ClaimLost where it is gone and the lease is over: another worker has run it too."""
+        writes = end_writes(claimed)
+        await apply(self.port, writes)
+        is_gone = any(isinstance(write, Finish) and write.was_gone for write in writes)
+        if is_gone and (claimed.is_lost or self.port.monotonic() - claimed.renewed_at >= self.lease_seconds):
+            raise claim_lost(writes[0].key, TaskEvent.FINISH.value)
 
     async def _until_extended(self, claimed: Claimed) -> None:
         """Wait for an extension that is on its way: it would overwrite the retry time."""

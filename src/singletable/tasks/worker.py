@@ -17,6 +17,7 @@ from functools import partial
 from math import inf
 
 from singletable.errors import PASSING
+from singletable.events import LeaseTaken
 from singletable.flow import CarefulPort, Gate, Heartbeat, Kernel, Port, Stop, Trouble, instant
 from singletable.foundation import get, model_for, send_alone
 from singletable.tasks.calls import TaskFunction
@@ -111,9 +112,12 @@ class WorkerSlots:
         await self.port.sleep(min(self._lease_left + _AFTER_ITS_TIME_SECONDS, self.options.poll_seconds))
         return True
 
+    @property
+    def _name(self) -> str:
+        return f"tasks of {self.tasks.table.name}"
+
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
-        name = f"tasks of {self.tasks.table.name}"
-        return Kernel(self.port, self.gate, self.stop, name, self.trouble, outlives_passing)
+        return Kernel(self.port, self.gate, self.stop, self._name, self.trouble, outlives_passing)
 
     def heartbeat(self) -> Heartbeat[Claimed]:
         execution = self.execution
@@ -231,6 +235,9 @@ class WorkerSlots:
             if not self._gained:  # a list without claimable tasks, as from a lagging index, isn't fetched again at once
                 self._look_at = self._looked_at + self.options.poll_seconds
             return
+        if candidate.lease != 0.0:
+            taken = LeaseTaken(worker=self._name, lease=item.function, fence=item.fence, is_takeover=True)
+            self.port.events.emit(taken)
         self._gained, self._look_at = True, self._looked_at
         self._remember(item)
         await self.execution.run(item, now, counts)

@@ -242,14 +242,20 @@ class Finish(Write):
     item: TaskItem
     key: KeyOf[Any] = field(init=False)
     ended: bool = False
+    was_gone: bool = False
+    """The item was missing: an earlier try of this request deleted it, it was cancelled, or another worker ended it."""
 
     def __post_init__(self) -> None:
         self.key = model_for(self.item).key_of(self.item)
 
     def main(self, current: Any, moment: Moment) -> WritePart:
         action = delete_if(self.key, is_held(self.model, self.item))
-        # Missing: deleted by an earlier try of this request, or cancelled. Both mean that nothing is left to do.
-        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), lambda stored: stored is None)
+        return WritePart(action, lambda stored: claim_lost(self.key, self.verb), self._settles)
+
+    def _settles(self, stored: Item | None) -> bool:
+        """Nothing is left to do for a missing item."""
+        self.was_gone = stored is None
+        return self.was_gone
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""
