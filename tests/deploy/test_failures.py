@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from singletable import Table
+from singletable import Database, Table
 from singletable.errors import DeclarationError
-from singletable.streams import Changes
+from singletable.flow import TableNames
+from singletable.streams import Changes, ChangeWorker
 from singletable.tables import TableSettings
+from singletable.tasks import Tasks, TaskWorker
+from singletable.tasks.items import TaskState
 from singletable_deploy import ContainerService, Deployment, Function, MessageQueue, Role
 from singletable_deploy.cloudformation import template
-from tests.support.attempts import queue_arn, stream_arn
+from tests.support.attempts import queue_arn, stream_arn, table_arn
+from tests.support.engines import fresh
 from tests.support.iam import Attempt, is_allowed
 from tests.support.templates import statements_of
 
@@ -170,11 +175,75 @@ def test_every_alarm_tells_the_topic_and_none_is_made_without() -> None:
     assert "MetricsConfig" not in silent["StreamMapping"]["Properties"]
 
 
+# --- what functions measure -------------------------------------------------------------------------------------------
+work = Table("work", indexes=["gsi1"], stream="new_and_old")
+tasks, letters = Tasks(work, index="gsi1"), Changes(work, name="mail")
+MEASURED = Deployment(
+    "work",
+    tables=[work, letters.leases],
+    functions=[function("watch", timedelta(minutes=1), measures=[tasks, letters])],
+    names=TableNames({}, "prod-"),
+)
+WATCHED = template(MEASURED)["Resources"]
+
+
+def printed(db: Database, capsys: pytest.CaptureFixture[str]) -> dict[tuple[str, str], dict[str, str]]:
+    """What a call of the function prints, as CloudWatch reads it: each metric with its dimensions."""
+    capsys.readouterr()
+    TaskWorker(db, tasks).lambda_metrics()({}, None)
+    ChangeWorker(db, letters).lambda_metrics()({})
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return {
+        (directive["Namespace"], metric["Name"]): {name: line[name] for name in directive["Dimensions"][0]}
+        for line in lines
+        for directive in line["_aws"]["CloudWatchMetrics"]
+        for metric in directive["Metrics"]
+    }
+
+
+def test_the_alarms_watch_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with fresh(table_prefix="prod-") as db:
+        db.create_table(work)
+        db.create_table(letters.leases)
+        there = printed(db, capsys)
+    watched = {
+        (each["Namespace"], each["MetricName"]): {one["Name"]: one["Value"] for one in each["Dimensions"]}
+        for each in (r["Properties"] for r in WATCHED.values() if r["Type"] == "AWS::CloudWatch::Alarm")
+        if each.get("Namespace") == "singletable"
+    }
+    assert watched == there
+    assert len(watched) == 3
+    overdue = WATCHED["WorkTasksOverdueAlarm"]["Properties"]
+    assert (overdue["Threshold"], overdue["EvaluationPeriods"], overdue["TreatMissingData"]) == (300, 5, "breaching")
+    assert WATCHED["WorkTasksDeadAlarm"]["Properties"]["TreatMissingData"] == "notBreaching"
+
+
+def test_the_function_may_read_what_it_measures_and_writes_nothing() -> None:
+    held = statements_of({"Resources": WATCHED}, "RoleWatch")
+    index, leases = table_arn("prod-work", "/index/gsi1"), table_arn("prod-work-leases")
+    keys = {"dynamodb:LeadingKeys": (tasks.entities.by_wake(TaskState.DEAD, 0).partition,)}
+    assert is_allowed(held, Attempt("dynamodb:Query", index, keys))
+    own = {"dynamodb:LeadingKeys": (letters.consumer.state.dead_letter.by_sequence("mail").partition,)}
+    assert is_allowed(held, Attempt("dynamodb:Query", leases, own))
+    other = {"dynamodb:LeadingKeys": (letters.consumer.state.dead_letter.by_sequence("other").partition,)}
+    assert not is_allowed(held, Attempt("dynamodb:Query", leases, other))
+    assert {action for each in held for action in each["Action"]} == {
+        *(f"dynamodb:{action}" for action in ("Query", "GetItem", "BatchGetItem")),
+        "sqs:SendMessage",
+    }
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("age", [timedelta(0), timedelta(seconds=59), timedelta(hours=24), timedelta(seconds=90.5)])
 def test_an_age_that_the_stream_does_not_reach_is_refused(age: timedelta) -> None:
     with pytest.raises(DeclarationError, match="max_age"):
         function("f", changes, max_age=age)
+
+
+@pytest.mark.parametrize("on", [timedelta(minutes=5), queue, changes])
+def test_what_measures_is_called_every_minute(on: Any) -> None:
+    with pytest.raises(DeclarationError, match="not called every minute"):
+        function("f", on, measures=[tasks])
 
 
 def test_days_that_logs_are_not_kept_for_are_refused() -> None:

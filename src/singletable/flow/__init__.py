@@ -96,6 +96,16 @@ if TYPE_CHECKING:
         DurableDirectories as DurableDirectories,
         sync_directory as sync_directory,
     )
+    from singletable.flow.embedded_metrics import (
+        CHANGES_DEAD as CHANGES_DEAD,
+        NAMESPACE as NAMESPACE,
+        TASKS_DEAD as TASKS_DEAD,
+        TASKS_OVERDUE as TASKS_OVERDUE,
+        AsyncMetricsHandler as AsyncMetricsHandler,
+        MetricsHandler as MetricsHandler,
+        dimensions_of as dimensions_of,
+        print_metrics as print_metrics,
+    )
     from singletable.flow.handing_back import (
         HandedBack as HandedBack,
         check_going_on as check_going_on,
@@ -140,6 +150,9 @@ __getattr__ = late_names(
     calls="call_in_loop call_in_threads refuse_awaitable",
     contention="Race",
     durable_files="DurableDirectories sync_directory",
+    embedded_metrics=(
+        "CHANGES_DEAD NAMESPACE TASKS_DEAD TASKS_OVERDUE AsyncMetricsHandler MetricsHandler dimensions_of print_metrics"
+    ),
     handing_back="HandedBack check_going_on handling_while",
     leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",
     pages="pages_of pages_side_by_side",

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.flow import AsyncLambdaHandler, Awaiting, LambdaAnswer, Stop, check_awaiting, refuse_async
+from singletable.flow import (
+    AsyncLambdaHandler,
+    AsyncMetricsHandler,
+    Awaiting,
+    LambdaAnswer,
+    Stop,
+    check_awaiting,
+    refuse_async,
+)
 from singletable.foundation import Finding
 from singletable.holds import TableGate
 from singletable.streams import flows
@@ -98,6 +106,19 @@ class AsyncChangeWorker:
         async def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
             self._check_functions()
             return await self.db.run(flows.handle_event(self.db.port, gate, self.changes.consumer, event))
+
+        return handler
+
+    def lambda_metrics(self) -> AsyncMetricsHandler:
+        """Returns the handler of a Lambda function that a schedule calls: it prints the metrics of this consumer.
+
+        CloudWatch reads `ChangesDead` out of its log: 1 if there is a dead letter in the table, 0 if there is none. Its
+        dimensions are `Table` and `Consumer`, its namespace is `singletable`. `Function(..., measures=[changes])` makes
+        the alarm. A query of one item.
+        """
+
+        async def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, float]:
+            return await self.db.run(flows.print_change_metrics(self.db.port, self.changes.consumer))
 
         return handler
 

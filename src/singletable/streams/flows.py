@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from singletable.flow import Port, Stop, stopping
+from typing import Any
+
+from singletable.flow import CHANGES_DEAD, Port, Stop, dimensions_of, print_metrics, stopping
+from singletable.foundation import open_query
 from singletable.streams import worker
 from singletable.streams.check import check as check
 from singletable.streams.consumer import Consumer, ConsumerOptions
@@ -10,6 +13,16 @@ from singletable.streams.dead_letters import dead_letters as dead_letters, drop 
 from singletable.streams.lag import consumer_lag as consumer_lag, release_shard as release_shard
 from singletable.streams.lambda_handler import handle_event as handle_event
 from singletable.streams.worker import drain as drain
+
+
+async def print_change_metrics(port: Port, consumer: Consumer) -> dict[str, float]:
+    """Print whether a consumer has dead letters. A query of one item, which may have 350 KB."""
+    query: Any = consumer.state.dead_letter.by_sequence(consumer.name)
+    prepared = await open_query(port, query)
+    letters = await port.send(prepared.operation(None, 1))
+    metrics = {CHANGES_DEAD: float(len(letters.items))}
+    print_metrics(dimensions_of(port.names[consumer.table.name], consumer.name), metrics, port.now())
+    return metrics
 
 
 async def run(port: Port, consumer: Consumer, options: ConsumerOptions, stop: Stop | None, signals: bool) -> None:

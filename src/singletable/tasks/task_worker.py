@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.flow import Blocking, LambdaAnswer, LambdaHandler, Stop, check_blocking, refuse_async
+from singletable.flow import (
+    Blocking,
+    LambdaAnswer,
+    LambdaHandler,
+    MetricsHandler,
+    Stop,
+    check_blocking,
+    refuse_async,
+)
 from singletable.foundation import Finding
 from singletable.holds import TableGate
 from singletable.queues import Queue
@@ -101,6 +109,19 @@ class TaskWorker:
             tasks = self.tasks
             entities, functions = tasks.entities, tasks.functions
             return self.db.run(flows.handle_event(self.db.port, gate, entities, functions, watch, event, context))
+
+        return handler
+
+    def lambda_metrics(self) -> MetricsHandler:
+        """Returns the handler of a Lambda function that a schedule calls: it prints the metrics of these tasks.
+
+        CloudWatch reads `TasksOverdueSeconds` and `TasksDead` out of its log, with the dimension `Table`, in the
+        namespace `singletable`. `Function(..., measures=[tasks])` makes the alarms. A call takes 16 queries, 8 read
+        units, and a unit for each recurring task.
+        """
+
+        def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, float]:
+            return self.db.run(flows.print_task_metrics(self.db.port, self.tasks.entities, self.tasks.functions))
 
         return handler
 

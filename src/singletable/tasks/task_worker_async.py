@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.flow import AsyncLambdaHandler, Awaiting, LambdaAnswer, Stop, check_awaiting, refuse_async
+from singletable.flow import (
+    AsyncLambdaHandler,
+    AsyncMetricsHandler,
+    Awaiting,
+    LambdaAnswer,
+    Stop,
+    check_awaiting,
+    refuse_async,
+)
 from singletable.foundation import Finding
 from singletable.holds import TableGate
 from singletable.queues import Queue
@@ -102,6 +110,19 @@ class AsyncTaskWorker:
             tasks = self.tasks
             entities, functions = tasks.entities, tasks.functions
             return await self.db.run(flows.handle_event(self.db.port, gate, entities, functions, watch, event, context))
+
+        return handler
+
+    def lambda_metrics(self) -> AsyncMetricsHandler:
+        """Returns the handler of a Lambda function that a schedule calls: it prints the metrics of these tasks.
+
+        CloudWatch reads `TasksOverdueSeconds` and `TasksDead` out of its log, with the dimension `Table`, in the
+        namespace `singletable`. `Function(..., measures=[tasks])` makes the alarms. A call takes 16 queries, 8 read
+        units, and a unit for each recurring task.
+        """
+
+        async def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, float]:
+            return await self.db.run(flows.print_task_metrics(self.db.port, self.tasks.entities, self.tasks.functions))
 
         return handler
 

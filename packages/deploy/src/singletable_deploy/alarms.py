@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from singletable.flow import CHANGES_DEAD, NAMESPACE, TASKS_DEAD, TASKS_OVERDUE, dimensions_of
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable.tasks import Tasks
 from singletable_deploy.deployment import ContainerService, Deployment, Function
 
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
 """A stream's records are lost after a day: five minutes behind leaves the time to act."""
+MOST_OVERDUE_SECONDS = 5 * 60
 _MINUTES, _OF = 3, 15
 """The minutes, and of how many, in which something that comes and goes is wrong."""
 _THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
@@ -60,6 +63,9 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
         yield from _of_table(table, deployment.names[table.name])
     for function in deployment.functions:
         yield from _of_function(function)
+        for layer in function.measures:
+            called = deployment.names[layer.table.name]
+            yield from _of_tasks(layer, called) if isinstance(layer, Tasks) else _of_changes(layer, called)
     for queue in deployment.all_queues:
         yield _of_failed(f"{queue.name}-dead-letters", f"{queue.name}: messages", queue.dead_letters)
     for service in deployment.services:
@@ -93,6 +99,21 @@ def _of_stream(function: Function) -> Iterator[Alarm]:
     gone = [Metric("AWS/Lambda", name, {"EventSourceMappingUUID": function.name}) for name in _GONE]
     failed = (*gone, _of_lambda("DestinationDeliveryFailures", function))
     yield Alarm(f"{function.name}-aside", f"{function.name}: changes failed for the last time", failed)
+
+
+def _of_tasks(tasks: Tasks, table: str) -> Iterator[Alarm]:
+    """Where nothing prints the metrics, nobody knows whether tasks run: that counts as overdue."""
+    overdue, dead = (Metric(NAMESPACE, name, dimensions_of(table), "Maximum") for name in (TASKS_OVERDUE, TASKS_DEAD))
+    name = tasks.table.name
+    late = f"tasks of {name} are overdue, or nothing measures them"
+    yield Alarm(f"{name}-tasks-overdue", late, (overdue,), MOST_OVERDUE_SECONDS, 5, is_for_silence=True)
+    yield Alarm(f"{name}-tasks-dead", f"tasks of {name} failed for the last time", (dead,))
+
+
+def _of_changes(changes: Changes, table: str) -> Iterator[Alarm]:
+    dead = Metric(NAMESPACE, CHANGES_DEAD, dimensions_of(table, changes.name), "Maximum")
+    name = f"{changes.table.name}-{changes.name}"
+    yield Alarm(f"{name}-changes-dead", f"changes of {name} failed for the last time", (dead,))
 
 
 def _of_service(service: ContainerService) -> Alarm:

@@ -18,8 +18,9 @@ from singletable.errors import DeclarationError
 from singletable.flow import TableNames
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable.tasks import Tasks
 from singletable_deploy.access import Resource, ResourceAccess
-from singletable_deploy.layer_grants import hold_reads, receives, stream_reads
+from singletable_deploy.layer_grants import hold_reads, letters_of, receives, stream_reads, task_metrics
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
 
@@ -51,6 +52,8 @@ class Function:
     batch: int = 100
     seconds: int = 60
     """Its time limit."""
+    measures: Sequence[Tasks | Changes] = ()
+    """The tasks and consumers whose metrics it prints, as `TaskWorker.lambda_metrics()` does: each has alarms."""
     max_age: timedelta = timedelta(hours=20)
     """The age at which a change that it could not handle goes aside, where it is behind a stream. A stream drops
     it after 24 hours."""
@@ -76,6 +79,11 @@ class Function:
             raise DeclarationError(
                 f"function {self.name} has max_age={self.max_age}",
                 hint="Whole seconds, from a minute to 23 hours: a stream drops its changes after 24.",
+            )
+        if self.measures and self.on != timedelta(minutes=1):
+            raise DeclarationError(
+                f"function {self.name} measures something, and is not called every minute",
+                hint="Its alarms look at each minute: Function(..., on=timedelta(minutes=1), measures=[tasks]).",
             )
         if isinstance(self.on, timedelta) and (self.on < timedelta(minutes=1) or self.on % timedelta(minutes=1)):
             raise DeclarationError(f"function {self.name} can be called every whole minutes, not every {self.on}")
@@ -187,7 +195,9 @@ class Deployment:
 
 
 def _of_its_source(function: Function) -> Iterator[ResourceAccess]:
-    """The access of a function to what calls it, and to the place of what it could not handle."""
+    """The access of a function to what calls it, to the place of what it could not handle, and to what it measures."""
+    for layer in function.measures:
+        yield from task_metrics(layer) if isinstance(layer, Tasks) else (letters_of(layer),)
     if isinstance(function.on, MessageQueue):
         yield from receives(function.on).accesses(function.role.where)
     elif isinstance(function.on, timedelta):

@@ -51,11 +51,22 @@ def runs(tasks: Tasks) -> Grant:
         entities = tasks.entities
         for kind in (entities.task, entities.ordered, entities.lane):
             yield _own(kind, (*_READS, *_WRITES), where)
-        model = model_of(entities.task)
-        yield at(model, model.indexes[entities.index], ("Query",), where)
+        yield task_index(tasks)
         yield hold_reads(tasks.table)
 
     return Grant(f"runs({tasks.table.name})", (tasks.table,), accesses)
+
+
+def task_index(tasks: Tasks) -> ResourceAccess:
+    """The access that finds tasks by their index."""
+    model = model_of(tasks.entities.task)
+    return at(model, model.indexes[tasks.entities.index], ("Query",), {})
+
+
+def task_metrics(tasks: Tasks) -> Iterator[ResourceAccess]:
+    """The accesses that count what is overdue and dead: the index, and the items of recurring tasks."""
+    yield task_index(tasks)
+    yield _own(tasks.entities.task, ("GetItem", "BatchGetItem"), {})
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------
@@ -76,6 +87,14 @@ def handles(changes: Changes) -> Grant:
             yield ResourceAccess(table_resource(state.table), actions, (own,))
 
     return Grant(f"handles({changes.name})", (table, changes.leases), accesses)
+
+
+def letters_of(changes: Changes) -> ResourceAccess:
+    """The access that reads a consumer's dead letters."""
+    state = changes.consumer.state
+    partition = model_of(state.dead_letter).key.templates[0]
+    own = held_at(partition, {partition.names[0]: changes.name})
+    return ResourceAccess(table_resource(state.table), frozenset({"Query"}), (own,))
 
 
 def stream_reads(table: Table) -> ResourceAccess:
