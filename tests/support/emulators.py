@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
@@ -42,7 +42,7 @@ class Emulator:
     environ: Callable[[int], Mapping[str, str]] = field(default=lambda port: {})
 
     @contextmanager
-    def running(self) -> Iterator[str]:
+    def running(self) -> Generator[str]:
         """The address of one with nothing in it; it ends with the block, and with this process."""
         if not self.program.exists():
             pytest.fail(f"{self.program} is not installed: make setup")
@@ -75,7 +75,7 @@ DYNALITE_SERVER = Emulator(DYNALITE, lambda port: ["--host", "127.0.0.1", "--por
 
 
 @contextmanager
-def running_emulator() -> Iterator[str]:
+def running_emulator() -> Generator[str]:
     """The address of an emulator of queues and buckets with nothing in it; under `tools.aws`, its gateway's."""
     if gateway := os.environ.get(GATEWAY_VARIABLE):
         yield gateway
@@ -84,10 +84,38 @@ def running_emulator() -> Iterator[str]:
         yield url
 
 
+class Shared:
+    """What `start` gives, for all who hold it at a time: the first starts it, the last ends it."""
+
+    def __init__(self, start: Callable[[], AbstractContextManager[str]]) -> None:
+        self._start = start
+        self._running = ExitStack()
+        self._url = ""
+        self._holders = 0
+
+    @contextmanager
+    def held(self) -> Generator[str]:
+        if not self._holders:
+            self._url = self._running.enter_context(self._start())
+        self._holders += 1
+        try:
+            yield self._url
+        finally:
+            self._holders -= 1
+            if not self._holders:
+                self._running.close()
+
+
+_OF_THE_SESSION = Shared(running_emulator)
+
+
 @pytest.fixture(scope="session")
-def aws_emulator() -> Iterator[str]:
-    """The address of the session's emulator: queues and buckets, each test's under names of its own."""
-    with running_emulator() as url:
+def aws_emulator() -> Generator[str]:
+    """The address of the session's emulator: queues and buckets, each test's under names of its own.
+
+    pytest has a fixture for each module and folder that imports this one: all of them hold one emulator.
+    """
+    with _OF_THE_SESSION.held() as url:
         yield url
 
 
