@@ -3,8 +3,8 @@
 PYTHON ?= python3
 # One more than the processors: tests wait for engines, browsers and other processes.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# Of all tests together: those that begin first, with browsers and programs, wait the most.
-TEST_WORKERS ?= $(shell expr $(WORKERS) + 1)
+# Of all tests together: many wait for browsers and programs. With one fewer, a seventh of two processors was idle.
+TEST_WORKERS ?= $(shell expr $(WORKERS) + 2)
 SOAK_WORKERS ?= 2
 SAMPLE ?= 30
 SEED ?= 1
