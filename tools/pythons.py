@@ -23,9 +23,12 @@ from tools.distributions import FOLDERS, ROOT, editable
 OLDEST, NEWEST = 11, 15
 """Minor versions of Python 3 that are looked for."""
 _ASKED = """
-import ensurepip, sys, sysconfig
-print(sys.version.split()[0], sysconfig.get_config_var("Py_GIL_DISABLED") or 0)
+import sys
+from importlib.machinery import PathFinder
+if PathFinder.find_spec("ensurepip"):
+    print(sys.version.split()[0], int("t" in sys.abiflags))
 """
+"""Each run that collects the tests asks all of them: nothing slow is imported."""
 _USUAL = ["-m", "not soak", "-n", os.environ.get("WORKERS", "2"), "--dist", "loadfile"]
 
 
@@ -72,10 +75,10 @@ def _number(folder: Path) -> tuple[int, ...]:
 
 def _asked(path: str) -> Python | None:
     try:
-        told = subprocess.run([path, "-c", _ASKED], capture_output=True, text=True, check=False)
+        told = subprocess.run([path, "-I", "-S", "-c", _ASKED], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    if told.returncode:
+    if told.returncode or not told.stdout:
         return None
     version, disabled = told.stdout.split()
     return Python(path, version, disabled == "1")
