@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 import pytest
 
 from examples_shared.testing.nursery import NURSERY, Nursery, run_program
+from singletable import connect
 from singletable.cli.app import COMMANDS
 from singletable_local import ENGINE_VARIABLE, control, find_engine
 
@@ -120,7 +121,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(folder: Folder, sample: Path) -> Folder:
-    """The folder, with the sample in its default data file."""
+def shop(folder: Folder, sample: Path) -> Iterator[Folder]:
+    """The folder, with the sample in its default data file. Its engine runs: each command would start one."""
     shutil.copytree(sample, folder.path / sample.name, ignore=shutil.ignore_patterns("*.lock"))
-    return folder
+    with connect(f"local:{folder.path / DEFAULT_FILE}"):
+        yield folder
