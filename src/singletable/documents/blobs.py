@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
-from singletable.flow import DurableDirectories, sync_directory
+from singletable.flow import DurableDirectories
 
 _WRITING = ".writing"
 """The directory in which files are written before they are linked under their names. It is not listed."""
@@ -81,7 +81,8 @@ def _no_store() -> NotConfigured:
 
 class LocalBlobs:
     """A directory. A file is written and synced under a temporary name, linked under its own, and the directory is
-    synced. After a power failure it is complete or missing.
+    synced: two syncs for a content, and one of the directory for all that are put at the same time. After a power
+    failure a file is complete or missing.
 
     A killed process can leave a file in `.writing`, which nothing reads. Empty that directory while no process writes.
     """
@@ -99,7 +100,7 @@ class LocalBlobs:
             self._directories.make(target.parent)
             is_new = not target.exists() and self._link(target, data)
             # Another process may have just linked the file: sync the directory before reporting that it exists.
-            sync_directory(target.parent)
+            self._directories.sync(target.parent)
             return is_new
 
     def get(self, path: str, most: int) -> bytes | None:
@@ -126,7 +127,7 @@ class LocalBlobs:
             target = self.directory / path
             target.unlink(missing_ok=True)
             if target.parent.exists():
-                sync_directory(target.parent)
+                self._directories.sync(target.parent)
 
     def _link(self, target: Path, data: bytes) -> bool:
         draft = self.directory / _WRITING / secrets.token_hex(16)

@@ -31,7 +31,7 @@ from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
 from singletable.documents.rows import InboxRow, version_id
 from singletable.documents.snapshots import scalars_of
-from singletable.documents.submission import submit, submit_next
+from singletable.documents.submission import submit_and_read, submit_next
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, InvalidRequest, Newer, NotFound, OutcomeUnknown, Unavailable
 from singletable.flow import Port, Race
@@ -60,12 +60,18 @@ async def process(port: Port, context: Context[Any], document_id: str) -> list[O
 
 
 async def _process(
-    port: Port, context: Context[Any], document_id: str, wanted: set[tuple[str, int]] | None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    wanted: set[tuple[str, int]] | None,
+    state: HeadState | None = None,
 ) -> list[Outcome]:
-    """Make versions until nothing can be applied or, if some mutations are wanted, until those have an outcome."""
+    """Make versions until nothing can be applied or, if some mutations are wanted, until those have an outcome. The
+    first one from `state`, where that was read already."""
     done: list[Outcome] = []
     while wanted is None or wanted:
-        more = await next_version(port, context, document_id)
+        more = await next_version(port, context, document_id, state=state)
+        state = None
         if not more:
             break
         done += more
@@ -77,12 +83,21 @@ async def _process(
 async def apply(
     port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
-    """Submit and process; returns the outcome of each, in order."""
-    first = await submit(port, context, document_id, submissions, own=own)
+    """Submit and process; returns the outcome of each, in order.
+
+    A mutation takes four round trips, and one of blobs. Each waits for the one before:
+
+    1. the newest version, the inbox, the epoch and the client's record: nothing is written to a missing document
+    2. the inbox's row, durable before anything is made of it; the collections of that version beside it
+    3. the contents, before the version that names them
+    4. the transaction
+    5. the inbox's row is deleted, after the commit that makes it needless
+    """
+    first, state = await submit_and_read(port, context, document_id, submissions, own=own)
     if all(outcome.status != "waiting" for outcome in first):
         return first
     wanted = {(o.client, o.id) for o in first if o.status == "waiting"}
-    known = {(o.client, o.id): o for o in await _process(port, context, document_id, wanted)}
+    known = {(o.client, o.id): o for o in await _process(port, context, document_id, wanted, state)}
     places = [(o.client, o.id) for o in first]
     rest = [place for place, o in zip(places, first, strict=True) if o.status == "waiting" and place not in known]
     if rest:  # another processor applied it, or an id before it is missing
@@ -102,18 +117,25 @@ async def apply_next(
 
 
 async def next_version(
-    port: Port, context: Context[Any], document_id: str, on_unknown: Callable[[InboxRow], object] | None = None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    on_unknown: Callable[[InboxRow], object] | None = None,
+    state: HeadState | None = None,
 ) -> list[Outcome]:
     """Make one version of the waiting mutations; returns [] if none can be applied.
 
-    `on_unknown` is called with each mutation that waits for a program that knows its name.
+    `on_unknown` is called with each mutation that waits for a program that knows its name. `state` is what was read
+    already: where it is no longer so, the transaction is refused, and all is read again.
     """
+    begun = state
     await ready(port, context.model.table)
     race = Race(port, "process", COMMITTED, context.model.table.name, tries=_TRIES)
     race.hint = "The submitted mutations are in the inbox; process again, with fewer processors."
     held: dict[str, Corrupt] = {}
     while True:
-        state, attempted, working = await _run_waiting(port, context, document_id, held)
+        state, attempted, working = await _run_waiting(port, context, document_id, held, begun)
+        begun = None
         if on_unknown is not None:
             for row in state.unknown:
                 on_unknown(row)
@@ -156,13 +178,14 @@ async def _settled(
 
 
 async def _run_waiting(
-    port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
+    port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt], begun: HeadState | None
 ) -> tuple[HeadState, list[EndedMutation], WorkingVersion | None]:
     """Run the waiting mutations that can be run. Clients with unreadable contents, or whose next mutation needs a newer
     program, are added to `held`."""
     newer: list[InboxRow] = []
     while True:
-        state = await read_head_state(port, context, document_id, held)
+        state = begun or await read_head_state(port, context, document_id, held)
+        begun = None
         await clear(port, context, state.dead)
         for row in state.unknown:
             place = (context.kind, document_id, row.client, row.id)
@@ -190,7 +213,9 @@ async def _run(
     needed."""
     version = state.version
     contents = context.contents_of(version)
-    hashes = await hashes_of(port, context, version, tuple(context.model.collections))
+    hashes = state.hashes
+    if hashes is None:
+        hashes = await hashes_of(port, context, version, tuple(context.model.collections))
     texts, lost = await _texts(port, contents, state.waiting)
     rows, submissions = _known(context, state, texts, lost, port.now())
     present = await _stored_references(port, context, contents, submissions, hashes)

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from singletable.documents.batches import MAX_MUTATIONS
 from singletable.documents.context import Context
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.own_mutations import MERGE, RESTORE, newer_in
-from singletable.documents.read import client_rows, newest_of, newest_operation, not_found
+from singletable.documents.read import client_rows, hashes_of, newest_of, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.errors import InvalidRequest, Unavailable
-from singletable.flow import Port
-from singletable.foundation import ANY, Query, get_many, get_operation, model_for, prepare_query
+from singletable.flow import Port, side_by_side
+from singletable.foundation import ANY, PreparedQuery, Query, get_many, model_for, prepare_query
 from singletable.operations import Key
 
 Known = Mapping[str, ClientRecord]
@@ -42,6 +43,37 @@ class HeadState:
     """The rows whose mutation is in a version already."""
     unknown: list[InboxRow]
     """The mutations that wait for a program that knows their names, or what else they need."""
+    hashes: dict[str, dict[str, bytes]] | None = None
+    """The version's collections; None where they have not been read."""
+
+
+@dataclass(frozen=True)
+class HeadRead:
+    """The inputs of a new version that one round trip reads: all but what the version and the inbox name."""
+
+    version: Version
+    epoch: GcEpoch
+    clients: dict[str, ClientRecord]
+    asked: frozenset[str]
+    """The clients whose records were asked for; a client without one has applied nothing."""
+    rows: list[InboxRow]
+    after: Key | None
+    """Where the page of the inbox ended."""
+
+
+async def read_head(port: Port, context: Context[Any], document_id: str, clients: Collection[str] = ()) -> HeadRead:
+    """Read the newest version, the epoch, the inbox and some clients' records: one round trip of three requests.
+    Raises NotFound."""
+    version, page, (epoch, known) = await side_by_side(
+        port,
+        [
+            lambda port: port.send(newest_operation(port, context, document_id).operation(None, 1)),
+            lambda port: port.send(_inbox(port, context, document_id).operation(None, None)),
+            lambda port: epoch_and_clients(port, context, document_id, clients),
+        ],
+    )
+    newest = newest_of(context, document_id, version.items)
+    return HeadRead(newest, epoch, known, frozenset(clients), page.items, page.after)
 
 
 async def read_head_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> HeadState:
@@ -49,32 +81,74 @@ async def read_head_state(port: Port, context: Context[Any], document_id: str, h
 
     Two round trips; more if the inbox has many mutations that can't be applied yet.
     """
-    rows, now = context.model.rows, port.now()
-    inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
-    waiting = prepare_query(inbox.consistent(), port.now())
-    first: list[Any] = [
-        newest_operation(port, context, document_id).operation(None, 1),
-        get_operation(rows.epoch.by_document(document_id), consistent=True),
-        waiting.operation(None, None),
-    ]
-    version, epoch, page = await port.send_all(first)
-    before = newest_of(context, document_id, version.items)
-    if epoch is None:
-        raise not_found(context, document_id)
-    clients: dict[str, ClientRecord] = {}
-    waiting_rows: list[InboxRow] = []
+    return await head_state(port, context, await read_head(port, context, document_id), held)
+
+
+async def head_state(
+    port: Port,
+    context: Context[Any],
+    head: HeadRead,
+    held: Collection[str] = (),
+    submitted: Sequence[InboxRow] = (),
+) -> HeadState:
+    """The mutations that can be applied to what was read, those among `submitted` too, which are put meanwhile.
+
+    One round trip, for the clients that were not asked for. The collections are read in it if it is likely that a
+    mutation can be applied: an inbox whose mutations all wait would cost their units for nothing.
+    """
+    now, document_id = port.now(), head.version.document_id
+    clients, asked, hashes = dict(head.clients), set(head.asked), None
+    waiting: list[InboxRow] = []
     dead: list[InboxRow] = []
+    rows, after = _together(head.rows, submitted), head.after
+
+    def is_unknown(row: InboxRow) -> bool:
+        return awaits_mutator(context, row, now)
+
     while True:
-        clients |= await client_rows(
-            port, context, document_id, [r.client for r in page.items if r.client not in clients]
+        unasked = {row.client for row in rows} - asked
+        may_run = (row for row in rows if row.client not in held and not is_unknown(row))
+        is_likely = hashes is None and any(_is_next(head.version, clients, row) for row in may_run)
+        names = tuple(context.model.collections) if is_likely else ()
+        records, read = await side_by_side(
+            port,
+            [
+                partial(client_rows, context=context, document_id=document_id, clients=sorted(unasked)),
+                partial(hashes_of, context=context, version=head.version, names=names),
+            ],
         )
-        for row in page.items:
-            (dead if row.id <= last_of(clients, row.client) else waiting_rows).append(row)
-        chosen, unknown = interleave(waiting_rows, clients, lambda row: awaits_mutator(context, row, now), held)
-        after: Key | None = page.after
+        clients |= records
+        asked |= unasked
+        hashes = read if is_likely else hashes
+        for row in rows:
+            (dead if row.id <= last_of(clients, row.client) else waiting).append(row)
+        chosen, unknown = interleave(waiting, clients, is_unknown, held)
         if after is None or len(chosen) >= MAX_MUTATIONS:
-            return HeadState(before, epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
-        page = await port.send(waiting.operation(after, None))
+            return HeadState(head.version, head.epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown, hashes)
+        page = await port.send(_inbox(port, context, document_id).operation(after, None))
+        rows, after = _without(page.items, submitted), page.after
+
+
+def _is_next(newest: Version, clients: Known, row: InboxRow) -> bool:
+    """Whether a mutation is a client's next one, as far as is known without the client's record: the newest version
+    names its mutations, and the first one of a client has no record before it."""
+    last = {mutation.client: mutation.id for mutation in newest.mutations}
+    return row.id == max(last.get(row.client, 0), last_of(clients, row.client)) + 1
+
+
+def _inbox(port: Port, context: Context[Any], document_id: str) -> PreparedQuery:
+    rows: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, ANY)
+    return prepare_query(rows.consistent(), port.now())
+
+
+def _together(rows: Sequence[InboxRow], submitted: Sequence[InboxRow]) -> list[InboxRow]:
+    """Rows of the inbox with those that are submitted, each once, in the order of each client's ids."""
+    return sorted([*_without(rows, submitted), *submitted], key=lambda row: (row.client, row.id))
+
+
+def _without(rows: Sequence[InboxRow], submitted: Sequence[InboxRow]) -> list[InboxRow]:
+    places = {(row.client, row.id) for row in submitted}
+    return [row for row in rows if (row.client, row.id) not in places]
 
 
 def interleave(
@@ -149,6 +223,18 @@ def newer_need(context: Context[Any], head: Version, row: InboxRow, mutation: Mu
     mutator = context.model.mutators.get(row.name)
     parameter = None if mutator is None else mutator.unknown_in(mutation.arguments)
     return "" if parameter is None else f"the parameter {parameter!r}"
+
+
+async def epoch_and_clients(
+    port: Port, context: Context[Any], document_id: str, clients: Collection[str]
+) -> tuple[GcEpoch, dict[str, ClientRecord]]:
+    """The document's epoch and its clients' records. One request for up to 99 clients. Raises NotFound."""
+    rows = context.model.rows
+    keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
+    rows_now: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
+    if not rows_now or not isinstance(rows_now[0], GcEpoch) or rows_now[0].deleted:
+        raise not_found(context, document_id)
+    return rows_now[0], {row.client: row for row in rows_now[1:]}
 
 
 async def first_missing(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from enum import Enum, auto
+from functools import partial
 from typing import Any, TypeGuard, TypeVar
 
 from singletable.documents.arguments import refs_in
@@ -17,13 +19,23 @@ from singletable.documents.conditions import ensure_contents, epoch_check, put_i
 from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
-from singletable.documents.inbox import check_ahead, check_room, first_missing, is_ahead, last_of
+from singletable.documents.inbox import (
+    HeadState,
+    check_ahead,
+    check_room,
+    epoch_and_clients,
+    first_missing,
+    head_state,
+    is_ahead,
+    last_of,
+    read_head,
+)
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
-from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
+from singletable.documents.read import client_rows, epoch_row, outcomes
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest
-from singletable.flow import Consumed, Port, Race, instant
-from singletable.foundation import ANY, Query, TryWrite, get_many, prepare_query, ready
+from singletable.flow import Consumed, Port, Race, instant, side_by_side
+from singletable.foundation import ANY, Query, TryWrite, prepare_query, ready
 from singletable.operations import ReasonedCancellation, TransactWriteItems
 
 T = TypeVar("T")
@@ -50,19 +62,80 @@ async def submit(
     They are durable when it returns: the status is `waiting` for those in the inbox, or the stored outcome. Two round
     trips, and one of blobs for large arguments. One unit for each KB of a row; rows with blobs take a transaction.
     """
+    _check_each_once(submissions)
+    await ready(port, context.model.table)
+    clients = [submission.client for submission in submissions]
+    epoch, known = await epoch_and_clients(port, context, document_id, clients)
+    new = await _admitted(port, context, document_id, submissions, known, own)
+    await _put_inbox_rows(port, context, epoch, new, own)
+    return await _statuses(port, context, document_id, submissions, new)
+
+
+async def submit_and_read(
+    port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
+) -> tuple[list[Outcome], HeadState | None]:
+    """Like `submit`, for a caller that processes at once: with the state that the next version is made of, or None
+    where that has to be read anew.
+
+    The first round trip reads the state as it was before. The second puts the rows and reads the collections: neither
+    needs the other, as the transaction that follows holds what was read. Two round trips, of four requests and one for
+    each mutation and collection.
+    """
+    _check_each_once(submissions)
+    await ready(port, context.model.table)
+    head = await read_head(port, context, document_id, {submission.client for submission in submissions})
+    new = await _admitted(port, context, document_id, submissions, head.clients, own)
+    if not new:
+        return await _statuses(port, context, document_id, submissions, new), None
+    rows, needed = _rows(port, context, head.epoch, new, own)
+    await ensure_contents(port, context, head.epoch, context.contents_of(head.epoch), needed)
+    state, puts = await side_by_side(
+        port,
+        [
+            partial(head_state, context=context, head=head, submitted=[row for row, _ in rows]),
+            partial(_put, epoch=head.epoch, rows=rows),
+        ],
+    )
+    if _RowPut.LATE in puts:
+        await _put_inbox_rows(port, context, await epoch_row(port, context, document_id), new, own)
+    if set(puts) != {_RowPut.NEW}:  # another call's row is there, or has been applied: it decides
+        state = None
+    return await _statuses(port, context, document_id, submissions, new), state
+
+
+def _check_each_once(submissions: Sequence[Submission]) -> None:
     _check_submissions(submissions)
-    given = {(s.client, s.id): s for s in submissions}
-    if len(given) < len(submissions):
+    if len({(s.client, s.id) for s in submissions}) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
-    epoch, known = await _epoch_and_clients(port, context, document_id, [s.client for s in submissions])
+
+
+async def _admitted(
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    submissions: Sequence[Submission],
+    known: Mapping[str, ClientRecord],
+    own: bool,
+) -> list[Submission]:
+    """The mutations that have no outcome yet. Raises as `submit` where one may not be put into the inbox."""
     new = [submission for submission in submissions if submission.id > last_of(known, submission.client)]
     if not own:
         missing = await first_missing(port, context, document_id, new, known)
         check_ahead(context, new, known)
         await check_room(port, context, document_id, new, has_gap=bool(missing))
-    await _put_inbox_rows(port, context, epoch, new, own)
+    return new
+
+
+async def _statuses(
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    submissions: Sequence[Submission],
+    new: Sequence[Submission],
+) -> list[Outcome]:
+    """The status of each: `waiting` for the new ones, the stored outcome of the others."""
     taken = {(submission.client, submission.id) for submission in new}
-    old = [place for place in given if place not in taken]
+    old = [(s.client, s.id) for s in submissions if (s.client, s.id) not in taken]
     done = dict(zip(old, await outcomes(port, context, document_id, old), strict=True))
     return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
 
@@ -80,7 +153,8 @@ async def submit_in_order(
     same if `admit`, which is called with the records of the clients that have one, returns False.
     """
     _check_submissions(submissions)
-    epoch, known = await _epoch_and_clients(port, context, document_id, [s.client for s in submissions])
+    await ready(port, context.model.table)
+    epoch, known = await epoch_and_clients(port, context, document_id, [s.client for s in submissions])
     if not await admit(known):
         return None
     new = [submission for submission in submissions if submission.id > last_of(known, submission.client)]
@@ -109,19 +183,6 @@ def _is_list(given: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(given, Sequence) and not isinstance(given, str)
 
 
-async def _epoch_and_clients(
-    port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
-) -> tuple[GcEpoch, dict[str, ClientRecord]]:
-    """The document's epoch and its clients' records. One request for up to 99 clients. Raises NotFound."""
-    await ready(port, context.model.table)
-    rows = context.model.rows
-    keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
-    rows_now: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
-    if not rows_now or not isinstance(rows_now[0], GcEpoch) or rows_now[0].deleted:
-        raise not_found(context, document_id)
-    return rows_now[0], {row.client: row for row in rows_now[1:]}
-
-
 async def _put_inbox_rows(
     port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool
 ) -> None:
@@ -129,14 +190,22 @@ async def _put_inbox_rows(
     race = race_with_garbage(port, context, "submit")
     race.hint = "Submit again: a mutation that is in the inbox already is not put there twice."
     while True:
-        contents = context.contents_of(epoch)
-        needed: dict[Content, bytes | None] = {}
-        rows = [_row(context, contents, document_id, each, needed, own, _instant(port)) for each in new]
-        await ensure_contents(port, context, epoch, contents, needed)
-        if await _put(port, context, epoch, rows):
+        rows, needed = _rows(port, context, epoch, new, own)
+        await ensure_contents(port, context, epoch, context.contents_of(epoch), needed)
+        if _RowPut.LATE not in await _put(port, epoch, rows):
             return
         await race.lost()
         epoch = await epoch_row(port, context, document_id)
+
+
+def _rows(
+    port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool
+) -> tuple[list[tuple[InboxRow, bool]], dict[Content, bytes | None]]:
+    """The row of each mutation, and whether it needs blobs; and the blobs that they need."""
+    contents = context.contents_of(epoch)
+    needed: dict[Content, bytes | None] = {}
+    rows = [_row(context, contents, epoch.document_id, each, needed, own, _instant(port)) for each in new]
+    return rows, needed
 
 
 def _instant(port: Port) -> datetime:
@@ -177,19 +246,30 @@ def _row(
     return row, bool(refs) or digest is not None
 
 
-async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> bool:
-    """Put the missing rows, concurrently. Returns False if a row needs blobs and the epoch has been raised."""
-    plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
-    held = [
-        TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token())
-        for row, needs_blobs in rows
+class _RowPut(Enum):
+    """The outcome of a put of a row."""
+
+    NEW = auto()
+    THERE = auto()
+    """A row of that id is there already."""
+    LATE = auto()
+    """The row needs blobs, and the epoch has been raised: nothing was put."""
+
+
+async def _put(port: Port, epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> list[_RowPut]:
+    """Put the missing rows, concurrently."""
+    writes: list[Any] = [
+        _PutInEpoch(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
         if needs_blobs
+        else TryWrite(put_if_absent(row))
+        for row, needs_blobs in rows
     ]
-    if plain:
-        await port.send_all([TryWrite(put) for put in plain])
-    if not held:
-        return True
-    return all(await port.send_all([_PutInEpoch(transaction) for transaction in held]))
+    answers = await port.send_all(writes) if writes else []
+    return [_PUTS.get(answer, answer) for answer in answers]
+
+
+_PUTS: Mapping[Any, _RowPut] = {True: _RowPut.NEW, False: _RowPut.THERE}
+"""The answers of rows that need no blobs."""
 
 
 async def submit_next(
@@ -246,7 +326,7 @@ async def _next_id(port: Port, context: Context[Any], document_id: str, client: 
 
 
 class _PutInEpoch:
-    """A put with a check of the epoch: True if the row exists afterwards, False if the epoch has been raised."""
+    """A put with a check of the epoch."""
 
     def __init__(self, transaction: TransactWriteItems) -> None:
         self._transaction = transaction
@@ -257,8 +337,8 @@ class _PutInEpoch:
             _, consumed = self._transaction.answer(response)
         except ReasonedCancellation as cancelled:
             row, _ = cancelled.reasons
-            return row.code == "ConditionalCheckFailed", Consumed()
-        return True, consumed
+            return (_RowPut.THERE if row.code == "ConditionalCheckFailed" else _RowPut.LATE), Consumed()
+        return _RowPut.NEW, consumed
 
 
 async def store(

@@ -16,7 +16,7 @@ from typing import IO, Final
 from singletable.exchange.claims import LOCK, LockClaim
 from singletable.exchange.gate import check_size, path_in
 from singletable.exchange.store_faults import faults, gone_on_failure, missing
-from singletable.flow import DurableDirectories, sync_directory
+from singletable.flow import DurableDirectories
 
 _WRITING: Final = ".writing-"
 
@@ -68,7 +68,7 @@ class DirectoryStore:
                 os.fsync(file.fileno())
                 size = os.fstat(file.fileno()).st_size
             os.replace(draft, target)
-            sync_directory(target.parent)
+            self._directories.sync(target.parent)
         return size
 
     def fetch(self, path: str) -> Path:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from singletable.flow.fork_safe_lock import ForkSafeLock
 
 _KNOWN_DIRECTORIES = 10_000
 
@@ -18,12 +21,45 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+@dataclass(eq=False)
+class _SyncTurn:
+    """The syncs of one directory that threads wait for."""
+
+    turn: ForkSafeLock = field(default_factory=ForkSafeLock)
+    """Held by the thread that syncs."""
+    calls: int = 0
+    done: int = 0
+    """The calls whose names a sync has made durable: those that had come before it began."""
+    users: int = 0
+
+
 class DurableDirectories:
     """Directories below a root. Each is synced into its parent, once per process."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._durable: set[Path] = set()
+        self._guard = ForkSafeLock()
+        self._turns: dict[Path, _SyncTurn] = {}
+
+    def sync(self, directory: Path) -> None:
+        """Make the names that are in a directory durable. Threads that wait for a sync share the next one."""
+        with self._guard.lock:
+            waiting = self._turns.setdefault(directory, _SyncTurn())
+            waiting.users += 1
+            waiting.calls += 1
+            own = waiting.calls
+        try:
+            with waiting.turn.lock:
+                if waiting.done < own:
+                    covered = waiting.calls
+                    sync_directory(directory)
+                    waiting.done = covered
+        finally:
+            with self._guard.lock:
+                waiting.users -= 1
+                if not waiting.users:
+                    del self._turns[directory]
 
     def make(self, directory: Path) -> None:
         """Create a directory with its parents. One that is there is synced too: who made it may not have done so."""
