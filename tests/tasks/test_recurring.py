@@ -11,8 +11,9 @@ import pytest
 from singletable import Meter, NotFound
 from singletable.errors import DeclarationError
 from singletable.flow import drive
-from singletable.tasks import Backoff, TaskFunction
+from singletable.tasks import Backoff, ClaimLost, TaskFunction
 from singletable.tasks.items import PlainTask, recurring_key
+from singletable.tasks.outcomes import RunPlan, apply, extend_writes, next_run_writes
 from singletable.tasks.recurring_items import plan_recurring
 from tests.faults.actions import LOSSES, Throttle
 from tests.faults.port import make_faulty
@@ -133,6 +134,19 @@ async def test_a_failed_run_is_retried_and_the_next_keeps_its_time(bench: Bench,
     assert (bench.ran, (await item_of(bench)).due) == ([first], first + timedelta(days=1))
     with pytest.raises(NotFound):
         await bench.retry(recurring_key("nightly"))
+
+
+async def test_a_beat_that_arrives_after_the_end_moves_nothing(bench: Bench) -> None:
+    """An extension was on its way when the run ended: the next run keeps its time."""
+    first = await begin(bench)
+    bench.clock.advance(DAY)
+    entities, port = bench.tasks.entities, bench.shell.port
+    claimed = await bench.claim(recurring_key("nightly"), 60)
+    plan = RunPlan(first + timedelta(days=1), "every day", bench.at(0))
+    await bench.shell.run(apply(port, next_run_writes(claimed, plan)))
+    with pytest.raises(ClaimLost):
+        await bench.shell.run(apply(port, extend_writes(entities, claimed, bench.at(90))))
+    assert (await item_of(bench)).wake == first + timedelta(days=1)
 
 
 async def test_a_failed_run_is_dropped(bench: Bench) -> None:

@@ -246,9 +246,9 @@ class Execution:
 
     def _next_run(self, item: TaskItem, claim_time: ClaimTime) -> RunPlan | None:
         recurs = self._recurrence_of(item)
-        if recurs is None or not isinstance(item, PlainTask):
+        if recurs is None:
             return None
-        due = item.then or recurs.next(item.due, instant(claim_time.wall))
+        due = recurs.next(item.due, instant(claim_time.wall))
         return RunPlan(due, recurs.text, self.began)
 
     def _recurrence_of(self, item: TaskItem) -> Recurrence | None:

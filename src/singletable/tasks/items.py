@@ -88,8 +88,6 @@ class PlainTask(TaskItem):
     """The due time of its last run that failed for good, until one succeeds."""
     died: datetime | None = None
     """When that was."""
-    then: datetime | None = None
-    """The time that the next run had, while a failed one is retried."""
     failures: int = 0
     """How many of its runs have failed for good since one succeeded."""
 

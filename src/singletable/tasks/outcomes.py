@@ -49,7 +49,6 @@ def next_run_writes(item: PlainTask, planned: RunPlan, died: datetime | None = N
         error=error if is_dead else None,
         failed=item.due if is_dead else None,
         died=died,
-        then=None,
         failures=item.failures + 1 if is_dead else 0,
     )
     return [NextRun(item, after=becomes)]
@@ -103,8 +102,7 @@ def rerun_writes(item: PlainTask, now: datetime) -> list[Write]:
     assert item.failed is not None
     if lease_of(item.lease, sent=item.sent, tries=item.tries) != 0.0:
         raise claim_lost(model_for(item).key_of(item), TaskEvent.REVIVE.value)
-    then = item.then or item.due
-    again = changed(item, wake=now, due=item.failed, then=then, fence=item.fence + 1, tries=0, sent=False)
+    again = changed(item, wake=now, due=item.failed, fence=item.fence + 1, tries=0, sent=False)
     return [Advance(item, again, TaskEvent.REVIVE.value)]
 
 

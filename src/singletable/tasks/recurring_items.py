@@ -98,7 +98,6 @@ async def _plan_anew(port: Port, item: PlainTask, recurs: Recurrence, now: datet
         lease=0.0,
         recurs=recurs.text,
         planned=began,
-        then=None,
     )
     try:
         await send_alone(port, Advance(item, becomes, "plan"))

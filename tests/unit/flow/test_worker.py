@@ -161,6 +161,23 @@ async def test_leases_are_renewed_while_a_slot_works(shell: Any, caplog: pytest.
     assert "a lease was not renewed" in caplog.text
 
 
+async def test_a_renewal_that_fails_is_not_repeated_at_every_look(shell: Any) -> None:
+    """Within a tenth of the lease's length: a look at the leases comes every few milliseconds here."""
+    now = shell.port.monotonic()
+    held = Held(now - 2.0)
+
+    async def renew(lease: Held) -> None:
+        lease.renewals += 1
+        raise Unavailable("down")
+
+    async def slot() -> None:
+        while shell.port.monotonic() < now + 0.1:
+            await shell.port.sleep(0.001)
+
+    await shell.run(kernel_of(shell).run([slot], Heartbeat(3.0, lambda: [held], renew)))
+    assert held.renewals == 1
+
+
 async def test_a_failing_heartbeat_ends_the_slots(shell: Any) -> None:
     kernel = kernel_of(shell)
     held = Held(shell.port.monotonic())
