@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -140,10 +141,14 @@ def test_a_board_that_is_deleted_says_so_and_asks_no_more(server: Server, open_b
     httpx.delete(f"{server.url}/api/projects/gone").raise_for_status()
     board.page.get_by_role("button", name="Add a note").click()
     board.wait_until("gone")
-    assert "not there any more · 1 edit kept here" in board.page.inner_text("#status")
+    board.page.locator("#status", has_text="not there any more · 1 edit kept here").wait_for()
     assert board.page.get_by_role("button", name="Add a note").is_disabled()
     asked: list[str] = []
-    board.page.on("request", lambda request: asked.append(request.url))
+
+    def note(request: Any) -> None:
+        asked.append(request.url)
+
+    board.page.on("request", note)
     board.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     board.page.evaluate("new Promise((done) => setTimeout(done, 2500))")  # longer than the longest pause
     assert asked == []
