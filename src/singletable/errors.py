@@ -49,11 +49,17 @@ class SingletableError(Exception):
     """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
 
     `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next. A key has its table with it.
+    `region`, `endpoint` and `request_id` are those of the request that met the error.
     """
 
     code: ClassVar[str] = "error"
     called: str = ""
     """The table's name in the account; empty where it is not known."""
+    region: str = ""
+    """The region that was asked, and the URL of the service; empty for an error that no request met."""
+    endpoint: str = ""
+    request_id: str = ""
+    """The service's own id of the request; empty where it gave none."""
 
     def __init__(
         self,
@@ -166,9 +172,14 @@ class InvalidCursor(Mistake, ValueError):
 
 
 class NotConfigured(Mistake):
-    """An engine, a region, credentials or a cursor key is missing; the message says what to set."""
+    """An engine, a table, a region, credentials or a cursor key is missing; the message says what to set."""
 
     code = "mistake.not-configured"
+
+    @property
+    def _places(self) -> tuple[tuple[str, str | None], ...]:
+        """With the place that was asked: a table that is missing there may be in another region."""
+        return *super()._places, ("region", self.region), ("endpoint", self.endpoint)
 
 
 class NotSupported(Mistake):

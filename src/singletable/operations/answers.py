@@ -228,7 +228,13 @@ def named(fault: Fault, operation: str, table: str) -> SingletableError:
     if fault.code in ("ResourceNotFoundException", "TableNotFoundException"):
         return NotConfigured(
             "the table or one of its indexes does not exist",
-            hint="Create it with db.create_table(table) or `singletable table create`.",
+            hint="Ask the region and account that have it, or create it: db.create_table(table), `singletable apply`.",
+            **where,
+        )
+    if (index := fault.message.partition(_NO_INDEX)[2]) and re.fullmatch(_INDEX_NAME, index):
+        return NotConfigured(
+            f"the table has no index {index}",
+            hint="Add it: `singletable plan` shows the step, `apply` does it.",
             **where,
         )
     if fault.code == "UnknownOperationException" and (missing := OPERATIONS.get(operation)) is not None:
@@ -246,6 +252,8 @@ def why_too_large(code: str, message: str) -> tuple[str, str] | None:
     return _LARGE_ITEM if message.startswith(("Item size", "Collection size of items exceeded")) else None
 
 
+_NO_INDEX = "The table does not have the specified index: "
+_INDEX_NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _LARGE_ITEM = (
     "the item would be over 400 KB, or the transaction over 4 MB",
     "Keep large content outside the item, or split it over several.",

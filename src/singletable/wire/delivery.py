@@ -98,13 +98,16 @@ class Delivery:
         heard = self._listens or (own.level or library.level or root.level) <= DEBUG
         call = self._call(operation) if heard or (own is SILENT.own and "logging" in modules) else None
         request = operation.request(self._names)
+        response: Response | None = None
         try:
             if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:
                 raise lacking(missing, operation=request.operation, table=request.table)
-            value, consumed = operation.answer(await self.deliver(exchange, request, round_trips, operation, call))
+            response = await self.deliver(exchange, request, round_trips, operation, call)
+            value, consumed = operation.answer(response)
         except BaseException as error:
             if isinstance(error, SingletableError):
                 self._names.tell(error)
+                self._place(error, response)
             if call is not None:
                 call.ended(error=error)
             raise
@@ -113,6 +116,12 @@ class Delivery:
         if call is not None:
             call.ended(value, consumed)
         return value
+
+    def _place(self, error: SingletableError, response: Response | None) -> None:
+        """Say on an error which place was asked, and which request it was."""
+        error.region, error.endpoint = self.endpoint.region, self.endpoint.url
+        if response is not None:
+            error.request_id = response.request_id
 
     def _call(self, operation: Operation[Any] | None) -> CallEvents:
         from singletable.wire.call_events import CallEvents  # noqa: PLC0415 for who listens, and for retries

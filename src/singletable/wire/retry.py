@@ -200,6 +200,7 @@ class RetryState:
         error = kind(what, hint=hint, table=self.request.table or None, operation=self.request.operation)
         error.__cause__ = failed.cause
         if failed.request_id:
+            error.request_id = failed.request_id
             error.add_note(f"AWS request id: {failed.request_id}")
         return error
 
