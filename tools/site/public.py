@@ -41,7 +41,7 @@ GROUND = {
     "singletable.events": (
         *("Event", "Listener", "RequestEnded", "RequestTried"),
         *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
-        *("LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
+        *("ChangeRetried", "LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (

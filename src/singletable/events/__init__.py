@@ -18,6 +18,7 @@ from singletable.late_names import late_names
 if TYPE_CHECKING:
     from singletable.events.event import Event as Event, Listener as Listener
     from singletable.events.lifecycle import (
+        ChangeRetried as ChangeRetried,
         LeaseLost as LeaseLost,
         LeaseTaken as LeaseTaken,
         LetterAdded as LetterAdded,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         StepApplied as StepApplied,
         TaskBegun as TaskBegun,
         TaskEnded as TaskEnded,
+        TaskOutcome as TaskOutcome,
         WorkerPaused as WorkerPaused,
         WorkerStarted as WorkerStarted,
         WorkerStopped as WorkerStopped,
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 __getattr__ = late_names(
     __name__,
     event="Event Listener",
-    lifecycle="LeaseLost LeaseTaken LetterAdded ShardGap ShardOpened StepApplied TaskBegun TaskEnded WorkerPaused "
-    "WorkerStarted WorkerStopped",
+    lifecycle=(
+        "ChangeRetried LeaseLost LeaseTaken LetterAdded ShardGap ShardOpened StepApplied"
+        " TaskBegun TaskEnded TaskOutcome WorkerPaused WorkerStarted WorkerStopped"
+    ),
     requests="RequestEnded RequestTried",
 )

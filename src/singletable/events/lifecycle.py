@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar, Literal
 
+from singletable.errors import SingletableError
 from singletable.events.event import Event
 
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 
 
+TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost"]
+"""`done`; `needless` for NothingToDo; `retried` later; `returned`, as this program does not know it; `dead`: it is a
+dead letter, and needs a person; `lost`: cancelled, or claimed by another worker."""
+
+
 def _kind(error: BaseException | None) -> str:
-    return type(error).__name__
+    """The class of an error; of one of the library its words too, which hold no values."""
+    kind = type(error).__name__
+    return f"{kind}: {error.what}" if isinstance(error, SingletableError) else kind
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):
@@ -162,7 +170,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     """A try of a task ended."""
 
     logger: ClassVar[str] = "singletable.tasks"
-    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "WARNING", "ERROR")
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO", "WARNING", "ERROR")
 
     table: str
     task: str
@@ -170,9 +178,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     attempt: int
     tries: int
     """The most that it has."""
-    outcome: Literal["done", "needless", "retried", "returned", "dead", "lost"]
-    """`done`; `needless` for NothingToDo; `retried` in `retry_in` seconds; `returned`, as this program does not know
-    it; `dead`: it is a dead letter, and needs a person; `lost`: cancelled, or claimed by another worker."""
+    outcome: TaskOutcome
     milliseconds: float
     retry_in: float | None = None
     error: BaseException | None = None
@@ -181,7 +187,9 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     def level(self) -> int:
         if self.outcome == "dead":
             return _ERROR
-        return _DEBUG if self.outcome in ("done", "needless") and self.error is None else _WARNING
+        if self.outcome == "needless":
+            return _INFO
+        return _DEBUG if self.outcome == "done" and self.error is None else _WARNING
 
     @property
     def text(self) -> str:
@@ -196,7 +204,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     def cause(self) -> Hashable:
         """A dead task is its own cause."""
         dead = self.key_hash if self.outcome == "dead" else ""
-        return self.table, self.task, self.outcome, _kind(self.error), dead
+        return self.table, self.task, self.outcome, type(self.error), dead
 
 
 class ShardOpened(Event, frozen=True, kw_only=True):
@@ -236,6 +244,37 @@ class ShardGap(Event, frozen=True, kw_only=True):
         return self.consumer, self.shard
 
 
+class ChangeRetried(Event, frozen=True, kw_only=True):
+    """A handler of a change failed, and is called again."""
+
+    logger: ClassVar[str] = "singletable.streams"
+    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
+
+    consumer: str
+    handler: str
+    """The event that was to be handled, as `order#INSERT`."""
+    key_hash: str
+    attempt: int
+    tries: int
+    retry_in: float
+    error: BaseException | None = None
+
+    @property
+    def level(self) -> int:
+        return _WARNING
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} of {self.tries} failed with "
+            f"{_kind(self.error)}; next try in {self.retry_in:.1f} s"
+        )
+
+    @property
+    def cause(self) -> Hashable:
+        return self.consumer, self.handler, type(self.error)
+
+
 class LetterAdded(Event, frozen=True, kw_only=True):
     """A change failed for the last time: it is a dead letter, and needs a person."""
 
@@ -244,7 +283,7 @@ class LetterAdded(Event, frozen=True, kw_only=True):
 
     consumer: str
     handler: str
-    """The event that was to be handled, as `inserted Order`."""
+    """The event that was to be handled, as `order#INSERT`."""
     key_hash: str
     attempt: int
     error: BaseException | None = None

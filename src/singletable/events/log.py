@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from logging import DEBUG, getLogger
+from logging import DEBUG, ERROR, getLogger
 from typing import Any, Final
 
 from singletable.events.event import Event
@@ -38,7 +38,8 @@ class EventLog:
         text = f"{event.text} ({left_out} more since the last record)" if left_out else event.text
         fields: dict[str, Any] = {f"singletable_{name}": getattr(event, name) for name in event.__struct_fields__}
         fields |= {"singletable_event": type(event).__name__, "singletable_left_out": left_out}
-        logger.log(level, "%s", text, extra=fields, exc_info=getattr(event, "error", None))
+        error = getattr(event, "error", None) if level >= ERROR else None
+        logger.log(level, "%s", text, extra=fields, exc_info=error)
 
     def show_failure(self, listener: object, event: Event, error: Exception) -> None:
         """Show what a listener raised."""

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from singletable.errors import SingletableError
+from singletable.events import StepApplied
 from singletable.flow import Meter, Port, Rate
 from singletable.foundation import Table
 from singletable.migrations.acceptance import Accepted
@@ -101,7 +102,7 @@ class ApplyRun:
         """The step that comes before the lease."""
         started = self.bare.monotonic()
         with Meter() as meter:
-            await step.run(self._applying(self.bare, Held("", 0)))
+            await self._run(step, self._applying(self.bare, Held("", 0)))
         looks = sum(count.requests for name, count in meter.by_operation.items() if name.startswith("Describe"))
         return Done(step, meter.requests - looks, 0.0, 0.0, self.bare.monotonic() - started, looks)
 
@@ -137,10 +138,21 @@ class ApplyRun:
     async def _one(self, step: Step, applying: Applying) -> Done:
         looks, beats, started = self.port.looks, self.port.tenure.beats, self.bare.monotonic()
         with Meter() as meter:
-            await step.run(applying)
+            await self._run(step, applying)
         beats, looks = self.port.tenure.beats - beats, self.port.looks - looks
         requests, units = meter.requests - beats - looks, meter.write_units - beats
         return Done(step, requests, meter.read_units, units, self.bare.monotonic() - started, looks)
+
+    async def _run(self, step: Step, applying: Applying) -> None:
+        started, failed = self.bare.monotonic(), None
+        try:
+            await step.run(applying)
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            seconds = self.bare.monotonic() - started
+            self.bare.events.emit(StepApplied(table=self.table.name, step=step.name, seconds=seconds, error=failed))
 
     def _tell(self, **progress: Any) -> None:
         self.doing = replace(self.doing, **progress)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from singletable.events import LeaseTaken
 from singletable.expressions import attr
 from singletable.flow import DYNAMODB_STREAMS, Observations, Port, instant
 from singletable.foundation import flows
@@ -114,6 +115,10 @@ class ShardSearch:
             taken = await leases.take(self.port, state, lease, self.owner)
         if taken is None:
             return None
+        is_takeover = lease is not None and bool(lease.owner)
+        self.port.events.emit(
+            LeaseTaken(worker=self.consumer.name, lease=shard.id, fence=taken.fence, is_takeover=is_takeover)
+        )
         if self._may_have_lost(shard, lease, there):
             await report_gap(self.port, self.consumer, shard.id, "", "trimmed")
         tries: list[Any] = []

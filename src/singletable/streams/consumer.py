@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
+from singletable.events import ShardGap
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.streams.events import Gap
@@ -85,6 +86,7 @@ async def report_gap(
     """Call the application's handlers; what they raise ends the worker, and the next one reports the gap again."""
     gap = Gap(consumer.name, shard, after, reason)
     consumer.router.gaps += 1
+    port.events.emit(ShardGap(consumer=consumer.name, shard=shard, reason=reason))
     if not consumer.on_gap:
         warnings.warn(
             f"changes of table {consumer.table.name} were lost before {consumer.name!r} handled them ({reason}). "

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from singletable.errors import Throttled
+from singletable.events import ShardOpened
 from singletable.flow import DYNAMODB_STREAMS, ForkSafeLock, Kernel, Port, Tenure
 from singletable.operations import GetRecords, GetShardIterator, Records, StreamRecord, encode
 from singletable.streams.consumer import Consumer, ConsumerOptions, report_gap
@@ -239,6 +240,7 @@ class ShardReader:
             return
         if shard.iterator is None:
             await self._report_and_skip(shard)
+        self.port.events.emit(ShardOpened(consumer=self.consumer.name, shard=shard.lease.shard))
 
     async def _iterator(self, shard: HeldShard) -> str | None:
         after, until = shard.read_to or None, shard.latest_until

@@ -8,13 +8,13 @@ worker's own clock.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from singletable.errors import PASSING, Unavailable
+from singletable.events import ChangeRetried, LeaseLost, LetterAdded
 from singletable.flow import Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.foundation import flows
 from singletable.holds import TableGate
@@ -27,7 +27,6 @@ from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, maintain
 from singletable.streams.shard import HeldShard, PendingRecord, ShardReader
 from singletable.streams.shard_tree import find_stream, is_replaced
 
-_log = logging.getLogger("singletable.streams")
 _LONGEST_BACKOFF_SECONDS = 30.0
 _LONGEST_SLICE_SECONDS = 0.05
 _FIRST_PAUSE_SECONDS = 1.0
@@ -126,6 +125,8 @@ class ConsumerWorker:
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
         is_held = bool(lease and lease.owner)  # without an owner it was released, or its shard is over
         shard.note(began, is_held)
+        if not is_held:
+            self.port.events.emit(LeaseLost(worker=self.consumer.name, lease=shard.lease.shard))
         if is_held:
             shard.lease, shard.is_wanted = lease, lease.wanted_by != ""
 
@@ -228,13 +229,14 @@ class ConsumerWorker:
         tries = entry.tries + 1
         named = self.consumer.router.name_of(entry.record)
         lease = shard.lease
-        _log.warning(
-            "%s: %s failed, try %d of %d", self.consumer.name, named, tries, self.options.tries, exc_info=error
-        )
+        events, keys = self.port.events, entry.record.dynamodb.keys
+        key_hash = events.hash_of(*(text for _, value in sorted(keys.items()) for text in map(str, value.values())))
+        names = {"consumer": self.consumer.name, "handler": named, "key_hash": key_hash}
         if tries >= self.options.tries:
             type_ = named.partition("#")[0]
             await store_dead_letter(self.port, self.consumer.state, lease, entry.record, type_, tries, error)
             entry.place.done = True
+            events.emit(LetterAdded(**names, attempt=tries, error=error))
         else:
             attempt = self.consumer.state.attempt(
                 consumer=lease.consumer,
@@ -245,7 +247,9 @@ class ConsumerWorker:
             )
             await flows.put(self.port, attempt)
             wait = min(_LONGEST_BACKOFF_SECONDS, self.options.backoff_seconds * 2.0 ** (tries - 1))
-            entry.wait_until = self.port.monotonic() + wait * (0.5 + self.port.random() / 2)
+            wait *= 0.5 + self.port.random() / 2
+            entry.wait_until = self.port.monotonic() + wait
+            events.emit(ChangeRetried(**names, attempt=tries, tries=self.options.tries, retry_in=wait, error=error))
         entry.tries, entry.error = tries, None
 
     def _try_key(self, shard: HeldShard, entry: PendingRecord) -> Any:

@@ -7,7 +7,6 @@ ClaimLost if the task was cancelled, or if another worker claimed it after the l
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import InvalidRequest, SingletableError
+from singletable.events import TaskBegun, TaskEnded, TaskOutcome
 from singletable.failure_text import Caught, error_text
 from singletable.flow import Port, instant, refuse_awaitable
 from singletable.foundation import Write, model_for
@@ -182,8 +182,6 @@ _FIRST_RETURN_SECONDS = 1.0
 _LONGEST_RETURN_SECONDS = 60.0
 _LOOKING_SECONDS = 0.01
 
-log = logging.getLogger("singletable.tasks")
-
 
 class UnknownTask(SingletableError):
     """A stored task whose function, or a parameter of it, this program does not have. Another version may have it."""
@@ -216,6 +214,7 @@ class Execution:
     async def run(self, item: TaskItem, claim_time: ClaimTime, counts: Counts) -> None:
         """Run a task that was claimed, and write what became of it."""
         claimed = Claimed(self.tasks, item, claim_time, next_run=self._next_run(item, claim_time))
+        self._tell_begin(claimed)
         self.held[claimed] = None
         try:
             error = await self._error_of(claimed)
@@ -225,7 +224,7 @@ class Execution:
             await self._settle(claimed, error, counts)
         except ClaimLost:
             counts.lost += 1
-            log.warning("task %s: cancelled while it ran, or claimed by another worker", item.function)
+            self._tell_end(claimed, "lost", error)
             if isinstance(item, OrderedTask):
                 await drop_cancelled(self.port, self.tasks, item)
         if isinstance(item, OrderedTask):
@@ -289,17 +288,14 @@ class Execution:
 
     # --- what became of it --------------------------------------------------------------------------------------------
     async def _settle(self, claimed: Claimed, error: BaseException | None, counts: Counts) -> None:
-        item = claimed.item
         is_needless = isinstance(error, NothingToDo)
         if claimed.ended:
             counts.done += 1
-            if error is not None and not is_needless:
-                log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
+            self._tell_end(claimed, "done", None if is_needless else error)
         elif error is None or is_needless:
             await self._end(claimed)
             counts.done += 1
-            if is_needless:
-                log.info("task %s: ended, as there was nothing to do (%s)", item.function, type(error).__name__)
+            self._tell_end(claimed, "needless" if is_needless else "done", error)
         else:
             await self._until_extended(claimed)
             await self._after_failure(claimed, error, counts)
@@ -321,7 +317,7 @@ class Execution:
         item = claimed.item
         now, unknown = self.port.now(), isinstance(error, UnknownTask)
         if unknown and now - item.due.timestamp() < UNKNOWN_SECONDS:
-            await self._return(item, error, counts)
+            await self._return(claimed, error, counts)
             return
         function = self.functions.get(item.function)
         tries = DEFAULT_TRIES if function is None else function.tries
@@ -330,12 +326,12 @@ class Execution:
         if is_last:
             await apply(self.port, self._last_writes(claimed, instant(now), error_text(error)))
             counts.dead += 1
+            self._tell_end(claimed, "dead", error)
         else:
-            ready = instant(now + backoff.seconds(item.tries, self.port.random()))
-            await apply(self.port, retry_writes(self.tasks, item, ready, error_text(error)))
+            wait = backoff.seconds(item.tries, self.port.random())
+            await apply(self.port, retry_writes(self.tasks, item, instant(now + wait), error_text(error)))
             counts.failed += 1
-        kind = type(error).__name__
-        log.warning("task %s: try %d of %d ended with %s", item.function, item.tries, tries, kind)
+            self._tell_end(claimed, "retried", error, wait)
 
     def _last_writes(self, claimed: Claimed, now: datetime, error: str) -> list[Write]:
         """A task that has failed for good is a dead letter; a recurring one goes on with its next run, and says so."""
@@ -344,11 +340,42 @@ class Execution:
             return next_run_writes(item, planned, now, error)
         return dead_letter_writes(self.tasks, item, now, error)
 
-    async def _return(self, item: TaskItem, error: BaseException, counts: Counts) -> None:
+    async def _return(self, claimed: Claimed, error: BaseException, counts: Counts) -> None:
         """Leave it to a worker of another version of the program; this one's try is not counted."""
+        item = claimed.item
         now = self.port.now()
         late = now - item.due.timestamp()
         wait = min(_LONGEST_RETURN_SECONDS, max(_FIRST_RETURN_SECONDS, late / 2)) * (0.5 + self.port.random() / 2)
         await apply(self.port, return_writes(self.tasks, item, instant(now + wait), error_text(error)))
-        log.warning("task %s: given back: %s", item.function, error)
         counts.failed += 1
+        self._tell_end(claimed, "returned", error, wait)
+
+    # --- events -------------------------------------------------------------------------------------------------------
+    def _tell_begin(self, claimed: Claimed) -> None:
+        events, item = self.port.events, claimed.item
+        begun = TaskBegun(
+            table=self.tasks.table.name,
+            task=item.function,
+            key_hash=events.hash_of(item.id),
+            attempt=item.tries,
+            late_seconds=claimed.claim_time.wall - item.due.timestamp(),
+        )
+        events.emit(begun)
+
+    def _tell_end(
+        self, claimed: Claimed, outcome: TaskOutcome, error: BaseException | None, retry_in: float | None = None
+    ) -> None:
+        events, item = self.port.events, claimed.item
+        function = self.functions.get(item.function)
+        ended = TaskEnded(
+            table=self.tasks.table.name,
+            task=item.function,
+            key_hash=events.hash_of(item.id),
+            attempt=item.tries,
+            tries=DEFAULT_TRIES if function is None else function.tries,
+            outcome=outcome,
+            milliseconds=1000 * (self.port.monotonic() - claimed.claim_time.monotonic),
+            retry_in=retry_in,
+            error=error,
+        )
+        events.emit(ended)
