@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from email.utils import formatdate, parsedate_to_datetime
 
@@ -50,6 +52,20 @@ def test_other_forms_of_a_date_are_read(date: bytes) -> None:
 )
 def test_what_is_not_a_date_is_none(date: bytes) -> None:
     assert seconds_of(date) is None
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_tokyo")
+def test_a_date_is_of_no_machine_s_own_time() -> None:
+    assert seconds_of(b"Sun, 06 Nov 1994 08:49:37 GMT") == 784111777
 
 
 def test_the_usual_form_loads_no_parser_of_mail() -> None:
