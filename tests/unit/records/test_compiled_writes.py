@@ -150,13 +150,14 @@ def test_an_upsert_by_its_shape_is_the_one_that_is_rendered(number: int, monkeyp
 def test_an_upsert_sets_what_the_item_has_and_removes_what_it_has_not() -> None:
     model = model_of(Counted)
     item = model.item(Counted(id="1", name="n")) | {"of a newer program": {"S": "x"}, "stays": {"S": "y"}}
-    action = upsert_of(Counted.by_id("1"), item, {"stays"}, Facts(1.0, 1.0, write_id="w"))
+    action = upsert_of(Counted.by_id("1"), item, {"stays"}, Facts(1000.5, 1.0, write_id="w"))
     clauses = re.fullmatch("SET (.*) REMOVE (.*)", action.update)
     assert clauses is not None
     changed, removed = ({action.guard.names[name] for name in re.findall(r"#\d+", text)} for text in clauses.groups())
     assert changed == {"_type", "_v", "_w", "id", "name", "revision", "of a newer program"}
     assert removed == {"_ttl", "gsi1pk", "gsi1sk"}
-    assert {"S": "w"} in action.guard.values.values()
+    for held in ({"S": "w"}, {"N": "1000"}):  # the write's own id, and the time after which it ends
+        assert held in action.guard.values.values()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
