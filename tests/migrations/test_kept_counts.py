@@ -146,6 +146,12 @@ class Later:
         return Migrations(db, FILLED[0]).plan(keep=keep)
 
     @staticmethod
+    def a_record_of_the_same_model_that_was_brought_there_later(db: Database, keep: Path) -> object:
+        Migrations(db, FILLED[0]).apply()
+        Migrations(db, order(PLAIN)[0]).apply()
+        return Migrations(db, FILLED[0]).plan(keep=keep)
+
+    @staticmethod
     def another_declaration(db: Database, keep: Path) -> object:
         return Migrations(db, order(PLAIN, patterns={"gsi1": by_mail, "gsi2": by_mail})[0]).plan(keep=keep)
 
@@ -170,6 +176,18 @@ def test_the_counts_are_taken_for_the_same_alone(db: Database, tmp_path: Path, l
     # The apply of another record scans too: the plan's own reading is what `counted_at` denies.
     assert scans(db, lambda: outcomes.append(getattr(Later, later)(db, path))) > 0
     assert outcomes[0].counted_at is None
+
+
+def test_the_counts_of_a_table_are_not_those_of_the_next_one_of_its_name(db: Database, tmp_path: Path) -> None:
+    """Neither has a record."""
+    plain, kind = order(PLAIN)
+    plans: list[Plan] = []
+    for _ in range(2):
+        db.delete_table(plain)
+        db.create_table(plain)
+        db.create(kind(number=1, mail="a@example.org"))
+        plans.append(Migrations(db, FILLED[0]).plan(keep=tmp_path / "kept"))
+    assert [plan.counted_at for plan in plans] == [None, None]
 
 
 @pytest.mark.parametrize(("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-1, False)])
