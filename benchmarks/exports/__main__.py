@@ -1,4 +1,4 @@
-"""Exports: of a million items beside a bare scan of the same table, and of 100,000 beside other programs.
+"""Exports: of a million items beside a bare scan of the same table, and of 100,000 beside other programs; imports.
 
     python -m benchmarks.exports                    some minutes, and as many for the data files the first time
     python -m benchmarks.exports --quick            10,000 items, one round
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.exports.data import ROOT, data_file
+from benchmarks.exports.ours import IMPORT
 from benchmarks.exports.peer import PROGRAMS
 from benchmarks.libraries.ours import table as orders
 from benchmarks.report import headed, ratio, table, write
@@ -31,6 +32,7 @@ PEERS_PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 PEER: Final = Path(__file__).with_name("peer.py")
 MANY, FEW, QUICK = 1_000_000, 100_000, 10_000
 """Items: beside a scan, beside other programs, and of a quick run."""
+FORMATS: Final = ("parquet", "jsonl", "csv", "arrow")
 BAR: Final = 5.0
 """How much more CPU each other program takes, at the least."""
 SCAN_BAR: Final = 1.3
@@ -49,7 +51,7 @@ class Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.exports", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.exports", description=str(__doc__).splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="10,000 items, one round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", metavar="NAME", help="also to benchmarks/results/NAME.json and .md")
@@ -57,10 +59,11 @@ def main() -> None:
     rounds = 1 if chosen.quick else chosen.rounds
     of_scan = beside_scan(QUICK if chosen.quick else MANY, rounds)
     of_peers = beside_peers(QUICK if chosen.quick else FEW, rounds)
-    page = headed("Exports", [_scan_part(of_scan), _peers_part(of_peers)])
+    of_imports = imports(QUICK if chosen.quick else FEW, rounds)
+    page = headed("Exports", [_scan_part(of_scan), _peers_part(of_peers), _imports_part(of_imports)])
     print(page)
     if chosen.write:
-        parts = {"scan": of_scan, "peers": of_peers}
+        parts = {"scan": of_scan, "peers": of_peers, "imports": of_imports}
         summary = {part: {name: asdict(row) for name, row in rows.items()} for part, rows in parts.items()}
         write(chosen.write, summary, page)
 
@@ -78,9 +81,16 @@ def beside_peers(items: int, rounds: int) -> dict[str, Row]:
         copy = Path(folder, "orders.db")
         copy.write_bytes(data_file(items).read_bytes())
         with Engine.start(copy, exposed=True) as engine:
-            ways = {what: _ours(what, copy) for what in ("parquet", "jsonl", "csv", "arrow")}
+            ways = {what: _ours(what, copy) for what in FORMATS}
             peers = {name: [str(PEERS_PYTHON), str(PEER), name, engine.url, orders.name] for name in PROGRAMS}
             return _measured(ways | peers, items, rounds)
+
+
+def imports(items: int, rounds: int) -> dict[str, Row]:
+    """Imports of each format, without the writes."""
+    file = data_file(items)
+    with Engine.start(file):
+        return _measured({what: _ours(f"{IMPORT}{what}", file) for what in FORMATS}, items, rounds)
 
 
 def _ours(what: str, file: Path) -> list[str]:
@@ -95,7 +105,7 @@ def _measured(ways: dict[str, list[str]], items: int, rounds: int) -> dict[str, 
             with tempfile.TemporaryDirectory() as folder:
                 told = _run([*ways[name], folder])
             if told["items"] != items:
-                raise SystemExit(f"{name} exported {told['items']} items of {items}")
+                raise SystemExit(f"{name} took {told['items']} items of {items}")
             row = rows[name]
             row.cpu.append(told["cpu"])
             row.wall.append(told["wall"])
@@ -130,6 +140,12 @@ def _peers_part(rows: dict[str, Row]) -> str:
     bars = {name: ratio(rows[name].cpu, ours) for name in PROGRAMS}
     said = ", ".join(f"{name} {found}{'' if found.median >= BAR else ' NOT HELD'}" for name, found in bars.items())
     return f"## Beside other programs, {FEW:,} items\n\nAt least {BAR:g} times our CPU: {said}.\n\n{table(shown)}"
+
+
+def _imports_part(rows: dict[str, Row]) -> str:
+    shown = {name: _shown(row) for name, row in rows.items()}
+    said = "Rows read, each as an entity of its class, and not written (`dry_run`)."
+    return f"## Imports, {FEW:,} items\n\n{said}\n\n{table(shown)}"
 
 
 def _shown(row: Row) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""One export of ours, or a bare scan, in a process of its own: what it took, and the most memory that it held.
+"""One export of ours, an import or a bare scan, in a process of its own: what it took, and the most memory it held.
 
 python -m benchmarks.exports.ours parquet TARGET FOLDER [ITEMS OF A SECTION]
+python -m benchmarks.exports.ours import-parquet TARGET FOLDER
 python -m benchmarks.exports.ours scan TARGET FOLDER
 """
 
@@ -14,10 +15,13 @@ from pathlib import Path
 from benchmarks.libraries.ours import table
 from benchmarks.memory import peak_bytes
 from singletable import Database, connect
-from singletable.exchange import Exports, export
+from singletable.exchange import Exports, Imports, export
 from singletable.operations import Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.wire import RetryPolicy
+
+IMPORT = "import-"
+"""Of a format, which the table is exported to before: its rows are read as entities, and not written."""
 
 
 def bare_scan(db: Database) -> int:
@@ -37,9 +41,14 @@ def main() -> None:
     if section:
         export.SECTION_ITEMS = int(section[0])
     with connect(target, retry=RetryPolicy(attempts=5)) as db:
+        if what.startswith(IMPORT):
+            Exports(db, table).export(folder, format=what.removeprefix(IMPORT))  # type: ignore[arg-type]
         cpu, wall = time.process_time(), time.perf_counter()
         if what == "scan":
             items = bare_scan(db)
+        elif what.startswith(IMPORT):
+            imported = Imports(db, table).run(folder, dry_run=True)
+            items = imported.written
         else:
             items = Exports(db, table).export(folder, format=what).items  # type: ignore[arg-type]
         took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
@@ -27,48 +27,65 @@ class BadCell(ValueError):
     """A value that its column can't take. The text says why, without the value."""
 
 
+Reader = Callable[[Any], Any]
+"""The cell of a value of a file other than null, as `Dataset.item` takes it. BadCell for one of another type."""
+
+
 def cell_of(value: Any, type: pa.DataType) -> Any:
-    """The cell of a value from JSON or from a column, as `Dataset.item` takes it. BadCell for one of another type."""
-    if value is None:
-        return None
-    type = value_type(type)
-    if pa.types.is_map(type):
-        return _map(value, cast(Any, type), cell_of)
-    if pa.types.is_struct(type):
-        return _struct(value, cast(Any, type))
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        if not isinstance(value, list):
-            raise BadCell(f"a list is wanted, not {_said(value)}")
-        element: pa.DataType = cast(Any, type).value_type
-        return [cell_of(each, element) for each in value]
-    return _scalar(value, type)
+    """The cell of one value; for those of a column make its reader once."""
+    return None if value is None else cell_reader(type)(value)
 
 
 def cell_of_text(text: str | None, type: pa.DataType) -> Any:
-    """The cell of a text in a CSV file. Raises BadCell if it doesn't fit the type."""
-    if text is None:
-        return None
+    """The cell of one text in a CSV file."""
+    return None if text is None else text_reader(type)(text)
+
+
+def cell_reader(type: pa.DataType) -> Reader:
+    """The reader of values from JSON or from a column."""
+    type = value_type(type)
+    if pa.types.is_map(type):
+        return _map_reader(cell_reader(cast(Any, type).item_type))
+    if pa.types.is_struct(type):
+        return _struct_reader({part.name: cell_reader(part.type) for part in cast(Any, type)})
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return _list_reader(cell_reader(cast(Any, type).value_type))
+    return _scalar_reader(type)
+
+
+def text_reader(type: pa.DataType) -> Reader:
+    """The reader of texts in a CSV file."""
     type = value_type(type)
     if pa.types.is_string(type):
-        return text
+        return str
     if pa.types.is_nested(type):
-        return cell_of(_json(text), type)
+        read = cell_reader(type)
+
+        def read_json(text: str) -> Any:
+            value = _json(text)
+            return None if value is None else read(value)
+
+        return read_json
     if pa.types.is_boolean(type):
-        if text.lower() not in _FLAGS:
-            raise BadCell("true or false is wanted")
-        return _FLAGS[text.lower()]
+        return _flag_of_text
     if pa.types.is_integer(type):
-        return _read(int, text, "a whole number")
+        return lambda text: _read(int, text, "a whole number")
     if pa.types.is_floating(type):
-        return _read(float, text, "a number")
-    return _scalar(text, type)
+        return lambda text: _read(float, text, "a number")
+    return _scalar_reader(type)
 
 
-def _scalar(value: Any, type: pa.DataType) -> Any:
-    for is_of, make in _SCALARS:
-        if is_of(type):
-            return make(value)
-    raise BadCell(f"no value of a file is a {type}")
+def _flag_of_text(text: str) -> bool:
+    if text.lower() not in _FLAGS:
+        raise BadCell("true or false is wanted")
+    return _FLAGS[text.lower()]
+
+
+def _scalar_reader(type: pa.DataType) -> Reader:
+    def refuse(_: Any) -> Any:
+        raise BadCell(f"no value of a file is a {type}")
+
+    return next((read for is_of, read in _SCALARS if is_of(type)), refuse)
 
 
 def _text(value: Any) -> str:
@@ -139,7 +156,7 @@ def _bytes(value: Any) -> bytes:
         raise BadCell("bytes as base64 are wanted") from None
 
 
-_SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]], ...]] = (
+_SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Reader], ...]] = (
     (pa.types.is_string, _text),
     (pa.types.is_boolean, _flag),
     (pa.types.is_integer, _whole),
@@ -151,25 +168,43 @@ _SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]
 )
 
 
-def _map(value: Any, type: Any, read: Callable[[Any, pa.DataType], Any]) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        pairs = list(cast("dict[str, Any]", value).items())
-    elif isinstance(value, list) and all(isinstance(each, tuple) and len(each) == 2 for each in value):
-        pairs = cast("list[tuple[str, Any]]", value)
-    else:
-        raise BadCell(f"an object is wanted, not {_said(value)}")
-    return [(_text(name), read(each, type.item_type)) for name, each in pairs]
+def _list_reader(element: Reader) -> Reader:
+    def read(value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise BadCell(f"a list is wanted, not {_said(value)}")
+        return [None if member is None else element(member) for member in value]
+
+    return read
 
 
-def _struct(value: Any, type: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadCell(f"an object is wanted, not {_said(value)}")
-    held = cast("dict[str, Any]", value)
-    parts = {part.name: part.type for part in type}
-    strange = sorted(held.keys() - parts.keys())
-    if strange:
-        raise BadCell(f"there is no part {strange[0]!r}; there are {', '.join(parts)}")
-    return {name: cell_of(held.get(name), part) for name, part in parts.items()}
+def _map_reader(element: Reader) -> Reader:
+    def read(value: Any) -> list[tuple[str, Any]]:
+        if isinstance(value, dict):
+            pairs = list(cast("dict[str, Any]", value).items())
+        elif isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+            pairs = cast("list[tuple[str, Any]]", value)
+        else:
+            raise BadCell(f"an object is wanted, not {_said(value)}")
+        return [(_text(name), None if member is None else element(member)) for name, member in pairs]
+
+    return read
+
+
+def _struct_reader(parts: Mapping[str, Reader]) -> Reader:
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise BadCell(f"an object is wanted, not {_said(value)}")
+        held = cast("dict[str, Any]", value)
+        if not held.keys() <= parts.keys():
+            strange = min(held.keys() - parts.keys())
+            raise BadCell(f"there is no part {strange!r}; there are {', '.join(parts)}")
+        cells: dict[str, Any] = {}
+        for name, part in parts.items():
+            member = held.get(name)
+            cells[name] = None if member is None else part(member)
+        return cells
+
+    return read
 
 
 def _json(text: str) -> Any:

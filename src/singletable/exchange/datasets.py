@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -23,7 +24,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from singletable.errors import Corrupt, SingletableError
+from singletable.errors import Corrupt, InvalidValue, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
 from singletable.exchange.declaration_digests import digest_of
 from singletable.exchange.left_out import LeftOut, left_out_cell
@@ -40,7 +41,7 @@ from singletable.foundation import (
     models_of,
     tool_classes,
 )
-from singletable.operations import Item, encode, read_item
+from singletable.operations import Item, encode, read_item, read_one
 from singletable.values import Codec, Field, Scalar, exact_json
 
 REST: Final = "_rest"
@@ -77,6 +78,18 @@ class DatasetColumn:
             return None
         stored = _default_value(f)
         return None if stored is None else load_cell(self.column, stored)
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """A fast path, and the slow one that takes what it does not, as `read_one` uses them."""
+
+    wire: Any
+    build: Callable[[Any], Any]
+    load_slowly: Callable[[Item], Any]
+
+    def load(self, item: Item) -> Any:
+        return self.load_slowly(item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +211,32 @@ class Dataset:
         """The item of a row."""
         return self._rebuilt(row, _read_rest(row.get(REST)))
 
+    def entity_of(self, row: Mapping[str, Any]) -> Any | None:
+        """The entity of a row; None of one whose item is another class's, or is being deleted."""
+        item, reader = encode(self.item(row)), self._under_any_key
+        return self.model.load_anywhere(read_item(item)) if reader is None else read_one(item, reader)
+
+    def _entity_by_attributes(self, stored: Item) -> Any:
+        if self._by_attributes is not None:
+            with suppress(InvalidValue):  # a text without a form in UTF-8: the slow path says what it says first
+                return read_one(encode(stored), self._by_attributes)
+        return self.model.codec.load(stored)
+
+    @cached_property
+    def _under_any_key(self) -> RowReader | None:
+        """Reads items that need not lie at their key; None of a class that learns from what it reads."""
+        model = self.model
+        return None if model.table.definition.foreign else RowReader(model.wire, model.build, model.load_anywhere)
+
+    @cached_property
+    def _by_attributes(self) -> RowReader | None:
+        """Reads attributes without type and keys; None of a class some of whose attributes are only in its key."""
+        model = self.model
+        if model.table.definition.foreign or not all(f.is_written for f in model.fields):
+            return None
+        codec = Codec(model.kind, model.fields, beside=None)
+        return RowReader(codec.wire, codec.build, model.codec.load)
+
     def _current(self, item: Item) -> Item:
         model = self.model
         if model.tombstone and model.tombstone in item:
@@ -234,7 +273,8 @@ class Dataset:
         cells = {c.field.stored: c.column.dump(v) for c in self.columns if (v := row.get(c.name)) is not None}
         attributes: dict[str, Any] = {name: value for name, value in cells.items() if value is not None}
         if not {*filter(None, self.table.definition.key)} <= rest.keys():
-            entity = self.model.codec.load(attributes | {n: v for n, v in rest.items() if v is not None})
+            stored = attributes | {n: v for n, v in rest.items() if v is not None}
+            entity = self._entity_by_attributes(stored)
             attributes = read_item(encode(self.model.item(entity))) | attributes
         in_key = self.model.stored_key.values_in_key
         return {n: v for n, v in (attributes | dict(rest)).items() if v is not None and n not in in_key}

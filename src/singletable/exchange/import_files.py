@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.exchange.arrow_rows import arrow_batches, opened_parquet, parquet_batches, rows_of_batch
-from singletable.exchange.cells import BadCell, cell_of, cell_of_text
+from singletable.exchange.cells import BadCell, Reader, cell_reader, text_reader
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
 from singletable.exchange.foreign_text import TOO_LONG, json_bytes, lines_of
@@ -116,6 +116,16 @@ class _Cells:
     ) -> None:
         self.path, self.columns, self.ignored, self.unknown = path, columns, ignored, unknown
 
+    @cached_property
+    def of_values(self) -> dict[str, Reader]:
+        """The readers of the columns' values."""
+        return {name: cell_reader(type) for name, type in self.columns.items()}
+
+    @cached_property
+    def of_texts(self) -> dict[str, Reader]:
+        """The readers of the columns' texts in CSV."""
+        return {name: text_reader(type) for name, type in self.columns.items()}
+
     def check_header(self, names: Sequence[str]) -> None:
         """InvalidRequest if a file has columns that would be lost."""
         if len(names) > MOST_NAMES:
@@ -135,14 +145,12 @@ class _Cells:
                 f"report). The class has {', '.join(self.columns)}.",
             )
 
-    def row(
-        self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any], size: int
-    ) -> FileRow:
+    def row(self, number: int, values: Mapping[str, Any], readers: Mapping[str, Reader], size: int) -> FileRow:
         cells: dict[str, Any] = {}
         rest: dict[str, Any] = {}
         for name, value in values.items():
-            type = self.columns.get(name)
-            if type is None:
+            read = readers.get(name)
+            if read is None:
                 if name in self.ignored or value is None:
                     continue
                 if self.unknown == "refuse":
@@ -150,7 +158,7 @@ class _Cells:
                 rest[name] = value
                 continue
             try:
-                cells[name] = read(value, type)
+                cells[name] = None if value is None else read(value)
             except BadCell as bad:
                 return FileRow(number, reason=f"{name}: {bad}")
         return FileRow(number, cells, rest=rest, size=size)
@@ -165,7 +173,7 @@ def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
     with open(path, "rb") as file:
         for number, line in islice(enumerate(lines_of(path.name, file), 1), skip, None):
             values = _object(number, line)
-            yield values if isinstance(values, FileRow) else read.row(number, values, cell_of, json_bytes(line))
+            yield values if isinstance(values, FileRow) else read.row(number, values, read.of_values, json_bytes(line))
 
 
 def _object(number: int, line: bytes | None) -> FileRow | dict[str, Any]:
@@ -215,7 +223,7 @@ def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRe
     line = "".join(text for text in record if text is not None)
     if _HALF(line):
         return FileRow(number, reason="it is not UTF-8")
-    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, len(line))
+    return read.row(number, dict(zip(names, record, strict=True)), read.of_texts, len(line))
 
 
 def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[FileRow]:
@@ -246,7 +254,7 @@ def _arrow_rows(batches: Iterator[pa.RecordBatch], read: _Cells, skip: int) -> I
             first = max(0, skip - done)
             for number, row, size in rows_of_batch(batch.slice(first), done + first + 1):
                 bad = FileRow(number, reason=f"a value can't be read, or {TOO_LONG}")
-                yield bad if row is None else read.row(number, row, cell_of, size)
+                yield bad if row is None else read.row(number, row, read.of_values, size)
         done += batch.num_rows
 
 

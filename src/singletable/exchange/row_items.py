@@ -39,8 +39,7 @@ def _loaded(tables: Sequence[Table], dataset: Dataset | None, row: FileRow) -> A
         return _by_type(tables, row.item)
     model = dataset.model
     if row.cells is not None:
-        item: Item = dataset.item(row.cells)
-        entity = model.load_anywhere(read_item(encode(item)))
+        entity = dataset.entity_of(row.cells)
     else:
         assert row.item is not None
         entity = model.codec.load(_by_stored_name(model, row.item))
