@@ -111,7 +111,7 @@ def test_what_it_takes_is_told_before_it_reads(
 
 
 def test_it_reads_at_its_rate(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The items are small: pages of a few units, each waited for but the first."""
+    """The items are small: pages of a few units, each waited for but the first. No read of the lease is waited for."""
     waited = Waited(db, monkeypatch)
     with db.meter() as meter:
         Migrations(db, new).plan(rate=Rate(read_units=1))
@@ -120,7 +120,7 @@ def test_it_reads_at_its_rate(db: Database, monkeypatch: pytest.MonkeyPatch) -> 
     before = waited.seconds
     with db.meter() as meter:
         Migrations(db, new).apply(rate=Rate(read_units=1))  # it counts first, and then fills
-    assert waited.seconds - before >= meter.read_units - 4
+    assert waited.seconds - before >= meter.read_units - 5
 
 
 def within_two_percent(outcome: Outcome) -> bool:

@@ -55,7 +55,7 @@ class WorkerStopped(Event, frozen=True, kw_only=True):
     worker: str
     seconds: float
     """Since it started."""
-    error: BaseException | None = None
+    error: Exception | None = None
 
     @property
     def level(self) -> int:

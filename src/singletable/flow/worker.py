@@ -211,10 +211,10 @@ class Kernel:
             return await self._run(slots, heartbeat)
         events, began = self.port.events, self.port.monotonic()
         events.emit(WorkerStarted(worker=self.name, slots=len(slots)))
-        failed: BaseException | None = None
+        failed: Exception | None = None
         try:
             return await self._run(slots, heartbeat)
-        except BaseException as error:
+        except Exception as error:
             failed = error
             raise
         finally:
