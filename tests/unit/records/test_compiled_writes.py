@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from singletable import Condition, Entity, InvalidRequest, InvalidValue, Key, Table, Update, attr, field
-from singletable.expressions import Handle, parted_condition, parted_updates
+from singletable.expressions import AttributeChange, Handle, parted_condition, parted_updates
 from singletable.operations import UpdateItem
 from singletable.records import compiled_writes
 from singletable.records.compiled_writes import KEPT, guard_of, update_of, upsert_of
@@ -105,16 +105,24 @@ def facts_for(kind: Any, where: Condition | None) -> Iterator[Facts]:
             yield Facts(moment.now, moment.gone_until, count, moment.write_id if kind is Counted else "", where)
 
 
+INDEX_CHANGES: tuple[tuple[AttributeChange, ...], ...] = (
+    (),
+    (AttributeChange("gsi1pk", {"S": "state#new"}), AttributeChange("gsi1sk", {"S": "plain#1"})),
+    (AttributeChange("gsi1pk", None), AttributeChange("gsi1sk", None)),
+)
+
+
+@pytest.mark.parametrize("changes", INDEX_CHANGES, ids=["stays", "moves", "leaves"])
 @pytest.mark.parametrize("number", range(len(UPDATES)))
-def test_an_update_by_its_shape_is_the_one_that_is_rendered(number: int) -> None:
-    kind, updates = UPDATES[number]
+def test_an_update_by_its_shape_is_the_one_that_is_rendered(number: int, changes: tuple[AttributeChange, ...]) -> None:
+    kind, updates_of = UPDATES[number]
     compiled_writes.texts_of.cache_clear()
     for owner, where in CONDITIONS:
         for n in (1, 2) if owner is kind else ():
             for facts in facts_for(kind, where(n)):
-                key, changes = kind.by_id(f"i{n}"), updates(n)
-                by_shape = update_of(key, changes, parted_updates(changes), (), facts, True)
-                anew = update_of(key, changes, None, (), facts, True)
+                key, updates = kind.by_id(f"i{n}"), updates_of(n)
+                by_shape = update_of(key, updates, parted_updates(updates), changes, facts, True)
+                anew = update_of(key, updates, None, changes, facts, True)
                 assert by_shape.request().body == anew.request().body
     known = compiled_writes.texts_of.cache_info()
     assert known.hits >= known.misses > 0
