@@ -29,8 +29,20 @@ class _SyncTurn:
     """Held by the thread that syncs."""
     calls: int = 0
     done: int = 0
-    """The calls whose names a sync has made durable: those that had come before it began."""
+    """The calls that a sync has covered: those that had come before it began."""
+    faults: list[tuple[range, OSError]] = field(default_factory=list[tuple[range, OSError]])
+    """The calls that a failed sync covered."""
     users: int = 0
+
+
+def _sync_all(waiting: _SyncTurn, directory: Path) -> None:
+    """Sync for all calls that have come so far."""
+    calls = range(waiting.done + 1, waiting.calls + 1)
+    try:
+        sync_directory(directory)
+    except OSError as fault:
+        waiting.faults.append((calls, fault))
+    waiting.done = calls[-1]
 
 
 class DurableDirectories:
@@ -43,7 +55,10 @@ class DurableDirectories:
         self._turns: dict[Path, _SyncTurn] = {}
 
     def sync(self, directory: Path) -> None:
-        """Make the names that are in a directory durable. Threads that wait for a sync share the next one."""
+        """Make the names that are in a directory durable. Threads that wait for a sync share the next one.
+
+        They share its failure too: Linux reports a failed write once, so that a second sync succeeds without it.
+        """
         with self._guard.lock:
             waiting = self._turns.setdefault(directory, _SyncTurn())
             waiting.users += 1
@@ -52,9 +67,10 @@ class DurableDirectories:
         try:
             with waiting.turn.lock:
                 if waiting.done < own:
-                    covered = waiting.calls
-                    sync_directory(directory)
-                    waiting.done = covered
+                    _sync_all(waiting, directory)
+                for calls, fault in waiting.faults:
+                    if own in calls:
+                        raise OSError(fault.errno, fault.strerror or str(fault), str(directory)) from fault
         finally:
             with self._guard.lock:
                 waiting.users -= 1

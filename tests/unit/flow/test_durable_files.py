@@ -82,3 +82,31 @@ def test_a_sync_that_failed_covers_nothing(tmp_path: Path, monkeypatch: pytest.M
         second.result()
     assert len(tries) == 2
     assert vars(directories)["_turns"] == {}
+
+
+def test_a_sync_that_failed_has_failed_for_all_that_waited_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux reports a failed write once: the next sync of the directory succeeds, and the names may be lost."""
+    directories, tries = DurableDirectories(tmp_path), list[int]()
+    begun = threading.Event()
+
+    def fail_the_second(directory: Path) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            begun.set()
+            while vars(directories)["_turns"][tmp_path].calls < COUNT:
+                threading.Event().wait(0.001)
+        if len(tries) == 2:
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(durable_files, "sync_directory", fail_the_second)
+    with ThreadPoolExecutor(COUNT) as pool:
+        first = pool.submit(directories.sync, tmp_path)
+        begun.wait()
+        others = [pool.submit(directories.sync, tmp_path) for _ in range(COUNT - 1)]
+        faults = [other.exception() for other in others]
+        assert first.exception() is None
+    assert [getattr(fault, "errno", None) for fault in faults] == [5] * (COUNT - 1)
+    assert len(tries) == 2
+    assert vars(directories)["_turns"] == {}
