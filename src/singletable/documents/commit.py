@@ -33,7 +33,15 @@ from singletable.documents.rows import InboxRow, version_id
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import submit_and_read, submit_next
 from singletable.documents.version_transaction import actions_of
-from singletable.errors import Corrupt, InvalidRequest, Newer, NotFound, OutcomeUnknown, Unavailable
+from singletable.errors import (
+    Corrupt,
+    InvalidRequest,
+    Newer,
+    NotFound,
+    OutcomeUnknown,
+    TransactionConflict,
+    Unavailable,
+)
 from singletable.flow import Port, Race
 from singletable.foundation import ready
 from singletable.operations import ReasonedCancellation, TransactWriteItems
@@ -73,9 +81,9 @@ async def _process(
     first one from `state`, where that was read already."""
     done: list[Outcome] = []
     while wanted is None or wanted:
-        more = await next_version(port, context, document_id, state=state)
+        more, is_latest = await next_version(port, context, document_id, state=state), state is None
         state = None
-        if not more:
+        if not more and is_latest:  # else an id that was missing may have come since
             break
         done += more
         if wanted is not None:
@@ -94,7 +102,7 @@ async def apply(
     2. the inbox's row, durable before anything is made of it; the collections of that version beside it
     3. the contents, before the version that names them
     4. the transaction
-    5. the inbox's row is deleted, after the commit that makes it needless
+    5. the inbox's row is deleted, after the commit that makes it needless, and the client's next one looked for
     """
     first, state = await submit_and_read(port, context, document_id, submissions, own=own)
     if all(outcome.status != "waiting" for outcome in first):
@@ -161,11 +169,33 @@ async def next_version(
         except OutcomeUnknown as unknown:
             settled = await _settled(port, context, document_id, attempted, unknown)
             if settled is not None:
-                return settled
+                return settled + await _end(port, context, state, attempted)
             await race.lost()
         else:
-            await clear(port, context, _rows_of(state, attempted))
-            return _outcomes(state, attempted)
+            return _outcomes(state, attempted) + await _end(port, context, state, attempted)
+
+
+async def _end(
+    port: Port, context: Context[Any], state: HeadState, attempted: Sequence[EndedMutation]
+) -> list[Outcome]:
+    """Delete the rows of what was applied. Returns the outcomes of what only waited for it.
+
+    A client's next mutation may have come after the inbox was read and before the row was put. Its own call found an id
+    missing, and has returned: no other call would apply it.
+    """
+    places = {(e.submission.client, e.submission.id) for e in attempted}
+    last = dict(sorted(places)) if state.submitted <= places else {}  # else the caller goes on with the rest
+    document_id, by_id = state.version.document_id, context.model.rows.inbox.by_id
+    awaited = [
+        by_id(document_id, client, last[client] + 1) for client in sorted({c for c, _ in state.submitted} & last.keys())
+    ]
+    if not await clear(port, context, _rows_of(state, attempted), awaited):
+        return []
+    try:
+        return await next_version(port, context, document_id)
+    except (Corrupt, NotFound, OutcomeUnknown, TransactionConflict, Unavailable) as fault:
+        log.info("a mutation of %s waits for the next call: %s", document_id, fault)
+        return []
 
 
 async def _settled(

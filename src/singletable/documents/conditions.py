@@ -8,7 +8,6 @@ condition that the blob is not being deleted, and the blob is put again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,9 +18,19 @@ from singletable.documents.rows import Condemned, DocumentRow, GcEpoch, InboxRow
 from singletable.errors import NotFound, OutcomeUnknown, Unavailable
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow import Port, Race
-from singletable.foundation import check_if, delete_if, get_many, is_absent, model_for, model_of, plain_guard, put_if
+from singletable.foundation import (
+    check_if,
+    delete_if,
+    get_many,
+    get_operation,
+    is_absent,
+    model_for,
+    model_of,
+    plain_guard,
+    put_if,
+)
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, CheckItem, PutItem, RefusedWrite
-from singletable.schema import key_of
+from singletable.schema import KeyOf, key_of
 
 
 def put_if_absent(row: DocumentRow) -> PutItem:
@@ -35,14 +44,25 @@ def put_row_if(row: DocumentRow, condition: Condition | None) -> PutItem:
     return put_if(key_of(row), model_for(row).item(row), condition)
 
 
-async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> None:
-    """Delete rows of the inbox. Rows left by throttling or a crash have no effect; the next call deletes them."""
+async def clear(
+    port: Port, context: Context[Any], rows: Sequence[InboxRow], awaited: Sequence[KeyOf[InboxRow]] = ()
+) -> bool:
+    """Delete rows of the inbox. Rows left by throttling or a crash have no effect; the next call deletes them.
+
+    Returns whether one of the `awaited` rows is there, or may be; they are read beside the deletions.
+    """
     model = model_of(context.model.rows.inbox)
     keys = [model.key_item(model.key_of(row)) for row in rows]
     batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
-    if batches:
-        with suppress(Unavailable, OutcomeUnknown):
-            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+    reads: list[Any] = [get_operation(key, consistent=True) for key in awaited]
+    if not batches and not reads:
+        return False
+    deletes: list[Any] = [BatchWriteItem(model.table.name, deletes=batch) for batch in batches]
+    try:
+        answers = await port.send_all([*reads, *deletes])
+    except (Unavailable, OutcomeUnknown):
+        return bool(reads)
+    return any(row is not None for row in answers[: len(reads)])
 
 
 _TRIES = 40

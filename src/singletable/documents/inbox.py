@@ -45,6 +45,8 @@ class HeadState:
     """The mutations that wait for a program that knows their names, or what else they need."""
     hashes: dict[str, dict[str, bytes]] | None = None
     """The version's collections; None where they have not been read."""
+    submitted: frozenset[tuple[str, int]] = frozenset()
+    """The mutations whose rows were put after the inbox was read. What came in between is not in this state."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ async def head_state(
             (dead if row.id <= last_of(clients, row.client) else waiting).append(row)
         chosen, unknown = interleave(waiting, clients, is_unknown, held)
         if after is None or len(chosen) >= MAX_MUTATIONS:
-            return HeadState(head.version, head.epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown, hashes)
+            places = frozenset((row.client, row.id) for row in submitted)
+            return HeadState(head.version, head.epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown, hashes, places)
         page = await port.send(_inbox(port, context, document_id).operation(after, None))
         rows, after = _without(page.items, submitted), page.after
 
