@@ -79,6 +79,30 @@ def test_connecting_without_a_descriptor_raises_an_error_of_the_library(before: 
     assert ended.stdout.split() == [to_an_engine, "Unavailable"]
 
 
+WRITE = """
+import os, resource, sys
+from singletable import connect
+from tests.rules.models import Plain
+target, = sys.argv[1:]
+with connect(target, environ={}) as db:
+    db.put(Plain(id="1"))
+late = {"logging"} & {*sys.modules}
+resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1,) * 2)
+try:
+    connect(target, environ={}).put(Plain(id="2"))
+except Exception as error:
+    print(type(error).__name__, *late)
+"""
+
+
+def test_a_first_retry_without_a_descriptor_raises_an_error_of_the_library(db: Database, engine_url: str) -> None:
+    """A failed try is logged: what that imports needs a descriptor."""
+    command = [sys.executable, "-c", WRITE, engine_url]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.split() == ["Unavailable"]
+    assert db.get_many([Plain.by_id("1"), Plain.by_id("2")], consistent=True) == [Plain(id="1")]
+
+
 def test_a_process_without_memory_loses_nothing_that_it_acknowledged(db: Database, engine_url: str) -> None:
     """A write raises MemoryError or another error, or the system ends the process: that is as any other end of it."""
     code, said = _starved(engine_url, "memory")

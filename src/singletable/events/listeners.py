@@ -75,7 +75,7 @@ class Listeners:
             finally:
                 _LISTENING.reset(token)
         if event.level >= _WARNING or "logging" in modules:
-            self._event_log().show(event)
+            self._show(lambda log: log.show(event))
 
     def hash_of(self, *key: str) -> str:
         """A key as events and logs show it, in 16 hex digits. Equal keys have equal hashes, in every process with the
@@ -93,14 +93,17 @@ class Listeners:
         except Exception as error:
             if number not in self._failed:
                 self._failed.add(number)
-                self._event_log().show_failure(listener, event, error)
+                failure = error
+                self._show(lambda log: log.show_failure(listener, event, failure))
 
-    def _event_log(self) -> EventLog:
+    def _show(self, show: Callable[[EventLog], None]) -> None:
         if self._log is None:
-            from singletable.events.log import EventLog  # noqa: PLC0415 it imports logging
-
+            try:
+                from singletable.events.log import EventLog  # noqa: PLC0415 it imports logging
+            except (ImportError, OSError):  # no file descriptor is left: what is shown is less than the call's answer
+                return
             self._log = EventLog(self.monotonic)
-        return self._log
+        show(self._log)
 
     def levels(self) -> Levels:
         """The loggers of requests, once the program has imported `logging`."""

@@ -123,9 +123,12 @@ class Delivery:
         if response is not None:
             error.request_id = response.request_id
 
-    def _call(self, operation: Operation[Any] | None) -> CallEvents:
-        from singletable.wire.call_events import CallEvents  # noqa: PLC0415 for who listens, and for retries
-
+    def _call(self, operation: Operation[Any] | None) -> CallEvents | None:
+        """The events of a call; None in a process without a file descriptor left, which an import needs."""
+        try:
+            from singletable.wire.call_events import CallEvents  # noqa: PLC0415 for who listens, and for retries
+        except (ImportError, OSError):
+            return None
         self._levels = self._events.levels()
         return CallEvents(self._events, self.endpoint, self._names, self.monotonic, operation)
 
@@ -156,11 +159,13 @@ class Delivery:
         if call is not None:
             return await self._retry(exchange, state, outcome, round_trips, call)
         call = self._call(operation)
-        call.began(started)
+        if call is not None:
+            call.began(started)
         try:
             return await self._retry(exchange, state, outcome, round_trips, call)
         except SingletableError as error:
-            call.ended(error=error)
+            if call is not None:
+                call.ended(error=error)
             raise
 
     async def _retry(
@@ -169,24 +174,28 @@ class Delivery:
         state: RetryState,
         failed: FailedTry,
         round_trips: RoundTrips | None,
-        call: CallEvents,
+        call: CallEvents | None,
     ) -> Response:
         request = state.request
         while True:
             try:
                 wait = state.wait_after(failed, self.monotonic())
             except SingletableError:
-                call.tried(request, failed)
+                if call is not None:
+                    call.tried(request, failed)
                 raise
-            call.tried(request, failed, wait)
+            if call is not None:
+                call.tried(request, failed, wait)
             if failed.verdict is Verdict.REFRESH:
                 await self._renew(exchange, state, failed)
             await exchange.sleep(wait)
-            call.began(self.monotonic())
+            if call is not None:
+                call.began(self.monotonic())
             timeout = state.timeout(self.monotonic(), self.timeouts.read)
             outcome = await self._try(exchange, request, state.tries + 1, timeout, round_trips, state.epoch)
             if isinstance(outcome, Response):
-                call.tried(request, outcome)
+                if call is not None:
+                    call.tried(request, outcome)
                 state.succeeded()
                 return msgspec.structs.replace(outcome, unsettled=state.unsettled)
             failed = outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from os import urandom
 
 from msgspec import Struct, field
 
@@ -25,9 +26,8 @@ def _counting_sleep() -> Callable[[], float]:
 
 
 def _jitter() -> float:
-    import random  # noqa: PLC0415 for a wait: most programs have none
-
-    return random.random()
+    """From 0 to 1. The module `random` would be imported where a try has failed, and may be for want of descriptors."""
+    return int.from_bytes(urandom(4), "big") / (1 << 32)
 
 
 elapsed: Callable[[], float] = _counting_sleep()
