@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -14,8 +14,6 @@ from singletable.wire import Connections, CredentialSource, Endpoint, Locate, Po
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from singletable.events import Listener
 
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 
@@ -43,7 +41,7 @@ class Options(Struct, frozen=True):
     checksum: bool = True
     names: TableNames = DECLARED
     """The names of tables in the account."""
-    listeners: Sequence[Listener] = ()
+    listeners: Sequence[Callable[[Any], object]] = ()
     """Functions that are called with each event."""
     traits: Traits | None = None
     """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`

@@ -15,11 +15,12 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotConfigured, NotFound
 from singletable.foundation import Table
+from singletable.streams import ChangeLag
+from singletable.tasks import TaskLag, TaskWorker
 from singletable.tasks.inspect import tasks_of
 
 if TYPE_CHECKING:
-    from singletable.streams import ChangeLag, ChangeWorker
-    from singletable.tasks import TaskLag, TaskWorker
+    from singletable.streams import ChangeWorker
 
 DEAD, BEHIND = 3, 4
 """Exit codes of `work show`."""
@@ -182,8 +183,6 @@ def _work_of(db: Database, table: Table) -> Work:
 
 
 def _task_worker(db: Database, table: Table) -> TaskWorker:
-    from singletable.tasks import TaskWorker
-
     tasks = tasks_of(table)
     if tasks is None:
         raise click.UsageError(f"The module binds no Tasks to the table {table.name}.")
