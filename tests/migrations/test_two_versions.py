@@ -117,7 +117,7 @@ def test_a_verb_meets_what_its_sight_says(sight: Any, verb: Any) -> None:
     own_values = values if sight == "unguarded" else {}
     (outcome, items), (own, _) = met(writes, meets, values, verb), met(meets, meets, own_values, verb)
     word = SIGHTS[sight].get(verb, "as ever").partition(":")[0]
-    if word in ("Corrupt", "Newer", "Applied", "NotFound", "InvalidRequest"):
+    if word in ("Corrupt", "Newer", "Applied", "NotFound", "NotConfigured"):
         assert outcome == word
     elif word == "None":
         assert (outcome, own == "None") == ("None", False)
@@ -166,7 +166,7 @@ def test_an_index_and_its_pattern() -> None:
         *("during add index gsi1", "after add index gsi1", "during fill", "after fill"),
         *("during record", "after record"),
     )
-    absent = ("InvalidRequest: the table lacks the index (all items)",)
+    absent = ("NotConfigured: the table lacks the index (all items)",)
     unindexed = "not among the items, or under its former key (items written by the old version"
     filled = (f"{unindexed}, and no fill since)",)
     assert seen(new, "new", "query an index") == [absent, absent, (f"{unindexed})",), *[filled] * 4]

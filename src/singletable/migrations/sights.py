@@ -78,7 +78,7 @@ SIGHTS: Mapping[Sight, Mapping[Verb, str]] = {
         "delete": "as ever; a request more",
     },
     "unindexed": {"query an index": "not among the items, or under its former key"},
-    "no index": {"query an index": "InvalidRequest: the table lacks the index"},
+    "no index": {"query an index": "NotConfigured: the table lacks the index"},
     "unguarded": {"unique": "not refused: the value has no guard"},
     "behind": dict.fromkeys(("get", *_QUERIES), "what other items hold for it is missing or behind"),
     "no role": dict.fromkeys(("put", "update", "delete"), "as ever; the old version keeps no role: version, expiry"),
