@@ -47,6 +47,14 @@ def test_times_in_berlin(text: str, after: str, times: list[str]) -> None:
         assert moment == utc(time)
 
 
+@pytest.mark.parametrize("hour", ["0", "*"])
+def test_a_time_that_comes_once_in_decades_is_found(hour: str) -> None:
+    """29 February as a Sunday: 28 years apart, and 40 around the year 2100."""
+    cron = cron_of(f"0 {hour} 29 2 */7", "UTC")
+    assert cron.after(utc("2032-02-29T23:00")) == utc("2060-02-29T00:00")
+    assert cron.after(utc("2088-02-29T23:00")) == utc("2128-02-29T00:00")
+
+
 def fields() -> st.SearchStrategy[str]:
     def field(low: int, high: int) -> st.SearchStrategy[str]:
         number = st.integers(low, high)

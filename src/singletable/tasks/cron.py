@@ -13,7 +13,7 @@ real clock instead: nothing is skipped, and in an hour that comes twice each com
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, time as time_of_day, timedelta, timezone, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,11 +24,11 @@ from singletable.errors import DeclarationError
 _MONTH_NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS: Final = {name: n for n, name in enumerate(_MONTH_NAMES, 1)}
 _DAYS: Final = {name: n for n, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
-_MOST_DAYS: Final = 8 * 366 + 32
-"""29 February is eight years apart around a year like 2100."""
+_MOST_DAYS: Final = 41 * 366
+"""29 February of one weekday is 28 years apart, and 40 around a year like 2100."""
 _DAYS_OF: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _HOURS: Final = 24
-_HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
+_MINUTE: Final = timedelta(minutes=1)
 _FIELDS: Final[tuple[tuple[str, int, int, Mapping[str, int]], ...]] = (
     ("minute", 0, 59, {}),
     ("hour", 0, 23, {}),
@@ -62,26 +62,25 @@ class Cron(Struct, frozen=True):
 
     def _by_the_wall_clock(self, moment: datetime, zone: tzinfo) -> Iterator[datetime]:
         """Each local time once, from the day before a moment on: a gap may move yesterday's to today."""
-        day = moment.astimezone(zone).date() - timedelta(days=1)
-        for number in range(_MOST_DAYS):
-            today = day + timedelta(days=number)
-            if self._is_on(today):
-                for hour in self.hours:
-                    for minute in self.minutes:
-                        yield instant_of(datetime(today.year, today.month, today.day, hour, minute), zone)
+        for day in self._days_from(moment.astimezone(zone).date() - timedelta(days=1)):
+            for hour in self.hours:
+                for minute in self.minutes:
+                    yield instant_of(datetime(day.year, day.month, day.day, hour, minute), zone)
 
     def _by_the_real_clock(self, moment: datetime, zone: tzinfo) -> Iterator[datetime]:
         """The minutes after a moment whose local times are named."""
         time = moment.replace(second=0, microsecond=0) + _MINUTE
-        end, minutes = time + timedelta(days=_MOST_DAYS), frozenset(self.minutes)
-        while time < end:
-            local = time.astimezone(zone)
-            if not self._is_on(local.date()):
-                time += _HOUR - timedelta(minutes=local.minute)
-            else:
-                if local.minute in minutes:
+        minutes = frozenset(self.minutes)
+        for day in self._days_from(time.astimezone(zone).date()):
+            time = max(time, instant_of(datetime.combine(day, time_of_day.min), zone))
+            while (local := time.astimezone(zone)).date() <= day:
+                if local.minute in minutes and self._is_on(local.date()):
                     yield time
                 time += _MINUTE
+
+    def _days_from(self, first: date) -> Iterator[date]:
+        days = (first + timedelta(days=number) for number in range(_MOST_DAYS))
+        return (day for day in days if self._is_on(day))
 
     def _is_on(self, day: date) -> bool:
         if day.month not in self.months:
