@@ -222,16 +222,77 @@ async def test_a_run_that_is_due_is_not_planned_away(bench: Bench) -> None:
 
 
 async def test_a_declaration_that_is_gone_ends_as_a_dead_letter_and_comes_back(bench: Bench) -> None:
-    await begin(bench)
+    first = await begin(bench)
     declared = dict(bench.tasks.functions)
     bench.tasks.functions.clear()
     bench.clock.advance(DAY + 3700)
     assert (await bench.drain()).dead == 1
     assert [each.task for each in await bench.dead()] == ["nightly"]
     bench.tasks.functions.update(declared)
-    await bench.drain()
+    assert (await bench.drain()).done == 1, "the missed run"
     assert await bench.dead() == []
-    assert (await item_of(bench)).due == bench.at(DAY)
+    assert (bench.ran, (await item_of(bench)).due) == ([first], first + timedelta(days=1))
+
+
+@pytest.mark.parametrize(("missed", "runs"), [("once", 1), ("each", 5), ("skip", 0)])
+async def test_missed_runs_that_a_program_without_the_task_saw_first(bench: Bench, missed: str, runs: int) -> None:
+    """After days without a worker, the older version's worker is the first to start: it has to give the run up."""
+    first = await begin(bench, missed=missed)
+    declared = dict(bench.tasks.functions)
+    bench.tasks.functions.clear()
+    bench.clock.advance(5 * DAY + HOUR)
+    assert (await bench.drain()).dead == 1
+    bench.tasks.functions.update(declared)
+    await bench.drain()
+    assert bench.ran == [first + timedelta(days=n) for n in range(runs)]
+    assert (await item_of(bench)).due == first + timedelta(days=5)
+
+
+async def dead_after_a_failed_run(bench: Bench, fails: list[bool], **options: Any) -> datetime:
+    """A run has failed for good; then no program had the task for an hour after the next one's time."""
+
+    async def fail() -> None:
+        if fails:
+            raise ValueError
+
+    first = await begin(bench, function=fail, tries=1, **options)
+    bench.clock.advance(DAY)
+    assert (await bench.drain()).dead == 1
+    declared = dict(bench.tasks.functions)
+    bench.tasks.functions.clear()
+    bench.clock.advance(DAY + HOUR)
+    assert (await bench.drain()).dead == 1
+    bench.tasks.functions.update(declared)
+    return first + timedelta(days=1)
+
+
+@pytest.mark.parametrize("missed", ["once", "skip"])
+async def test_a_dead_recurring_task_is_retried_whatever_failed_before(bench: Bench, missed: str) -> None:
+    fails = [True]
+    due = await dead_after_a_failed_run(bench, fails, missed=missed)
+    (letter,) = await bench.dead()
+    assert (letter.due, letter.error.split(":")[0]) == (due, "UnknownTask")
+    await bench.retry(recurring_key("nightly"))
+    fails.clear()
+    assert (await bench.drain()).done == 1
+    assert (bench.ran, await bench.dead()) == ([due], [])
+
+
+async def test_a_retry_that_fails_is_a_dead_letter_again(bench: Bench) -> None:
+    due = await dead_after_a_failed_run(bench, [True])
+    await bench.retry(recurring_key("nightly"))
+    (letter,) = await bench.dead()
+    assert (letter.due, letter.error.split(":")[0]) == (due, "UnknownTask"), "until the run has ended"
+    assert (await bench.drain()).dead == 1
+    (letter,) = await bench.dead()
+    assert (letter.due, letter.error.split(":")[0]) == (due, "ValueError")
+
+
+async def test_a_dead_recurring_task_is_dropped_whatever_failed_before(bench: Bench) -> None:
+    await dead_after_a_failed_run(bench, [True])
+    bench.tasks.functions.clear()
+    await task_worker(bench.shell, bench.tasks).drop(recurring_key("nightly"))
+    assert await bench.shell.get(bench.tasks.entities.by_id(recurring_key("nightly")).consistent()) is None
 
 
 async def test_a_cancelled_item_comes_back(bench: Bench) -> None:

@@ -75,7 +75,7 @@ async def print_task_metrics(port: Port, tasks: TaskEntities, functions: Functio
     each 4 KB, and a read of each recurring task's item."""
     waiting = await find(port, tasks, TaskState.DUE, 1)
     dead = await find(port, tasks, TaskState.DEAD, _MOST_DEAD)
-    runs = [item for item in (await recurring_items(port, tasks, functions)).values() if item.failed is not None]
+    runs = [item for item in (await recurring_items(port, tasks, functions)).values() if _has_failed_run(item)]
     now = port.now()
     overdue = now - time_of(tasks, waiting[0].wake).timestamp() if waiting else 0.0
     metrics = {TASKS_OVERDUE: max(0.0, overdue), TASKS_DEAD: float(len(dead) + len(runs))}
@@ -88,7 +88,7 @@ async def dead_letters(port: Port, tasks: TaskEntities, functions: Functions) ->
     each recurring task."""
     dead = [item for item in await all_of(port, tasks, TaskState.DEAD) if item.state is TaskState.DEAD]
     recurring = await recurring_items(port, tasks, functions)
-    runs = [_failed_run(item) for item in recurring.values() if item.failed is not None]
+    runs = [_failed_run(item) for item in recurring.values() if _has_failed_run(item)]
     return sorted([*map(_letter, dead), *runs], key=lambda letter: letter.died)
 
 
@@ -97,7 +97,7 @@ async def retry(port: Port, tasks: TaskEntities, key: str) -> None:
     item = await _dead(port, tasks, key, "retry")
     now = instant(port.now())
     try:
-        await apply(port, revive_writes(tasks, item, now) if item.failed is None else rerun_writes(item, now))
+        await apply(port, rerun_writes(item, now) if _has_failed_run(item) else revive_writes(tasks, item, now))
     except ClaimLost:
         raise _not_dead(tasks, key, "retry") from None
 
@@ -106,7 +106,7 @@ async def drop(port: Port, tasks: TaskEntities, key: str) -> None:
     """A read and a write."""
     item = await _dead(port, tasks, key, "drop")
     try:
-        await apply(port, drop_writes(item) if item.failed is None else forget_run_writes(item))
+        await apply(port, forget_run_writes(item) if _has_failed_run(item) else drop_writes(item))
     except ClaimLost:
         raise _not_dead(tasks, key, "drop") from None
 
@@ -117,6 +117,11 @@ async def _dead(port: Port, tasks: TaskEntities, key: str, verb: str) -> PlainTa
     if item is None or (item.state is not TaskState.DEAD and item.failed is None):
         raise _not_dead(tasks, key, verb)
     return item
+
+
+def _has_failed_run(item: PlainTask) -> bool:
+    """Whether a recurring task goes on, and its last run failed. A dead one is a dead task, whatever failed before."""
+    return item.failed is not None and item.state is not TaskState.DEAD
 
 
 def _failed_run(item: PlainTask) -> DeadLetter:

@@ -83,11 +83,14 @@ def dead_letter_writes(tasks: TaskEntities, item: TaskItem, died: datetime, erro
 
 
 def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
-    """REVIVE: a dead task is due now, with all its tries before it."""
+    """REVIVE: a dead task is due now, with all its tries before it. A recurring one's run is a failed one until then,
+    so that it is not left out as late."""
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)
     state = stored_after(TaskPhase.DEAD, TaskEvent.REVIVE)
     again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False, lease=None)
+    if dead.recurs is not None:
+        again = changed(again, failed=dead.due, died=dead.wake, failures=dead.failures + 1)
     return [Advance(dead, again, TaskEvent.REVIVE.value)]
 
 

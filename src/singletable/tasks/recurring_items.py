@@ -1,7 +1,7 @@
 """The items of recurring tasks: made by the first worker, planned anew by one that started later with other times.
 
     missing                                     the first run of the declared times
-    dead, as no program had its function        the same
+    dead, as no program had its function        the run that it waited for is due
     another plan, of a worker of before         its next run moves, unless one is due or runs; its end plans it anew
 
 Each is one write on condition of what was read, so of several workers one succeeds. A worker never replaces the plan of
@@ -86,11 +86,11 @@ async def _create(
 
 
 async def _plan_anew(port: Port, item: PlainTask, recurs: Recurrence, now: datetime, began: datetime) -> None:
-    due = recurs.first(now)
+    due = item.due if item.state is TaskState.DEAD else recurs.first(now)
     becomes = changed(
         item,
         state=TaskState.DUE,
-        wake=due,
+        wake=max(due, now),
         due=due,
         fence=item.fence + 1,
         tries=0,
