@@ -43,6 +43,16 @@ async def test_a_claim_is_shown_with_its_last_beat(bench: Bench) -> None:
     assert (lag.due, [each.is_over for each in lag.leases]) == (0, [True])
 
 
+async def test_leases_that_nobody_takes_over_are_a_lag(bench: Bench) -> None:
+    """Every worker died in its task: what they left behind waits, though it is claimed."""
+    await bench.add(bench.tasks.after(seconds(0), noting(bench)("a"), key="k"))
+    await bench.claim("k", 30)
+    over = bench.at(30)
+    bench.clock.advance(7230)
+    lag = await lag_of(bench)
+    assert (lag.seconds, lag.oldest, lag.due) == (7200.0, over, 0)
+
+
 async def test_a_long_backlog_says_that_there_is_more(bench: Bench) -> None:
     note = noting(bench)
     for first in range(0, 900, 90):
@@ -60,6 +70,14 @@ async def test_a_released_task_runs_at_once_and_its_worker_is_refused(bench: Ben
     assert meter.requests == 2
     with pytest.raises(ClaimLost):
         await bench.shell.run(apply(bench.shell.port, finish_writes(bench.tasks.entities, hangs)))
+    assert (await bench.drain()).done == 1
+    assert bench.ran == ["a"]
+
+
+async def test_the_last_try_is_not_lost_by_a_release(bench: Bench) -> None:
+    await bench.add(bench.tasks.after(seconds(0), noting(bench, tries=1)("a"), key="k"))
+    await bench.claim("k", 3600)
+    await task_worker(bench.shell, bench.tasks).release("k")
     assert (await bench.drain()).done == 1
     assert bench.ran == ["a"]
 

@@ -39,7 +39,8 @@ class TaskLag(Struct, frozen=True):
     """The lag of the tasks of one table."""
 
     seconds: float
-    """The time since the oldest task that waits for a worker could be claimed; 0 for none."""
+    """The time since the oldest task that waits for a worker could be claimed, or since a lease is over that no worker
+    has taken; 0 for none."""
     oldest: datetime | None
     due: int
     """The number that waits for a worker."""
@@ -54,7 +55,7 @@ async def task_lag(port: Port, tasks: TaskEntities) -> TaskLag:
     rows = await find(port, tasks, TaskState.DUE, _LOOKED_AT, now + _LONGEST_LEASE)
     times = [(row, time_of(tasks, row.wake)) for row in rows]
     waiting = [wake for row, wake in times if row.lease == 0.0 and wake <= now]
-    oldest = min(waiting, default=None)
+    oldest = min((wake for _, wake in times if wake <= now), default=None)
     return TaskLag(
         0.0 if oldest is None else (now - oldest).total_seconds(),
         oldest,
@@ -81,6 +82,9 @@ def _lease(row: Candidate, until: datetime, now: datetime) -> TaskLease:
 async def release_task(port: Port, tasks: TaskEntities, key: str) -> None:
     """Take a task from the worker that has claimed it: it is due now. A read and a write.
 
+    The try that it takes is not counted, so the task's last one is not lost. That of a recurring task is: its run has
+    begun in time, which the next worker knows by the count.
+
     NotFound for a task that nobody has claimed, NotSupported for one that has an order.
     """
     item = await get(port, tasks.by_id(key).consistent())
@@ -95,7 +99,9 @@ async def release_task(port: Port, tasks: TaskEntities, key: str) -> None:
     if item is None or not is_claimed or lease_of(item.lease, sent=item.sent, tries=item.tries) == 0.0:
         raise _not_claimed(tasks, key)
     state, now = stored_after(TaskPhase.CLAIMED, TaskEvent.RELEASE), instant(port.now())
-    becomes = changed(item, state=state, wake=max(item.due, now), fence=item.fence + 1, lease=0.0, sent=False)
+    tries = item.tries if item.recurs is not None else item.tries - 1
+    wake = max(item.due, now)
+    becomes = changed(item, state=state, wake=wake, fence=item.fence + 1, tries=tries, lease=0.0, sent=False)
     try:
         await send_alone(port, Advance(item, becomes, TaskEvent.RELEASE.value))
     except ClaimLost:
