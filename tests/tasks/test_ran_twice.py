@@ -6,19 +6,25 @@ import logging
 
 import pytest
 
+from singletable.errors import Throttled
 from singletable.tasks.execution import ClaimTime, Execution
 from singletable.tasks.worker_options import Counts
+from tests.faults.actions import Throttle
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 from tests.tasks.bench import Bench, seconds
 
 LEASE = 30.0
 
 
-@pytest.mark.parametrize("how", ["paused", "cancelled"])
+@pytest.mark.parametrize("how", ["paused", "throttled", "cancelled"])
 async def test_a_worker_that_ends_after_another_says_so(
     bench: Bench, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its function is paused for longer than the lease; meanwhile the other claims the task, runs it and ends it."""
-    tasks, port, paused = bench.tasks, bench.shell.port, [True]
+    """Its function is paused for longer than the lease; meanwhile the other claims the task, runs it and ends it. Or
+    every renewal was throttled, the last one just now."""
+    tasks, port, paused, faults = bench.tasks, bench.shell.port, [True], Faults()
+    make_faulty(port, faults)
 
     @bench.task
     async def work() -> None:
@@ -32,6 +38,10 @@ async def test_a_worker_that_ends_after_another_says_so(
             item = await bench.claim("k", LEASE)
             other = Execution(port, tasks.entities, tasks.functions, LEASE, bench.at(0))
             await bench.shell.run(other.run(item, ClaimTime.now(port), Counts()))
+            if how == "throttled":
+                faults.add(Rule(Match("UpdateItem"), Throttle()))
+                with pytest.raises(Throttled):
+                    await bench.shell.run(execution.extend(next(iter(execution.held))))
         else:
             paused.append(False)
 
@@ -40,8 +50,9 @@ async def test_a_worker_that_ends_after_another_says_so(
     claimed = await bench.claim("k", LEASE)
     counts, execution = Counts(), Execution(port, tasks.entities, tasks.functions, LEASE, bench.at(0))
     await bench.shell.run(execution.run(claimed, now, counts))
-    lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    if how == "paused":
+    levels = [record.levelno for record in caplog.records if record.name == "singletable.tasks"]
+    lines = [level for level in levels if level >= logging.WARNING]
+    if how != "cancelled":
         assert (bench.ran, counts.lost, counts.done, len(lines)) == (["ran", "ran"], 1, 0, 1)
     else:
         assert (bench.ran, counts.lost, counts.done, len(lines)) == (["ran"], 0, 1, 0)

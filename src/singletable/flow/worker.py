@@ -167,7 +167,7 @@ Step = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class Heartbeat(Generic[L]):
-    """Which leases are renewed, and how. `renew` notes the time on the lease before it writes."""
+    """Which leases are renewed, and how. `renew` notes on the lease when its write began, once it has succeeded."""
 
     lease_seconds: float
     held: Callable[[], Collection[L]]
@@ -315,13 +315,17 @@ class Kernel:
             raise
 
     async def _renew(self, heartbeat: Heartbeat[L], lease: L, refused: dict[L, _Refused]) -> None:
-        """Renew a lease. One that was not renewed is tried again within a tenth of its length, then more rarely."""
+        """Renew a lease. One that was not renewed is tried again within a tenth of its length, then more rarely; never
+        so rarely that its end comes without a try shortly before it."""
         try:
             await heartbeat.renew(lease)
         except PASSING as error:
             times = refused[lease].times + 1 if lease in refused else 1
-            pause = growing(heartbeat.lease_seconds / 10, times, self.port.random())
-            refused[lease] = _Refused(times, self.port.monotonic() + pause)
+            now, length = self.port.monotonic(), heartbeat.lease_seconds
+            pause, left = growing(length / 10, times, self.port.random()), lease.renewed_at + length - now
+            if left > 0:
+                pause = min(pause, max(left / 2, length / 20))
+            refused[lease] = _Refused(times, now + pause)
             self.note("a lease was not renewed", error)
         else:
             refused.pop(lease, None)

@@ -135,8 +135,9 @@ class _Consumer(Generic[T]):
 
     async def _keep(self, receipt: _Receipt) -> None:
         """Extend a message's invisibility. The heartbeat calls it."""
-        receipt.renewed_at = self.port.monotonic()
+        began = self.port.monotonic()
         await self.there.send(ChangeMessageVisibility(self.queue.url, receipt.handle, self.visibility_seconds))
+        receipt.renewed_at = began
 
 
 async def consume(

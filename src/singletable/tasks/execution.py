@@ -77,7 +77,7 @@ class Claimed:
     item: TaskItem
     claim_time: ClaimTime
     renewed_at: float = field(init=False)
-    """When its last extension began, by the monotonic clock."""
+    """When its last extension that succeeded began, by the monotonic clock."""
     is_extending: bool = False
     """The write of a longer lease is on its way."""
     is_lost: bool = False
@@ -235,9 +235,10 @@ class Execution:
         claimed.is_extending = True
         try:
             if claimed in self.held:  # checked after the mark is set, as the slot reads the mark after it let go
-                now = claimed.renewed_at = self.port.monotonic()
+                now = self.port.monotonic()
                 until = instant(claimed.claim_time.wall_at(now) + self.lease_seconds)
                 await apply(self.port, extend_writes(self.tasks, claimed.item, until))
+                claimed.renewed_at = now
         except ClaimLost:
             claimed.is_lost = True  # whether that matters shows when the task ends
         finally:

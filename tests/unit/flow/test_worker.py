@@ -17,6 +17,7 @@ from singletable.flow.transitions import NotAllowed
 from singletable.flow.trouble import Trouble
 from singletable.flow.worker import TRANSITIONS, UNGATED, Heartbeat, Kernel, WorkerEvent, WorkerState
 from tests.support.shells import disguised
+from tests.support.virtual_time import VirtualLoop
 
 NOWHERE = "http://127.0.0.1:1"
 
@@ -176,6 +177,32 @@ async def test_a_renewal_that_fails_is_not_repeated_at_every_look(shell: Any) ->
 
     await shell.run(kernel_of(shell).run([slot], Heartbeat(3.0, lambda: [held], renew)))
     assert held.renewals == 1
+
+
+@pytest.mark.parametrize("random", [0.0, 0.5, 0.9])
+def test_a_renewal_is_tried_in_the_last_tenth_of_the_lease(random: float) -> None:
+    """However long it was refused: a service that is well again by then keeps the lease."""
+    loop, tries = VirtualLoop(), list[float]()
+
+    async def renew(lease: Held) -> None:
+        tries.append(loop.time())
+        raise Unavailable("down")
+
+    async def work() -> None:
+        db = connect_async(NOWHERE)
+        db.port.monotonic, db.port.random = loop.time, lambda: random
+        held = Held(loop.time())
+
+        async def slot() -> None:
+            await db.port.sleep(30.0)
+
+        await db.run(kernel_of(db).run([slot], Heartbeat(30.0, lambda: [held], renew)))
+        await db.close()
+
+    loop.run_until_complete(work())
+    loop.close()
+    assert 27.0 <= tries[-1] < 30.0
+    assert len(tries) <= 10
 
 
 async def test_a_failing_heartbeat_ends_the_slots(shell: Any) -> None:
