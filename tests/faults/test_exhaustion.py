@@ -83,21 +83,25 @@ WRITE = """
 import os, resource, sys
 from singletable import connect
 from tests.rules.models import Plain
-target, = sys.argv[1:]
-with connect(target, environ={}) as db:
+target, *heard = sys.argv[1:]
+options = {"environ": {}, "listeners": [repr] if heard else []}
+with connect(target, **options) as db:
     db.put(Plain(id="1"))
 late = {"logging"} & {*sys.modules}
 resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1,) * 2)
 try:
-    connect(target, environ={}).put(Plain(id="2"))
+    connect(target, **options).put(Plain(id="2"))
 except Exception as error:
     print(type(error).__name__, *late)
 """
 
 
-def test_a_first_retry_without_a_descriptor_raises_an_error_of_the_library(db: Database, engine_url: str) -> None:
-    """A failed try is logged: what that imports needs a descriptor."""
-    command = [sys.executable, "-c", WRITE, engine_url]
+@pytest.mark.parametrize("heard", [(), ("heard",)], ids=["logged", "heard"])
+def test_a_first_retry_without_a_descriptor_raises_an_error_of_the_library(
+    db: Database, engine_url: str, heard: tuple[str, ...]
+) -> None:
+    """A failed try is logged: what that imports needs a descriptor. Its events are there if somebody hears them."""
+    command = [sys.executable, "-c", WRITE, engine_url, *heard]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout.split() == ["Unavailable"]
     assert db.get_many([Plain.by_id("1"), Plain.by_id("2")], consistent=True) == [Plain(id="1")]
