@@ -106,16 +106,17 @@ class Scheduler:
 
     # --- what a test calls --------------------------------------------------------------------------------------------
     def run(self, clients: Sequence[Client]) -> None:
-        """Run clients, and what they start, until all clients are over. Raises the first one's error."""
+        """Run clients, and what they start, until all clients are over. Raises the first error at once: the others may
+        wait for the client that it ended."""
         jobs = [self.start(client) for client in clients]
         try:
             while not all(job.is_over for job in jobs):
                 self._step()
+                for job in jobs:
+                    if job.error is not None and not isinstance(job.error, Killed):
+                        raise job.error
         finally:
             self._current = None
-        for job in jobs:
-            if job.error is not None and not isinstance(job.error, Killed):
-                raise job.error
 
     # --- what a job calls ---------------------------------------------------------------------------------------------
     def start(self, flow: Client, parent: Job | None = None) -> Job:

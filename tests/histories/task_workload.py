@@ -282,7 +282,7 @@ class Client:
     async def _retry(self) -> None:
         """One of the dead, if there is one."""
         try:
-            letters = await dead_letters(self.process.port, tasks.entities)
+            letters = await dead_letters(self.process.port, tasks.entities, tasks.functions)
         except (Unavailable, OutcomeUnknown):
             return
         if not letters:
