@@ -13,7 +13,10 @@ _USUAL = re.compile(rb"[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-
 
 
 def seconds_of(date: bytes) -> float | None:
-    """Return the time of a Date in any form that HTTP or mail knows; None for a text that is not a date."""
+    """Return the time of a Date in any form that HTTP or mail knows; None for a text that is not a date.
+
+    A form without a zone, as C's `asctime` has, is in UTC (RFC 9110, section 5.6.7).
+    """
     usual = _USUAL.fullmatch(date)
     if usual is None or usual[2] not in _MONTHS:
         return _of_another_form(date)
@@ -28,6 +31,7 @@ def _of_another_form(date: bytes) -> float | None:
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 no service that is known sends another form
 
     try:
-        return parsedate_to_datetime(date.decode("latin-1")).timestamp()
+        read = parsedate_to_datetime(date.decode("latin-1"))
     except (ValueError, OverflowError):
         return None
+    return (read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)).timestamp()

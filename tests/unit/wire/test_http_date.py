@@ -32,9 +32,7 @@ def test_a_date_of_http_is_its_second(seconds: int) -> None:
     ],
 )
 def test_other_forms_of_a_date_are_read(date: bytes) -> None:
-    assert seconds_of(date) == parsedate_to_datetime(date.decode()).timestamp()
-    if b"GMT" in date:
-        assert seconds_of(date) == 784111777
+    assert seconds_of(date) == 784111777
 
 
 @pytest.mark.parametrize(
@@ -66,6 +64,8 @@ def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("in_tokyo")
 def test_a_date_is_of_no_machine_s_own_time() -> None:
     assert seconds_of(b"Sun, 06 Nov 1994 08:49:37 GMT") == 784111777
+    assert seconds_of(b"Sun Nov  6 08:49:37 1994") == 784111777
+    assert seconds_of(b"Sun, 06 Nov 1994 08:49:37 -0000") == 784111777
 
 
 def test_the_usual_form_loads_no_parser_of_mail() -> None:
