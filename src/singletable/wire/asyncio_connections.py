@@ -54,8 +54,10 @@ class LoopConnection(asyncio.BufferedProtocol):
         return self._reader.reusable and not self._spoilt
 
     def is_quiet(self) -> bool:
-        # The loop may not have reported a close yet, hence the probe.
-        return self.reusable and self._probe is not None and self._probe.is_quiet()
+        if not self.reusable or self._probe is None or self._transport is None:
+            return False
+        # The loop reports a close later, hence the probe; under TLS only after its socket is closed.
+        return not self._transport.is_closing() and self._probe.is_quiet()
 
     def ask(self, message: bytes, timeout: float) -> asyncio.Future[HttpResponse]:
         """Writes a request. The whole answer comes in `timeout` seconds, or a fault, as of `Exchange`."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
+import trustme
 
 from singletable.flow import DECLARED, Consumed, Request, Response, TableNames, drive
 from singletable.wire import BlockingPort, Credentials, PortOptions, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
+from singletable.wire.tls import Tls
 from tests.fakes.scripted_server import ScriptedServer
 
 T = TypeVar("T")
@@ -89,6 +92,17 @@ class Client:
                 port.close()
             else:
                 await port.close()
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tls, ssl.SSLContext]:
+    authority, path = trustme.CA(), tmp_path_factory.mktemp("tls") / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.num_tickets = 0
+    certificate: Any = authority.issue_cert("127.0.0.1")
+    certificate.configure_cert(served)
+    return Tls(str(path)), served
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-import trustme
 
 from singletable.flow import drive
 from singletable.wire.blocking_connections import SocketConnection
@@ -31,17 +30,6 @@ Pair = tuple[Any, socket.socket]
 """A `SocketConnection`, which a test looks into, and the other end."""
 RELEASES_THE_GIL = {"poll", "select", "send", "sendall", "recv", "read", "write", "settimeout", "setblocking"}
 RESET = struct.pack("ii", 1, 0)
-
-
-@pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tls, ssl.SSLContext]:
-    authority, path = trustme.CA(), tmp_path_factory.mktemp("tls") / "ca.pem"
-    authority.cert_pem.write_to_path(str(path))
-    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    served.num_tickets = 0
-    certificate: Any = authority.issue_cert("127.0.0.1")
-    certificate.configure_cert(served)
-    return Tls(str(path)), served
 
 
 @contextmanager
@@ -343,6 +331,37 @@ def test_a_system_without_the_options_is_polled(answer: bytes | None) -> None:
         assert probe.is_quiet()
         leaves_unread(ours, theirs)
         assert not probe.is_quiet()
+
+
+def test_a_descriptor_too_large_for_a_select_is_received_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise ValueError("filedescriptor out of range in select()")
+
+    monkeypatch.delattr(select, "poll")
+    monkeypatch.setattr(select, "select", refuses)
+    with connected() as (ours, theirs):
+        connection = SocketConnection(ours, "", would_block_errors(None))
+        connection.write(b"a request", 0.01, time.monotonic)
+        with pytest.raises(AnswerLost, match=r"no whole answer in 0\.01 s"):
+            connection.read(time.monotonic)
+        connection = SocketConnection(ours, "", would_block_errors(None))
+        connection.write(b"a request", 10.0, time.monotonic)
+        theirs.sendall(http())
+        assert connection.read(time.monotonic).body == b"{}"
+
+
+@pytest.mark.parametrize("timeout", [1e12, float("inf")])
+def test_an_answer_in_pieces_has_a_timeout_of_years(pair: Pair, timeout: float) -> None:
+    ours, theirs = pair
+    begun, rest = http()[:9], http()[9:]
+    pieces = iter([begun, b"", rest])
+
+    def monotonic() -> float:
+        theirs.sendall(next(pieces))
+        return 0.0
+
+    ours.write(b"a request", timeout, time.monotonic)
+    assert ours.read(monotonic).body == b"{}"
 
 
 def test_a_timeout_of_years_is_a_long_wait() -> None:
