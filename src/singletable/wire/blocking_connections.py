@@ -13,7 +13,7 @@ from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, closed
 from singletable.wire.port_options import PortOptions
 from singletable.wire.proxies import Proxy
-from singletable.wire.socket_probe import SocketProbe
+from singletable.wire.socket_probe import LONGEST_SECONDS, SocketProbe
 from singletable.wire.tls import is_untrusted, tls_for, would_block_errors
 from singletable.wire.unix_sockets import open_unix
 
@@ -105,11 +105,11 @@ class SocketConnection:
 
 
 def _left(give_up_at: float, monotonic: Callable[[], float]) -> float:
-    """The seconds until then. Raises TimeoutError where none are left."""
+    """The seconds until then, as many as a socket takes. Raises TimeoutError where none are left."""
     seconds = give_up_at - monotonic()
     if seconds <= 0.0:
         raise TimeoutError
-    return seconds
+    return min(seconds, LONGEST_SECONDS)
 
 
 class SocketPool:

@@ -22,7 +22,8 @@ _ESTABLISHED: Final = b"\x01"
 """The first byte of the TCP information: the other side has neither closed the connection nor reset it."""
 _NOTHING_UNREAD: Final = bytes(4)
 """The first count of the memory information: the memory of what has been received and not been read."""
-_LONGEST_MILLISECONDS: Final = 2.0**31 - 1
+LONGEST_SECONDS: Final = 2e6
+"""The longest wait, 23 days: polls and the timeouts of sockets count milliseconds in 31 bits."""
 
 
 class Optioned(Protocol):
@@ -59,9 +60,13 @@ class SocketProbe:
 
     def is_readable(self, seconds: float) -> bool:
         """Whether there is something to read, or the connection has ended, within `seconds`, also when signals come."""
+        seconds = min(seconds, LONGEST_SECONDS)
         if self._poll is not None:
-            return bool(self._poll(min(seconds * 1000.0, _LONGEST_MILLISECONDS)))
-        return bool(select.select([self._descriptor], [], [], seconds)[0])
+            return bool(self._poll(seconds * 1000.0))
+        try:
+            return bool(select.select([self._descriptor], [], [], seconds)[0])
+        except ValueError:  # a descriptor above those that a select takes: whoever receives has to wait then
+            return True
 
 
 def _tells_by_options(connected: Optioned) -> bool:
