@@ -60,7 +60,13 @@ VALUES: list[Any] = [
     {"M": {"k": {"N": "1"}}},
     None,
 ]
-CELLS: list[Any] = [{}, {REST: None}, {"state": "nowhere"}, {"state": None, "remark": "\ud800"}]
+CELLS: list[Any] = [
+    {},
+    {REST: None},
+    {REST: '{"remark": 5}'},
+    {"state": "nowhere"},
+    {"state": None, "remark": "\ud800"},
+]
 
 
 @given(st.dictionaries(st.sampled_from([*sorted(stored(7)), "more", "_w"]), st.sampled_from(VALUES), max_size=3))

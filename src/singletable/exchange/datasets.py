@@ -218,7 +218,8 @@ class Dataset:
 
     def _entity_by_attributes(self, stored: Item) -> Any:
         if self._by_attributes is not None:
-            with suppress(InvalidValue):  # a text without a form in UTF-8: the slow path says what it says first
+            # A text without a form in UTF-8, or what is not an item: the slow path says which attribute it is.
+            with suppress(InvalidValue, msgspec.ValidationError):
                 return read_one(encode(stored), self._by_attributes)
         return self.model.codec.load(stored)
 
