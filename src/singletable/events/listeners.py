@@ -62,7 +62,7 @@ class Listeners:
         self.monotonic: Callable[[], float] = monotonic
         """The clock of the log, by which it shows a cause once a minute: that of the port."""
         self._failed: set[int] = set()
-        self._secret = secret
+        self._secret = secret or urandom(32)
         self._log: EventLog | None = None
 
     def emit(self, event: Event) -> None:
@@ -82,8 +82,6 @@ class Listeners:
         same secret: a database's first cursor key. Without one a process has a secret of its own."""
         from hashlib import blake2b  # noqa: PLC0415 for workers and errors
 
-        if not self._secret:
-            self._secret = urandom(32)
         secret = blake2b(self._secret, person=b"singletable keys").digest()
         return blake2b("\0".join(key).encode("utf-8", "surrogatepass"), key=secret, digest_size=8).hexdigest()
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from logging import DEBUG, ERROR, getLogger
+from logging import DEBUG, ERROR, Logger, LogRecord, NullHandler, getLogger
 from typing import Any, Final
 
 from singletable.events.event import Event
+from singletable.fork_safe_lock import ForkSafeLock
 
 SECONDS: Final = 60.0
 """Between two records of one cause."""
@@ -15,12 +16,13 @@ MOST_CAUSES: Final = 1_000
 
 
 class EventLog:
-    """Shows events, those of one cause once a minute. Threads share it: a race may show one record more."""
+    """Shows events, those of one cause once a minute. Threads share it. It raises nothing."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._shown: dict[Hashable, tuple[float, int]] = {}
         """By cause, when it was shown last, and the number left out since."""
+        self._guard = ForkSafeLock()
 
     @property
     def causes(self) -> int:
@@ -38,26 +40,36 @@ class EventLog:
         text = f"{event.text} ({left_out} more since the last record)" if left_out else event.text
         fields: dict[str, Any] = {f"singletable_{name}": getattr(event, name) for name in event.__struct_fields__}
         fields |= {"singletable_event": type(event).__name__, "singletable_left_out": left_out}
-        error = getattr(event, "error", None) if level >= ERROR else None
-        logger.log(level, "%s", text, extra=fields, exc_info=error)
+        error = getattr(event, "error", None)
+        if error is not None:  # its text is the application's, and may quote values
+            fields["singletable_error"] = type(error).__qualname__
+        _write(logger, level, text, extra=fields, exc_info=error if level >= ERROR else None)
 
     def show_failure(self, listener: object, event: Event, error: Exception) -> None:
         """Show what a listener raised."""
-        getLogger("singletable.events").error(
-            "the listener %s raised at a %s; what it raises further is not logged",
-            getattr(listener, "__qualname__", type(listener).__qualname__),
-            type(event).__name__,
-            exc_info=error,
-        )
+        name = getattr(listener, "__qualname__", type(listener).__qualname__)
+        text = f"the listener {name} raised at a {type(event).__name__}; what it raises further is not logged"
+        _write(getLogger("singletable.events"), ERROR, text, exc_info=error)
 
     def _left_out(self, cause: Hashable) -> int | None:
         """The number of records of a cause that were left out; None if this one is, too."""
-        now = self._monotonic()
-        since, left_out = self._shown.pop(cause, (now - SECONDS, 0))
-        if now - since < SECONDS:
-            self._shown[cause] = since, left_out + 1
-            return None
-        self._shown[cause] = now, 0
-        if len(self._shown) > MOST_CAUSES:
-            del self._shown[next(iter(self._shown))]
-        return left_out
+        with self._guard.lock:
+            now = self._monotonic()
+            since, left_out = self._shown.pop(cause, (now - SECONDS, 0))
+            if now - since < SECONDS:
+                self._shown[cause] = since, left_out + 1
+                return None
+            self._shown[cause] = now, 0
+            if len(self._shown) > MOST_CAUSES:
+                del self._shown[next(iter(self._shown))]
+            return left_out
+
+
+def _write(logger: Logger, level: int, text: str, **options: Any) -> None:
+    """Write a record. What a handler or a filter raises goes where `logging` tells of a handler's own errors: the call
+    that the record is of has been made."""
+    try:
+        logger.log(level, "%s", text, **options)
+    except Exception:
+        record = LogRecord(logger.name, level, __file__, 0, text, None, None)
+        NullHandler().handleError(record)

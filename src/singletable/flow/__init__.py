@@ -37,7 +37,6 @@ from singletable.flow.capabilities import (
     lacking as lacking,
 )
 from singletable.flow.driver import FlowSuspended as FlowSuspended, drive as drive
-from singletable.flow.fork_safe_lock import ForkSafeLock as ForkSafeLock
 from singletable.flow.meter import (
     ACTIVE as ACTIVE,
     Meter as Meter,
@@ -83,6 +82,7 @@ from singletable.flow.table_names import (
     name_in as name_in,
     named_table as named_table,
 )
+from singletable.fork_safe_lock import ForkSafeLock as ForkSafeLock
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.fork_safe_lock import ForkSafeLock
 
 _KNOWN_DIRECTORIES = 10_000
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from singletable.events import Listeners
 from singletable.flow.capabilities import Capability, lacking
-from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.request import Request, Response, Service
 from singletable.flow.table_names import DECLARED, TableNames
+from singletable.fork_safe_lock import ForkSafeLock
 
 if TYPE_CHECKING:
     from pathlib import Path

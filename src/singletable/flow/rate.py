@@ -17,10 +17,10 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, Throttled
-from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, WrappedPort
 from singletable.flow.request import Request, Response
 from singletable.flow.table_names import DECLARED, TableNames
+from singletable.fork_safe_lock import ForkSafeLock
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Operation, Port, WrappedPort
+from singletable.fork_safe_lock import ForkSafeLock
 
 T = TypeVar("T")
 

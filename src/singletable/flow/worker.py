@@ -28,10 +28,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from singletable.errors import PASSING, InvalidRequest, SingletableError
 from singletable.events import WorkerPaused, WorkerStarted, WorkerStopped
-from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Port
 from singletable.flow.transitions import Transitions
 from singletable.flow.trouble import Trouble, growing
+from singletable.fork_safe_lock import ForkSafeLock
 
 Stop = Callable[[], bool]
 """Called again and again: whether to stop. `event.is_set` is one."""

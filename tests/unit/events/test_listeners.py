@@ -82,6 +82,12 @@ def test_a_key_is_shown_as_a_keyed_hash() -> None:
     assert Listeners().hash_of("a") != Listeners().hash_of("a"), "each has a secret of its own"
 
 
+def test_threads_find_one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    listeners = Listeners()
+    monkeypatch.setattr("singletable.events.listeners.urandom", lambda size: pytest.fail("a second secret"))
+    assert listeners.hash_of("a") == listeners.hash_of("a")
+
+
 def test_nothing_is_shown_that_nobody_reads(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     Listeners().emit(EVENT)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading  # noqa: TID251
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -84,6 +86,65 @@ def test_an_error_is_shown_with_its_traceback(log: EventLog, caplog: pytest.LogC
     assert record.levelname == "ERROR"
     assert record.getMessage() == "task charge (12ab): try 2 of 2, dead after 1 ms with KeyError"
     assert "in fails" in caplog.text
+
+
+def test_a_record_has_the_class_of_an_error_and_not_its_text(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+    about: dict[str, Any] = {"table": "orders", "task": "charge", "key_hash": "12ab", "attempt": 1, "tries": 2}
+    log.show(TaskEnded(**about, outcome="retried", milliseconds=1.0, error=ValueError("iban DE123")))
+    (record,) = caplog.records
+    assert vars(record)["singletable_error"] == "ValueError"
+    assert "DE123" not in repr(vars(record))
+
+
+class _Cause:
+    """A cause at whose second use another thread shows it too, as long as it may."""
+
+    def __init__(self) -> None:
+        self.uses, self.second_use = 0, threading.Thread()
+
+    def __hash__(self) -> int:
+        self.uses += 1
+        if self.uses == 2:
+            self.second_use.start()
+            self.second_use.join(0.02)
+        return 1
+
+
+CAUSE = _Cause()
+
+
+class _Shared(ShardGap, frozen=True):
+    @property
+    def cause(self) -> Hashable:
+        return CAUSE
+
+
+def test_threads_show_a_cause_once_and_count_the_rest(
+    log: EventLog, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    gap = _Shared(consumer="orders", shard="shard-1", reason="trimmed")
+    CAUSE.uses, CAUSE.second_use = 0, threading.Thread(target=log.show, args=(gap,))
+    log.show(ShardGap(consumer="orders", shard="shard-2", reason="trimmed"))
+    log.show(gap)
+    CAUSE.second_use.join()
+    clock.time = 60.0
+    log.show(gap)
+    assert [vars(record)["singletable_left_out"] for record in caplog.records] == [0, 0, 1]
+
+
+def test_what_a_handler_raises_is_told_and_changes_nothing(log: EventLog, capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError("the disk is full")
+
+    handler = Broken()
+    logging.getLogger("singletable").addHandler(handler)
+    try:
+        log.show(GAP)
+        log.show_failure(print, GAP, ValueError("other"))
+    finally:
+        logging.getLogger("singletable").removeHandler(handler)
+    assert capsys.readouterr().err.count("OSError: the disk is full") == 2
 
 
 def test_a_dead_task_is_a_cause_by_itself(log: EventLog, caplog: pytest.LogCaptureFixture) -> None:
