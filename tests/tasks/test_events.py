@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import Table
+from singletable.errors import Throttled
 from singletable.events import TaskBegun, TaskEnded
 from singletable.tasks import NothingToDo, Tasks, TaskWorker
 from tests.support.engines import fresh
@@ -44,3 +45,21 @@ def test_a_task_begins_and_ends(how: str, outcome: str, levels: list[str], caplo
     assert KEY not in f"{heard} {begun.text} {ended.text} {caplog.text}"
     assert [record.levelname for record in caplog.records] == levels
     assert ("in charge" in caplog.text) is (outcome == "dead"), "with a traceback"
+
+
+@pytest.mark.parametrize("broken", [Throttled("throttled"), KeyboardInterrupt()])
+def test_a_try_whose_end_is_not_written_ends_too(broken: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> None:
+        raise broken
+
+    heard: list[Any] = []
+    with fresh(listeners=[heard.append]) as db:
+        db.create_table(app)
+        with db.transaction() as tx:
+            tx.add(tasks.after(timedelta(0), charge("works"), key=KEY))
+        monkeypatch.setattr("singletable.tasks.execution.apply", refuse)
+        with pytest.raises(type(broken)):
+            TaskWorker(db, tasks).drain()
+    events: list[Any] = [event for event in heard if isinstance(event, TaskBegun | TaskEnded)]
+    begun, ended = events
+    assert (type(begun), ended.key_hash, ended.outcome, ended.error) == (TaskBegun, begun.key_hash, "open", broken)

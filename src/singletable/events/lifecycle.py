@@ -15,9 +15,10 @@ from singletable.events.event import Event
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 
 
-TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost"]
+TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost", "open"]
 """`done`; `needless` for NothingToDo; `retried` later; `returned`, as this program does not know it; `dead`: it is a
-dead letter, and needs a person; `lost`: cancelled, or claimed by another worker."""
+dead letter, and needs a person; `lost`: cancelled, or claimed by another worker; `open`: its end could not be written,
+or its worker was interrupted, and it is begun again once its lease is over."""
 
 
 def _kind(error: BaseException | None) -> str:

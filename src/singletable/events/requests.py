@@ -43,7 +43,7 @@ class RequestTried(Event, frozen=True, kw_only=True):
     bytes_in: int
     outcome: str
     """`ok`; `error` for a definite answer that is one, as a refused condition; else what went wrong with this try, as
-    `throttled`, `conflict`, `lost`, `undelivered`, `denied`."""
+    `throttled`, `conflict`, `lost`, `undelivered`, `denied`; `cancelled` with its caller."""
     why: str
     """The trouble in words; empty for an answer."""
     request_id: str

@@ -215,20 +215,28 @@ class Execution:
         """Run a task that was claimed, and write what became of it."""
         claimed = Claimed(self.tasks, item, claim_time, next_run=self._next_run(item, claim_time))
         self._tell_begin(claimed)
-        self.held[claimed] = None
+        error: BaseException | None = None
         try:
-            error = await self._error_of(claimed)
-        finally:
-            del self.held[claimed]
-        try:
+            error = await self._held(claimed)
             await self._settle(claimed, error, counts)
         except ClaimLost:
             counts.lost += 1
             self._tell_end(claimed, "lost", error)
             if isinstance(item, OrderedTask):
                 await drop_cancelled(self.port, self.tasks, item)
+        except BaseException as reason:
+            self._tell_end(claimed, "open", reason)
+            raise
         if isinstance(item, OrderedTask):
             await wake_next(self.port, self.tasks, item.order)
+
+    async def _held(self, claimed: Claimed) -> BaseException | None:
+        """Run the function while the heartbeat prolongs the lease; returns the error that it ended with."""
+        self.held[claimed] = None
+        try:
+            return await self._error_of(claimed)
+        finally:
+            del self.held[claimed]
 
     async def extend(self, claimed: Claimed) -> None:
         """Prolong a lease; for the heartbeat."""

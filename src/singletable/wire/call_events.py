@@ -44,18 +44,16 @@ class CallEvents:
         self._tried_at = at
         self._began = min(self._began, at)
 
-    def tried(self, request: Request, outcome: Response | FailedTry, retry_in: float | None = None) -> None:
-        """Emit the event of a try, which ended now; `retry_in` is the wait before the next one."""
+    def tried(
+        self, request: Request, outcome: Response | FailedTry | BaseException, retry_in: float | None = None
+    ) -> None:
+        """Emit the event of a try, which ended now: in an exception where its caller was cancelled. `retry_in` is the
+        wait before the next one."""
         self._request = request
         self._attempts += 1
         self._bytes_out += len(request.body)
-        size = len(outcome.body) if isinstance(outcome, Response) else outcome.bytes_in
+        name, why, size, self._request_id = _facts_of(outcome)
         self._bytes_in += size
-        self._request_id = outcome.request_id
-        if isinstance(outcome, Response):
-            name, why = "ok" if outcome.status == _OK else "error", ""
-        else:
-            name, why = outcome.verdict.name.lower().replace("_", " "), outcome.what
         self._events.emit(
             RequestTried(
                 **self._place(request),
@@ -66,7 +64,7 @@ class CallEvents:
                 bytes_in=size,
                 outcome=name,
                 why=why,
-                request_id=outcome.request_id,
+                request_id=self._request_id,
                 retry_in=retry_in,
             )
         )
@@ -109,6 +107,15 @@ class CallEvents:
             "endpoint": self._endpoint.url,
             "region": self._endpoint.region,
         }
+
+
+def _facts_of(outcome: Response | FailedTry | BaseException) -> tuple[str, str, int, str]:
+    """The outcome of a try, the trouble in words, the bytes of the answer, and the request's id."""
+    if isinstance(outcome, BaseException):
+        return _outcome(outcome), "", 0, ""
+    if isinstance(outcome, Response):
+        return "ok" if outcome.status == _OK else "error", "", len(outcome.body), outcome.request_id
+    return outcome.verdict.name.lower().replace("_", " "), outcome.what, outcome.bytes_in, outcome.request_id
 
 
 def _outcome(error: BaseException | None) -> str:

@@ -147,7 +147,7 @@ class Delivery:
         credentials.
         """
         started = self.monotonic()
-        outcome = await self._try(exchange, request, 1, self._first_timeout, round_trips)
+        outcome = await self._try(exchange, request, 1, self._first_timeout, round_trips, call)
         if type(outcome) is Response:
             if call is not None:
                 call.tried(request, outcome)
@@ -192,7 +192,7 @@ class Delivery:
             if call is not None:
                 call.began(self.monotonic())
             timeout = state.timeout(self.monotonic(), self.timeouts.read)
-            outcome = await self._try(exchange, request, state.tries + 1, timeout, round_trips, state.epoch)
+            outcome = await self._try(exchange, request, state.tries + 1, timeout, round_trips, call, state.epoch)
             if isinstance(outcome, Response):
                 if call is not None:
                     call.tried(request, outcome)
@@ -207,6 +207,7 @@ class Delivery:
         attempt: int,
         timeout: float,
         round_trips: RoundTrips | None,
+        call: CallEvents | None,
         epoch: str = "",
     ) -> Response | FailedTry:
         clock = self.clock
@@ -232,6 +233,10 @@ class Delivery:
         except AnswerLost as fault:
             what = f"No answer from {self.endpoint.url}: {fault}"
             return FailedTry(Verdict.LOST, what, fault.timed_out, cause=fault, epoch=fault.epoch)
+        except BaseException as error:  # its caller was cancelled: it has been sent, and a meter has counted it
+            if call is not None:
+                call.tried(request, error)
+            raise
         if meters:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from singletable import errors
+from singletable import Meter, errors
 from singletable.events import Event, Listeners, RequestEnded, RequestTried
 from singletable.flow import OperationFacts, Response
 from singletable.wire import RetryPolicy
@@ -116,17 +116,22 @@ async def test_what_sends_nothing_tells_nothing(client: Client) -> None:
     assert heard == []
 
 
-async def test_a_cancelled_call_ends(server: ScriptedServer, clock: FakeClock) -> None:
+@pytest.mark.parametrize("tries", [1, 2])
+async def test_a_cancelled_call_ends(server: ScriptedServer, clock: FakeClock, tries: int) -> None:
     client = Client("awaiting", server, clock)
     port, heard = heard_by(client)
-    server.plan(fails("ThrottlingException"), hang)
-    sending = asyncio.ensure_future(port.send(Ask()))
-    while len(server.received) < 2:
-        await asyncio.sleep(0.001)
-    sending.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await sending
-    assert [ended.outcome for ended in heard.ends] == ["cancelled"]
+    server.plan(*[fails("ThrottlingException")] * (tries - 1), hang)
+    with Meter() as meter:
+        sending = asyncio.ensure_future(port.send(Ask()))
+        while len(server.received) < tries:
+            await asyncio.sleep(0.001)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+    assert [tried.outcome for tried in heard.tries] == ["throttled", "cancelled"][-tries:]
+    assert [(ended.outcome, ended.attempts) for ended in heard.ends] == [("cancelled", tries)]
+    assert heard.tries[-1].retry_in is None
+    assert (meter.requests, heard.ends[0].bytes_out) == (tries, tries * 17), "the tries that a meter counts"
     await client.close()
 
 
