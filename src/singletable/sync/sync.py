@@ -30,7 +30,6 @@ from singletable.errors import (
     OutcomeUnknown,
     Unavailable,
 )
-from singletable.failure_text import error_text
 from singletable.flow import UNGATED, Awaiting, Stop, check_going_on, is_of_shell, stopping
 from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
@@ -252,7 +251,7 @@ class Sync:
         except (OSError, Unavailable):
             return True
         except Exception as error:
-            log.warning("authorise failed at a push, and refuses it: %s", error_text(error))
+            log.warning("authorise failed at a push, and refuses it: %s", type(error).__name__)
             return False
 
     async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
