@@ -156,6 +156,14 @@ def test_a_local_index_has_no_throttles_of_its_own() -> None:
     assert "near" not in named
 
 
+def test_errors_of_each_operation_on_items_are_counted() -> None:
+    """As many as one alarm sums, which is ten."""
+    (errors,) = (a for a in alarms_of(replace(EVERYTHING, tables=[EVERYTHING.tables[0]])) if a.name.endswith("-errors"))
+    batches, transactions = ("BatchGetItem", "BatchWriteItem"), ("TransactGetItems", "TransactWriteItems")
+    each = {"GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", *batches, *transactions}
+    assert sorted(metric.dimensions["Operation"] for metric in errors.metrics) == sorted(each)
+
+
 def test_a_table_has_the_settings_that_it_declares() -> None:
     made = template_of(template_text(EVERYTHING, "cloudformation"), "cloudformation")
     properties = made["Resources"]["PaidTable"]["Properties"]

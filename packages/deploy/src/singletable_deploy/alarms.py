@@ -23,8 +23,9 @@ MOST_OVERDUE_SECONDS = 5 * 60
 _MINUTES, _OF = 3, 15
 """The minutes, and of how many, in which something that comes and goes is wrong."""
 _THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
-_MEASURED = ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
-"""DynamoDB counts its errors by operation."""
+_READS = ("GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan")
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
+"""DynamoDB counts its errors by operation: these are all that read or write items, as many as an alarm can sum."""
 _GONE = ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount")
 """The changes that a mapping gave up, and those of them that it put into the bucket."""
 
@@ -78,7 +79,7 @@ def _of_table(table: Table, name: str) -> Iterator[Alarm]:
     # Ten metrics an alarm: of a table with many indexes, those of the indexes' writes, which hold up the table's.
     reads = [Metric("AWS/DynamoDB", _THROTTLES[0], place) for place in places]
     writes = [Metric("AWS/DynamoDB", _THROTTLES[1], place) for place in places]
-    errors = tuple(Metric("AWS/DynamoDB", "SystemErrors", {**whole, "Operation": name}) for name in _MEASURED)
+    errors = tuple(Metric("AWS/DynamoDB", "SystemErrors", {**whole, "Operation": name}) for name in (*_READS, *_WRITES))
     yield _now_and_then(f"{table.name}-throttled-reads", f"reads of {table.name} are throttled", tuple(reads[:10]))
     yield _now_and_then(f"{table.name}-throttled-writes", f"writes of {table.name} are throttled", tuple(writes[:10]))
     yield _now_and_then(f"{table.name}-errors", f"DynamoDB answers requests of {table.name} with errors", errors)
