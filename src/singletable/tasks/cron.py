@@ -28,6 +28,8 @@ _MOST_DAYS: Final = 41 * 366
 """29 February of one weekday is 28 years apart, and 40 around a year like 2100."""
 _DAYS_OF: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _HOURS: Final = 24
+_DIGITS: Final = 4
+"""The most of a number: Python refuses to read thousands."""
 _MINUTE: Final = timedelta(minutes=1)
 _FIELDS: Final[tuple[tuple[str, int, int, Mapping[str, int]], ...]] = (
     ("minute", 0, 59, {}),
@@ -148,7 +150,7 @@ def _values(text: str, field: str, name: str, low: int, high: int, names: Mappin
 def _number(text: str, names: Mapping[str, int]) -> int | None:
     if text in names:
         return names[text]
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
 def _zone(name: str) -> str:
