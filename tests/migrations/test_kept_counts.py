@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from singletable import Database, InvalidRequest, Key, Table, field
 from singletable.errors import Throttled
-from singletable.migrations import Estimate, Migrations, Plan, PlanReading, PlanRefused
-from singletable.operations import GetItem, TableCall
+from singletable.migrations import ApplyRefused, Estimate, Migrations, Plan, PlanReading, PlanRefused
+from singletable.operations import RAW, GetItem, PutItem, RawCondition, TableCall
 from singletable.tables import describe
 from tests.migrations.changing import order
 from tests.migrations.watching import before_each, killed_at_every_request
@@ -130,7 +130,9 @@ def test_a_purge_is_counted_once_too(db: Database, tmp_path: Path) -> None:
     first = Migrations(db, bare).plan(**purge)
     assert "purge" in [step.kind for step in first.steps]
     assert scans(db, lambda: Migrations(db, bare).plan(**purge)) == 0
-    assert replace(Migrations(db, bare).plan(**purge), counted_at=None) == replace(first, counted_at=None)
+    second = Migrations(db, bare).plan(**purge)
+    assert second.counted_at is not None
+    assert replace(second, counted_at=None) == first
 
 
 class Later:
@@ -201,6 +203,26 @@ def test_the_counts_are_taken_for_a_day(
     assert (Migrations(db, FILLED[0]).plan(keep=tmp_path).counted_at is not None) is is_taken
 
 
+@pytest.mark.embedded("it reads page by page")
+@pytest.mark.parametrize(("seconds", "pages"), [(24 * 3600 - 1, 4), (24 * 3600, 7)])
+def test_a_reading_that_was_killed_goes_on_for_a_day(
+    db: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: float, pages: int
+) -> None:
+    table, at, asked = FILLED[0], 1_800_000_000.0, [0]
+
+    def killed(operation: Any) -> None:
+        asked[0] += "Scan" in type(operation).__name__ or "Metered" in type(operation).__name__
+        if asked[0] > 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(db.port, "now", lambda: at)
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        before_each(db, patched, killed)
+        Migrations(db, table).plan(keep=tmp_path)
+    monkeypatch.setattr(db.port, "now", lambda: at + seconds)
+    assert scans(db, lambda: Migrations(db, table).plan(keep=tmp_path)) == pages
+
+
 def test_what_was_refused_is_counted_again(db: Database, tmp_path: Path) -> None:
     """It may be mended by now."""
     table, _ = CHANGES["values that are twice"]
@@ -208,6 +230,97 @@ def test_what_was_refused_is_counted_again(db: Database, tmp_path: Path) -> None
         Migrations(db, table).plan(keep=tmp_path)
     db.delete(order(PLAIN)[1].by_key(29))
     assert Migrations(db, table).plan(keep=tmp_path).counted_at is None
+
+
+# --- what comes after the plan ----------------------------------------------------------------------------------------
+@pytest.fixture
+def young(tmp_path: Path) -> Iterator[tuple[Database, Any, Path]]:
+    """A table with one order, the class of its old programs, and a directory for counts."""
+    table, kind = order(PLAIN)
+    with fresh() as db:
+        Migrations(db, table).apply()
+        db.create(kind(number=1, mail="1"))
+        yield db, kind, tmp_path
+
+
+def test_items_of_an_old_program_are_filled_though_there_were_none(young: tuple[Database, Any, Path]) -> None:
+    db, old, keep = young
+    migrations = Migrations(db, FILLED[0])
+    db.delete(old.by_key(1))
+    assert [step.kind for step in migrations.plan(keep=keep).steps] == ["record"]
+    db.create(old(number=2, mail="2"))
+    late = migrations.plan(keep=keep)
+    assert late.counted_at is not None
+    assert [step.kind for step in late.steps] == ["fill", "record"]
+    migrations.apply(late)
+    assert [*db.check(FILLED[0])] == []
+
+
+def test_remains_are_purged_though_there_were_none(young: tuple[Database, Any, Path]) -> None:
+    db, old, keep = young
+    bare = Migrations(db, order(PLAIN, indexes=("gsi2",))[0])
+    filled = order(PLAIN, indexes=("gsi1", "gsi2"), patterns={"gsi1": by_mail})
+    Migrations(db, filled[0]).apply()
+    db.delete(old.by_key(1))
+    assert "purge" not in [step.kind for step in bare.plan(keep=keep, purge=["gsi1"]).steps]
+    db.create(filled[1](number=2, mail="2"))
+    late = bare.plan(keep=keep, purge=["gsi1"])
+    assert late.counted_at is not None
+    outcome = bare.apply(late)
+    assert [done.step.takes.items for done in outcome.done if done.step.kind == "purge"] == [0]
+    item = db.run(db.port.send(GetItem("shop", {"pk": {"S": "order#a2"}, "sk": {"S": "order"}}, RAW)))
+    assert item is not None
+    assert "gsi1pk" not in item
+
+
+def test_an_item_that_became_unreadable_refuses_the_apply(young: tuple[Database, Any, Path]) -> None:
+    """Nothing else of such an apply looks at the items."""
+    db, old, keep = young
+    changed = Migrations(db, CHANGES["counted alone"][0])
+    db.delete(old.by_key(1))
+    changed.plan(keep=keep)
+    db.create(old(number=2, mail="2"))
+    with pytest.raises(PlanRefused):
+        changed.plan(keep=keep)
+
+
+def test_an_item_that_became_unreadable_beside_a_fill_refuses_it(young: tuple[Database, Any, Path]) -> None:
+    db, old, keep = young
+    changed = Migrations(db, order({"number": int, "mail": int}, patterns={"gsi1": by_mail})[0])
+    db.delete(old.by_key(1))
+    changed.plan(keep=keep)
+    db.create(old(number=2, mail="2"))
+    with pytest.raises(PlanRefused):
+        changed.plan(keep=keep)
+
+
+def test_what_a_fill_meets_is_told_by_it(young: tuple[Database, Any, Path]) -> None:
+    db, old, keep = young
+    migrations = Migrations(db, FILLED[0])
+    migrations.plan(keep=keep)
+    db.create(old(number=2, mail="x" * 3000))
+    late = migrations.plan(keep=keep)
+    assert late.counted_at is not None
+    assert [finding.code for finding in migrations.apply(late).unreadable] == ["item.unreadable"]
+    unique = Migrations(db, CHANGES["values that are twice"][0])
+    db.delete(old.by_key(2))
+    unique.plan(keep=keep)
+    db.create(old(number=3, mail="1"))
+    late = unique.plan(keep=keep)
+    assert late.counted_at is not None
+    with pytest.raises(ApplyRefused, match="unique value"):
+        unique.apply(late)
+
+
+def test_an_unreadable_item_of_another_class_is_looked_at_again(young: tuple[Database, Any, Path]) -> None:
+    """It may be mended by now, as what is counted."""
+    db, _, keep = young
+    migrations = Migrations(db, FILLED[0])
+    broken: Any = {"pk": {"S": "order#a9"}, "sk": {"S": "order"}, "_type": {"S": "order"}, "_v": {"S": "?"}}
+    db.run(db.port.send(PutItem("shop", broken, RawCondition())))
+    accept = [("unreadable", "Order"), ("pattern.changed", "Order")]
+    assert migrations.plan(keep=keep, accept=accept).left
+    assert migrations.plan(keep=keep, accept=accept).counted_at is None
 
 
 # --- patience ---------------------------------------------------------------------------------------------------------

@@ -38,9 +38,9 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
     """Bring the tables to their declarations: settings, indexes, items.
 
     It shows the plan and asks. What `plan` has counted on this machine in the last day is taken, where the declaration,
-    the table and its record are the same. Programs may read and write meanwhile. One apply runs at a time: a second one
-    says so, before it reads; one that was killed is taken over by the next after half a minute, which goes on. A second
-    apply writes nothing.
+    the table and its record are the same, and no difference may leave items unreadable. Programs may read and write
+    meanwhile. One apply runs at a time: a second one says so, before it reads; one that was killed is taken over by the
+    next after half a minute, which goes on. A second apply writes nothing.
 
     The exit code is 1 for a refusal, and where items could not be read.
     """

@@ -2,10 +2,13 @@
 
 A plan writes nothing to the table, so a reading that takes hours keeps its progress in a file, by the rules of
 `records.resumable_run`: after a round, positions and counts together. At its end the file has what was counted. It says
-which reading it is of: another declaration, record, table, sample or number of segments begins again; so does a reading
-that ended a day ago, and one that counted items which the declaration can't read, as they may be mended by now.
+which reading it is of: another declaration, record, table, sample or number of segments begins again. So does a reading
+that ended or was killed a day ago, and an ended one that counted items which the declaration can't read: they may be
+mended by now.
 
-What changed since is not in the counts: an apply reads the items again, and writes under conditions.
+What changed since is not in the counts, so an ended reading is taken for what a step takes, and for nothing else. A
+step is not needless by it: the apply reads the items, and writes under conditions. A plan is not allowed by it: a
+reading that may refuse the plan (`refuses`) is made again.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from singletable.migrations.item_counts import Counted, ItemCounts
 _KEEP_SECONDS: Final = 5.0
 """The time between two writes of the file: a kill loses so much of a reading."""
 KEPT_SECONDS: Final = 24 * 3600.0
-"""The age from which on an ended reading is not taken."""
+"""The age from which on a reading is not taken."""
 T = TypeVar("T")
 
 
@@ -56,6 +59,8 @@ class KeptCounts(Struct, frozen=True):
     """The counts of the fill that is predicted with it."""
     ended_at: float | None = None
     """When it ended, in seconds since 1970; None while there is more to read."""
+    kept_at: float = 0.0
+    """When this was written."""
 
 
 class CountsFile:
@@ -73,29 +78,36 @@ class CountsFile:
         counts: ItemCounts,
         *,
         is_fresh: bool = False,
+        refuses: bool = False,
         tell: Callable[[PlanReading], object] | None = None,
     ) -> None:
         self.port, self.path, self.work, self.counts = port, path, work, counts
-        self.is_fresh, self._tell = is_fresh, tell
+        self.is_fresh, self.refuses, self._tell = is_fresh, refuses, tell
         self.fill: Callable[[], Mapping[str, Any]] = dict
         self.keeps_progress = True
         """False for a reading that can't go on: only its end is kept."""
         self.ended_at: float | None = None
         """When the earlier reading ended whose counts were taken."""
+        self.is_taken = False
+        """Whether counts of an earlier reading were taken, of all items or of the first ones."""
+        self._beside: dict[str, CountsFile] = {}
         self._written_at = port.monotonic()
 
     @property
     def counted_at(self) -> datetime | None:
-        """The same as a time."""
-        return None if self.ended_at is None else instant(self.ended_at)
+        """The same as a time; the first, where the counts of several readings were taken."""
+        times = [file.ended_at for file in (self, *self._beside.values()) if file.ended_at is not None]
+        return instant(min(times)) if times else None
 
     def of(self, name: str) -> CountsFile:
         """This file for "", and one beside it for another reading of the same plan, which counts no differences."""
         if not name:
             return self
-        path = None if self.path is None else self.path.with_name(f"{self.path.name}.{name}")
-        counts = ItemCounts(self.counts.table, [])
-        return CountsFile(self.port, path, f"{self.work} {name}", counts, is_fresh=self.is_fresh, tell=self._tell)
+        if name not in self._beside:
+            path = None if self.path is None else self.path.with_name(f"{self.path.name}.{name}")
+            work, counts = f"{self.work} {name}", ItemCounts(self.counts.table, [])
+            self._beside[name] = CountsFile(self.port, path, work, counts, is_fresh=self.is_fresh, tell=self._tell)
+        return self._beside[name]
 
     @property
     def has_ended(self) -> bool:
@@ -109,7 +121,7 @@ class CountsFile:
         kept = self._load()
         if kept is not None:
             self.counts.take_up(kept.seen, kept.counted, array("Q", kept.values))
-            self.ended_at = kept.ended_at
+            self.ended_at, self.is_taken = kept.ended_at, True
         return kept
 
     def _load(self) -> KeptCounts | None:
@@ -124,10 +136,11 @@ class CountsFile:
         return kept if kept.work == self.work and self._is_valid(kept) else None
 
     def _is_valid(self, kept: KeptCounts) -> bool:
+        is_young = 0 <= self.port.now() - kept.kept_at < KEPT_SECONDS
         if kept.ended_at is None:
-            return self.keeps_progress
-        is_young = 0 <= self.port.now() - kept.ended_at < KEPT_SECONDS
-        return is_young and not kept.counted and not self.is_fresh
+            return is_young and self.keeps_progress
+        is_readable = not kept.counted and not kept.fill.get("whole", {}).get("unreadable")
+        return is_young and is_readable and not self.is_fresh and not self.refuses
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """The result of reading that may be begun again, which is told where it waits."""
@@ -155,8 +168,8 @@ class CountsFile:
     def _replace(self, segments: tuple[ScanSegment, ...], values: bytes, ended_at: float | None = None) -> None:
         if self.path is None:
             return
-        counts = self.counts
-        kept = KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), ended_at)
+        counts, times = self.counts, (ended_at, self.port.now())
+        kept = KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), *times)
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(msgspec.json.encode(kept))

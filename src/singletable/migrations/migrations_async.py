@@ -54,7 +54,8 @@ class AsyncMigrations:
 
         `keep` is a file, or a directory with a file for each table, for the reading: killed, the next plan with it goes
         on. Ended, the next plan takes its counts and reads nothing, while declaration, record, table and options are
-        the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read, or with `again`.
+        the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read or where
+        a difference may leave them so, or read otherwise, or with `again`.
 
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.

@@ -39,6 +39,8 @@ from singletable.tables import READ_BYTES, Billing, describe, live_settings, tab
 _FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
 _PAGE_BYTES = 2**20
 """The most that one answer of a scan holds."""
+_FILL_TELLS = frozenset({"writes", "twice"})
+"""The counts of what a fill meets again: it refuses a value that is twice, and names an item without a key."""
 _Found = tuple[Plan, Live | None, Any]
 
 
@@ -66,7 +68,8 @@ async def plan(
     document = outlined.document if outlined.document is not None else document_of(table)
     path = None if keep is None or live is None else _file_in(keep, table, live)
     work = _work(document, record, reading, live, (parts, sample, outlined.purge))
-    kept = CountsFile(port, path, work, reading, is_fresh=again, tell=progress)
+    refuses = not _is_filled(outlined) or any(one.counts not in _FILL_TELLS for one in reading.differences)
+    kept = CountsFile(port, path, work, reading, is_fresh=again, refuses=refuses, tell=progress)
     takes = None if live is None else _reading_cost(outlined, live, kept, parts, sample)
     if takes is not None and live is not None and begins is not None:
         begins(_priced(takes, rate, prices, _billing(table, live)))

@@ -26,7 +26,7 @@ _FILLS = 3
 
 class FillItems(Step, frozen=True, tag="fill"):
     """It is needed if no record says that all items are as declared; a reading of the table may find that none has
-    to be written."""
+    to be written: one that is made now, as of an earlier one items may have come since."""
 
     is_optional = True
     counts = True
@@ -52,7 +52,7 @@ class FillItems(Step, frozen=True, tag="fill"):
         record = _toward(planning.record, planning.declared)
         later = {} if record is None else _placed(table, record)
         counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, later)
-        if sample is None and not counted.writes and not counted.gaps:
+        if sample is None and not kept.is_taken and not counted.writes and not counted.gaps:
             return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
         read_units = counted.read_units + 2.0  # the two reads of the parts
