@@ -28,7 +28,10 @@ class SocketConnection:
     the socket doesn't block: one with a timeout waits before each send and each receive.
     """
 
-    __slots__ = ("__weakref__", "_probe", "_reader", "_socket", "_timeout", "_would_block", "epoch", "idle_since")
+    __slots__ = (
+        *("__weakref__", "_answer_by", "_probe", "_reader", "_socket", "_timeout", "_would_block"),
+        *("epoch", "idle_since"),
+    )
 
     def __init__(self, connected: socket.socket, epoch: str, would_block: tuple[type[OSError], ...]) -> None:
         self.epoch = epoch
@@ -36,7 +39,7 @@ class SocketConnection:
         connected.settimeout(0.0)
         self._socket = connected
         self._would_block = would_block
-        self._timeout = 0.0
+        self._timeout = self._answer_by = 0.0
         self._reader = AnswerReader()
         self._probe = SocketProbe(connected)
 
@@ -57,17 +60,23 @@ class SocketConnection:
                 sent = 0
             if sent != len(message):
                 self._send_rest(memoryview(message)[sent:], monotonic)
+            self._answer_by = monotonic() + timeout
         except TimeoutError as fault:
             raise AnswerLost("the service did not take the request in time", timed_out=True) from fault
         except OSError as fault:
             raise AnswerLost(str(fault)) from fault
 
     def read(self, monotonic: Callable[[], float]) -> HttpResponse:
-        """The whole answer, within the timeout given to `write`. Raises `AnswerLost`."""
+        """The whole answer, within the timeout given to `write`. Raises `AnswerLost`.
+
+        Requests that are sent together are read one after the other, and wait at the same time. So an answer has to
+        begin within the timeout of its request; one that has is read, however late.
+        """
         receive, feed, would_block = self._socket.recv, self._reader.feed, self._would_block
-        timeout, give_up_at = self._timeout, monotonic() + self._timeout
+        timeout, now = self._timeout, monotonic()
+        give_up_at = now + timeout
         try:
-            if not self._probe.is_readable(timeout):
+            if not self._probe.is_readable(max(0.0, self._answer_by - now)):
                 raise TimeoutError
             while True:
                 try:

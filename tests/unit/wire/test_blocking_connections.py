@@ -185,6 +185,22 @@ def test_a_later_piece_has_what_is_left_of_the_timeout(pair: Pair) -> None:
     assert time.monotonic() - started < 30
 
 
+def test_an_answer_that_is_awaited_late_has_what_is_left_since_its_request(pair: Pair) -> None:
+    ours, _ = pair
+    ours.write(b"a request", 60.0, lambda: 0.0)
+    started = time.monotonic()
+    with pytest.raises(AnswerLost, match="no whole answer in 60 s"):
+        ours.read(lambda: 59.95)
+    assert time.monotonic() - started < 30
+
+
+def test_an_answer_that_came_in_time_is_read_late(pair: Pair) -> None:
+    ours, theirs = pair
+    ours.write(b"a request", 60.0, lambda: 0.0)
+    theirs.sendall(http(b"x" * 100_000))
+    assert len(ours.read(lambda: 600.0).body) == 100_000
+
+
 def test_an_answer_whose_rest_comes_after_the_timeout(pair: Pair) -> None:
     ours, theirs = pair
     ours.write(b"a request", 60.0, time.monotonic)
