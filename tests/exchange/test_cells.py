@@ -52,6 +52,16 @@ def test_a_text_that_is_no_whole_number(text: str) -> None:
         cell_of_text(text, pa.int64())
 
 
+@pytest.mark.parametrize(
+    "number", [10**400, Decimal("1e400"), float("nan"), float("inf")], ids=["int", "decimal", "nan", "inf"]
+)
+def test_a_number_that_a_float_does_not_hold(number: Any) -> None:
+    with pytest.raises(BadCell, match=r"not finite|that a float can hold"):
+        cell_of(number, pa.float64())
+    with pytest.raises(BadCell, match="not finite"):
+        cell_of_text(str(number), pa.float64())
+
+
 KEPT: list[tuple[Any, pa.DataType, Any]] = [
     (2.0, pa.int64(), 2),
     (Decimal("-3.000"), pa.int64(), -3),

@@ -11,6 +11,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any, Final, cast
 
 import pyarrow as pa
@@ -71,7 +72,7 @@ def text_reader(type: pa.DataType) -> Reader:
     if pa.types.is_integer(type):
         return lambda text: _read(int, text, "a whole number")
     if pa.types.is_floating(type):
-        return lambda text: _read(float, text, "a number")
+        return lambda text: _finite(_read(float, text, "a number"))
     return _scalar_reader(type)
 
 
@@ -112,7 +113,13 @@ def _whole(value: Any) -> int:
 def _float(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise BadCell(f"a number is wanted, not {_said(value)}")
-    return float(value)
+    return _finite(_read(float, value, "a number that a float can hold"))
+
+
+def _finite(number: float) -> float:
+    if not isfinite(number):
+        raise BadCell("a float that is not finite has no place in DynamoDB; null is no value")
+    return number
 
 
 def _decimal(value: Any) -> Decimal:
@@ -217,7 +224,7 @@ def _json(text: str) -> Any:
 def _read(make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
     try:
         return make(value)
-    except (ValueError, InvalidOperation):
+    except (ValueError, OverflowError, InvalidOperation):
         raise BadCell(f"{wanted} is wanted") from None
 
 
