@@ -22,9 +22,9 @@ or its worker was interrupted, and it is begun again once its lease is over."""
 
 
 def _kind(error: BaseException | None) -> str:
-    """The class of an error; of one of the library its words too, which hold no values."""
-    kind = type(error).__name__
-    return f"{kind}: {error.what}" if isinstance(error, SingletableError) else kind
+    """The class of an error; of one of the library its words too, which hold no values as an application's own may."""
+    kind, package = type(error).__name__, type(error).__module__.partition(".")[0]
+    return f"{kind}: {error.what}" if isinstance(error, SingletableError) and package == "singletable" else kind
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):
@@ -306,7 +306,7 @@ class LetterAdded(Event, frozen=True, kw_only=True):
 
 
 class StepApplied(Event, frozen=True, kw_only=True):
-    """A step of a plan was applied to a table, or failed."""
+    """A step of a plan was applied to a table, or failed, or was interrupted, which is no failure of it."""
 
     logger: ClassVar[str] = "singletable.migrations"
     levels: ClassVar[tuple[str, ...]] = ("INFO", "ERROR")
@@ -319,9 +319,9 @@ class StepApplied(Event, frozen=True, kw_only=True):
 
     @property
     def level(self) -> int:
-        return _INFO if self.error is None else _ERROR
+        return _ERROR if isinstance(self.error, Exception) else _INFO
 
     @property
     def text(self) -> str:
-        end = "applied" if self.error is None else f"failed with {_kind(self.error)}"
+        end = "applied" if self.error is None else f"ended by {_kind(self.error)}"
         return f"{self.table}: {self.step}: {end} after {self.seconds:.1f} s"
