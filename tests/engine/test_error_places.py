@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from singletable import Database, Entity, Key, Table, attr, field
 from singletable.errors import NotConfigured, SingletableError, Throttled
 from singletable.flow import drive
 from singletable.operations import RAW, GetItem
@@ -11,8 +16,45 @@ from singletable.operations.answers import named
 from singletable.wire import BlockingPort, Fault, PortOptions, RetryPolicy, StaticCredentials, endpoint_for
 from singletable.wire.credentials import Credentials
 from tests.fakes.scripted_server import ScriptedServer, fails
+from tests.support.engines import fresh
 
 REGION = "eu-west-3"
+people = Table("people")
+
+
+class Person(Entity, table=people, type="person"):
+    name: str
+    city: str = ""
+
+    @people.key
+    @staticmethod
+    def by_name(name: str) -> Key:
+        return f"person#{name}", "person"
+
+
+class Member(Entity, table=people, type="member"):
+    name: str
+    email: str = field(unique=True)
+
+    @people.key
+    @staticmethod
+    def by_name(name: str) -> Key:
+        return f"member#{name}", "member"
+
+
+def in_transaction(db: Database) -> None:
+    with db.transaction() as tx:
+        tx.create(Person(name="ada"))
+        tx.put(Person(name="bob"))
+
+
+REFUSED: dict[str, Callable[[Database], Any]] = {
+    "create": lambda db: db.create(Person(name="ada")),
+    "a missing item": lambda db: db.update(Person.by_name("bob"), attr(Person.city).set("x")),
+    "a condition": lambda db: db.delete(Person.by_name("ada"), where=attr(Person.city) == "x"),
+    "a unique value": lambda db: db.create(Member(name="bob", email="a@b")),
+    "a transaction": in_transaction,
+}
 
 
 def error_of(code: str) -> SingletableError:
@@ -45,3 +87,18 @@ def test_an_index_that_is_missing_is_added_by_apply() -> None:
     assert str(error).startswith(
         "the table has no index gsi1 (operation Query, table orders). Add it: `singletable plan`"
     )
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_write_has_the_place_of_its_request(name: str) -> None:
+    with fresh() as db:
+        db.create_table(people)
+        db.create(Person(name="ada"))
+        db.create(Member(name="ada", email="a@b"))
+        with pytest.raises(SingletableError) as caught:
+            REFUSED[name](db)
+        asked = db.target.endpoint
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        parts = [error, *(failure.error for failure in getattr(error, "failures", ()))]
+        assert {(part.region, part.endpoint) for part in parts} == {(asked.region, asked.url)}
+        assert all(part.request_id for part in parts)

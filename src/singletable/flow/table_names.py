@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from singletable.errors import InvalidRequest, NotConfigured, SingletableError
+from singletable.errors import Conflict, InvalidRequest, NotConfigured, OutcomeUnknown, SingletableError
 
 LEASES: Final = "-leases"
 """The end of the name of a table of leases, which lies beside the table of its name."""
@@ -23,6 +23,8 @@ _MOST_CHARACTERS = 255
 _NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _PREFIX = r"[a-zA-Z0-9_.-]*"
 _ARN = rf"(?a)arn:[\w-]+:dynamodb:([\w-]+):\d{{12}}:table/({_NAME})"
+_MET = (Conflict, OutcomeUnknown)
+"""The errors of which a request is always the reason."""
 _HINT = "A table's name has 3 to 255 of letters, digits, '_', '-' and '.'; that of another account is its ARN."
 
 
@@ -80,10 +82,13 @@ class TableNames(dict[str, str]):
 
     def tell(self, error: SingletableError) -> None:
         """Add the names in the account to an error, and to those of a transaction's operations: once, by the port that
-        is nearest to where it was raised."""
+        is nearest to where it was raised. A conflict that a flow made of a refused request gets the place of that."""
         if error.table and not error.called:
             error.called = self.of_all(error.table)
+        if isinstance(error, _MET) and not error.endpoint:
+            _add_place(error, error.__context__)
         for failure in getattr(error, "failures", ()):
+            _add_place(failure.error, error)
             self.tell(failure.error)
 
     def of_all(self, tables: str) -> str:
@@ -171,6 +176,14 @@ def _once(names: Iterable[tuple[str, str]]) -> dict[str, str]:
 def name_in(there: str) -> str:
     """The table's own name in an ARN; any other name as it is."""
     return there.rpartition(":table/")[2]
+
+
+def _add_place(error: SingletableError, met: BaseException | None) -> None:
+    """Add the region, endpoint and request id of the error that this one was made of, or that it is a part of."""
+    while met is not None and not (isinstance(met, SingletableError) and met.endpoint):
+        met = met.__context__
+    if isinstance(met, SingletableError):
+        error.region, error.endpoint, error.request_id = met.region, met.endpoint, met.request_id
 
 
 def _too_long(name: str, there: str) -> InvalidRequest:

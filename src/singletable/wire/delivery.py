@@ -106,8 +106,8 @@ class Delivery:
             value, consumed = operation.answer(response)
         except BaseException as error:
             if isinstance(error, SingletableError):
-                self._names.tell(error)
                 self._place(error, response)
+                self._names.tell(error)
             if call is not None:
                 call.ended(error=error)
             raise
