@@ -180,8 +180,6 @@ def name_in(there: str) -> str:
 
 def _add_place(error: SingletableError, met: BaseException | None) -> None:
     """Add the region, endpoint and request id of the error that this one was made of, or that it is a part of."""
-    while met is not None and not (isinstance(met, SingletableError) and met.endpoint):
-        met = met.__context__
     if isinstance(met, SingletableError):
         error.region, error.endpoint, error.request_id = met.region, met.endpoint, met.request_id
 
