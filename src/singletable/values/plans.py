@@ -231,7 +231,8 @@ class SetPlan(ValuePlan, frozen=True, eq=False):
 
     def write(self, source: Source, name: str) -> str:
         e = source.fresh("e")
-        checked = f"({name} if {name} and {name}.__class__ is set else {source.bind(set_value, 'set_value')}({name}))"
+        check = source.bind(set_value, "set_value")
+        checked = f"({name} if {name}.__class__ is set and {name} else {check}({name}))"
         return f'{{"{self.tag}": sorted({{{self.element.write_inner(source, e)} for {e} in {checked}}})}}'
 
     def load(self, value: AttributeValue) -> Any:

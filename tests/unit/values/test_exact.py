@@ -291,3 +291,23 @@ def test_a_time_of_expiry_never_ends_late(year: int) -> None:
     last = datetime(year, 12, 31, 23, 59, 59, 999_999, timezone.utc)
     stored = EXPIRY.check(last)
     assert read_expiry(int(stored)) == last.replace(microsecond=0)
+
+
+class Untrue:
+    """As an array of numbers, it has no truth."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("ambiguous")
+
+
+@pytest.mark.parametrize("value", [Untrue(), numpy.array([1, 2])], ids=["object", "array"])
+def test_what_has_no_truth_is_refused_as_a_set_like_any_other_value(value: Any) -> None:
+    plans: Any = (
+        (set[str], value),
+        (frozenset[int], value),
+        (list[set[str]], [value]),
+        (dict[str, set[bytes]], {"a": value}),
+    )
+    for kind, whole in plans:
+        with pytest.raises(InvalidValue, match="a set is expected"):
+            encoded(plan_for(kind), whole)
