@@ -1,4 +1,4 @@
-"""One Chromium for the tests of this folder, as Debian installs it: apt-get install chromium-headless-shell."""
+"""One Chromium for the tests of a module, as Debian installs it: apt-get install chromium-headless-shell."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason=f"{BROWSERS[0]} is not there"))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser without a window; a test opens pages or profiles of its own in it.
 
-    It ends with the folder: while it is open, its event loop runs in this thread, and no other test's can.
+    It ends with the module: while it is open, its event loop runs in this thread, and no other test's can.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
     with playwright.sync_playwright() as started:

@@ -16,12 +16,12 @@ from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingT
 
 TOGETHER = (
     "tests/architecture/",
-    "tests/browser/",
+    "tests/browser/board/",
     "tests/e2e/cli/",
     "examples/goals/tests/",
     "examples/projects/tests/",
 )
-"""The folders whose files share a browser, a server, a program, an imported file or the parsed sources."""
+"""The folders whose files share a server, a program, an imported file or the parsed sources."""
 LONGEST = (
     "tests/browser/",
     "tests/e2e/cli/",
