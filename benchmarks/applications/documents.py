@@ -122,22 +122,21 @@ class Twin:
 
     def edit(self, id: int, items: int) -> None:
         db, rows = self._db, self._rows
+        newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
+        (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
+        db.run(flows.read_all(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
         keys: list[Any] = [rows.epoch.by_document(TWIN), rows.client.by_client(TWIN, EDITOR)]
         epoch, *clients = db.run(flows.get_many(db.port, keys, consistent=True))
         move = _move(id, items)
         waiting = rows.inbox(document_id=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
         db.run(db.port.send(TryWrite(put_if_absent(waiting))))
-        newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
-        (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
-        db.run(flows.get(db.port, rows.epoch.by_document(TWIN).consistent()))
-        (found,) = db.run(flows.read_all(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
-        db.run(flows.get_many(db.port, keys[1:], consistent=True))
         known: Any = rows.collections["shapes"].by_number(TWIN, version.collections["shapes"], ANY).consistent()
         (part,) = db.run(flows.read_all(db.port, known))
         moved = {shape_id(id % items): self._moved(id, items).digest}
-        self._commit(found, version, part, epoch, clients, moved)
-        inbox = model_for(found)
-        db.run(db.port.send(BatchWriteItem(projects.name, deletes=[inbox.key_item(inbox.key_of(found))])))
+        self._commit(waiting, version, part, epoch, clients, moved)
+        inbox = model_for(waiting)
+        db.run(db.port.send(BatchWriteItem(projects.name, deletes=[inbox.key_item(inbox.key_of(waiting))])))
+        db.run(flows.get(db.port, rows.inbox.by_id(TWIN, EDITOR, id + 1).consistent()))
 
     def _moved(self, id: int, items: int) -> Content:
         """The content that an edit reads, and the one that it puts."""
