@@ -54,12 +54,13 @@ PROTOCOLS = {
 
 
 def docstring(of: griffe.Object) -> str:
-    """What it says of itself; of a method without a word, what its protocol says."""
+    """What it says of itself; of a member without a word, what its protocol says of one of that name."""
     if of.docstring or not isinstance(of.parent, griffe.Class):
         return of.docstring.value.strip() if of.docstring else ""
     package = of.parent.path.split(".")[1]
     protocol = PROTOCOLS.get(f"{package}.{of.parent.name}")
-    return docstring(found(f"singletable.{package}", f"{protocol}.{of.name}")) if protocol else ""
+    known = found(f"singletable.{package}", protocol).all_members if protocol else {}
+    return docstring(found(f"singletable.{package}", f"{protocol}.{of.name}")) if of.name in known else ""
 
 
 def signature(of: griffe.Object, name: str) -> str:
