@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -31,8 +32,13 @@ def run(page: Path) -> ModuleType:
     # A name for each page: the databases of one whose module is replaced would end with a warning.
     module = ModuleType("page_" + re.sub(r"\W", "_", str(page.with_suffix(""))))
     sys.modules[module.__name__] = module
-    for number, block in enumerate(python_of(page), 1):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), module.__dict__)
+    log = logging.getLogger("singletable")
+    level = log.level
+    try:
+        for number, block in enumerate(python_of(page), 1):
+            exec(compile(block, f"{page.name}, block {number}", "exec"), module.__dict__)
+    finally:
+        log.setLevel(level)  # a page on logs sets it, and other tests read what is logged
     return module
 
 
