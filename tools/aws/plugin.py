@@ -1,7 +1,7 @@
 """A pytest plugin, for tests that talk to a gateway or to cassettes: -p tools.aws.plugin
 
-It tells the address which test runs, and makes a test's requests the same in each run: what it draws by `secrets` comes
-from a generator that begins with the run's seed and the test's id.
+It tells the address which test runs, and makes a test's requests the same in each run: what it draws by `secrets`,
+and a port's tokens, come from a generator that begins with the run's seed and the test's id.
 A test fails that asks a cassette for what it does not hold; the run ends when the gateway is stopped or gone.
 """
 
@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from singletable.wire import delivery
 from tests.support.emulators import GATEWAY_VARIABLE
 from tools.aws.gateway import CONTROL
 
@@ -29,7 +30,7 @@ _FAILED = pytest.StashKey[bool]()
 
 
 class Steady:
-    """`secrets`, the same for the same test."""
+    """`secrets` and a port's tokens, the same for the same test."""
 
     def __init__(self) -> None:
         self._random = Random()
@@ -53,6 +54,7 @@ class Steady:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("token_bytes", "token_hex", "token_urlsafe"):
                 patch.setattr(secrets, name, getattr(self, name))
+            patch.setattr(delivery, "urandom", self.token_bytes)
             yield
 
 
