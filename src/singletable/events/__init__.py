@@ -7,7 +7,7 @@
     db = connect("local", listeners=[count])
 
 `Event` says how the library's own log shows it. `Listeners` passes it on; a flow emits by
-`port.emit(event)`. An event never holds a value or a key of an item.
+`port.events.emit(event)`. An event never holds a value or a key of an item.
 """
 
 from typing import TYPE_CHECKING
