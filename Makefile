@@ -85,7 +85,8 @@ check: setup ## lint, format, generated modules, pictures, both type checkers, t
 
 # The map is made once, and again with `make mutants-map`: of all tests it takes as long as they do, of an area minutes.
 mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against the tests that run them; AREA=edges
-	@[ -e .mutants/$(AREA)/lines ] || $(MAKE) mutants-map
+	@[ -e .mutants/$(AREA)/lines ] || [ -e .mutants/$(AREA)/sample-$(SAMPLE)-$(SEED)/lines ] || \
+		$(BIN)/python -m tools.mutants $(if $(AREA),--area $(AREA)) map --workers $(WORKERS) --sample $(SAMPLE) --seed $(SEED)
 	$(BIN)/python -m tools.mutants $(if $(AREA),--area $(AREA)) run --sample $(SAMPLE) --seed $(SEED)
 
 mutants-map: setup

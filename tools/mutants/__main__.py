@@ -97,6 +97,10 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     mapping = commands.add_parser("map", help="write which test runs which lines")
     mapping.add_argument("tests", nargs="*")
     mapping.add_argument("--workers", type=int, default=2)
+    mapping.add_argument(
+        "--sample", type=int, default=0, help="the lines of a sample's modules only, a fifth of the time"
+    )
+    mapping.add_argument("--seed", type=int, default=1)
     listing = commands.add_parser("list", help="the mutants of some modules")
     listing.add_argument("modules", nargs="+", type=Path)
     running = commands.add_parser("run", help="try a sample")
@@ -114,22 +118,39 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> int:
     asked = options(arguments)
-    folder = LATEST / asked.area
     if asked.command == "map":
-        tests = asked.tests or (areas()[asked.area]["tests"] if asked.area else ["tests", "examples"])
-        return write_map(folder, tests, asked.workers)
-    paths = [path.resolve() for path in asked.modules] or modules_of(asked.area)
-    found = all_mutants(paths)
+        return _map(asked)
+    found = all_mutants([path.resolve() for path in asked.modules] or modules_of(asked.area))
     if asked.command == "list":
         print("\n".join(f"{mutant.line}: {mutant.name}" for mutant in found))
         return 0
     found = [mutant for mutant in found if asked.only in mutant.name]
-    shuffled = iter(random.Random(asked.seed).sample(found, len(found)))
-    valid = (mutant for mutant in shuffled if is_valid(mutant, (ROOT / mutant.path).read_bytes()))
-    sample = list(islice(valid, asked.sample))
+    sample = sample_of(found, asked.sample, asked.seed)
     print(f"{len(sample)} of {len(found)} mutants, seed {asked.seed}")
     wanted = asked.numbers or range(asked.after + 1, len(sample) + 1)
+    own = _folder(asked.area, asked.sample, asked.seed)
+    folder = own if own.exists() and not (asked.modules or asked.only) else _folder(asked.area)
     return 1 if run({n: sample[n - 1] for n in wanted}, asked.tests, asked.seconds, asked.workers, folder) else 0
+
+
+def sample_of(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """The first valid ones in an order that the seed gives."""
+    shuffled = random.Random(seed).sample(mutants, len(mutants))
+    return list(islice((m for m in shuffled if is_valid(m, (ROOT / m.path).read_bytes())), size))
+
+
+def _map(asked: argparse.Namespace) -> int:
+    tests = asked.tests or (areas()[asked.area]["tests"] if asked.area else ["tests", "examples"])
+    if not asked.sample:
+        return write_map(_folder(asked.area), tests, asked.workers)
+    sample = sample_of(all_mutants(modules_of(asked.area)), asked.sample, asked.seed)
+    measured = sorted({str(mutant.path) for mutant in sample})
+    return write_map(_folder(asked.area, asked.sample, asked.seed), tests, asked.workers, measured)
+
+
+def _folder(area: str, sample: int = 0, seed: int = 0) -> Path:
+    """The folder of an area's map, or of the map for one sample of it."""
+    return LATEST / area / (f"sample-{sample}-{seed}" if sample else "")
 
 
 if __name__ == "__main__":

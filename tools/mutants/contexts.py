@@ -14,13 +14,14 @@ import coverage
 import pytest
 
 FOLDER_VARIABLE = "SINGLETABLE_MUTANTS_FOLDER"
+MEASURED_VARIABLE = "SINGLETABLE_MUTANTS_MEASURED"
 
 
 class Contexts:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, measured: list[str]) -> None:
         self.folder = folder
         self.seconds: dict[str, float] = {}
-        self.coverage = coverage.Coverage(str(folder / "lines"), data_suffix=True, include=["src/*", "packages/*"])
+        self.coverage = coverage.Coverage(str(folder / "lines"), data_suffix=True, include=measured)
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)
@@ -43,4 +44,6 @@ class Contexts:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # its workers run the tests
-    config.pluginmanager.register(Contexts(Path(os.environ[FOLDER_VARIABLE])))
+    config.pluginmanager.register(
+        Contexts(Path(os.environ[FOLDER_VARIABLE]), json.loads(os.environ[MEASURED_VARIABLE]))
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import coverage
 
-from tools.mutants.contexts import FOLDER_VARIABLE
+from tools.mutants.contexts import FOLDER_VARIABLE, MEASURED_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 LATEST = ROOT / ".mutants"
@@ -21,14 +21,17 @@ _MOST_TESTS = 400
 _AT_A_TIME = 5
 
 
-def write_map(folder: Path, tests: Sequence[str], workers: int) -> int:
-    """Run tests under coverage, a context for each; pytest's exit code."""
+MEASURED = "src/*", "packages/*"
+
+
+def write_map(folder: Path, tests: Sequence[str], workers: int, measured: Sequence[str] = MEASURED) -> int:
+    """Run tests under coverage of the measured files, a context for each; pytest's exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in [*folder.glob("lines*"), *folder.glob("seconds-*.json")]:
         old.unlink()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.contexts", "-m", "not soak"]
     spread = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
-    environ = {**os.environ, FOLDER_VARIABLE: str(folder)}
+    environ = {**os.environ, FOLDER_VARIABLE: str(folder), MEASURED_VARIABLE: json.dumps(measured)}
     code = subprocess.run([*command, *spread, *tests], cwd=ROOT, env=environ, check=False).returncode
     coverage.Coverage(data_file=str(folder / "lines")).combine([str(folder)])
     return code
