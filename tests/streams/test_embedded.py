@@ -133,6 +133,21 @@ def test_a_hole_behind_the_checkpoint_is_a_gap(db: Database) -> None:
     assert (gap.reason, int(gap.after), gap.consumer, changes.gaps) == ("trimmed", 3, "changes", 1)
 
 
+def test_a_hole_behind_the_checkpoint_is_a_lag_of_a_day(db: Database) -> None:
+    changes = Changes(noted)
+    changes.on(Note).inserted(Seen())
+    worker = ChangeWorker(db, changes)
+    db.put(Note(id="a"))
+    worker.drain()
+    db.put(Note(id="b"))
+    grow_old(db)
+    db.put(Note(id="c"))
+    maintain_streams(data_of(db), db.port.now(), elapsed())
+    assert sequences(db) == [3]
+    assert worker.lag().seconds == DAY
+    assert "lost" in worker.lag().trouble
+
+
 def test_a_gap_without_a_handler_is_a_warning(db: Database) -> None:
     changes = Changes(noted)
     changes.on(Note).inserted(Seen())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -15,7 +15,7 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotConfigured, NotFound
 from singletable.foundation import Table
-from singletable.streams import ChangeLag
+from singletable.streams import ChangeLag, ShardLag
 from singletable.tasks import TaskLag, TaskWorker
 from singletable.tasks.inspect import tasks_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEAD, BEHIND = 3, 4
 """Exit codes of `work show`."""
+_Verb = Literal["retry", "drop"]
 _module = click.argument("module", metavar="MODULE[:NAME]")
 _keys = click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 _consumer = click.option("--consumer", metavar="NAME", help="Of this consumer of changes: KEY is a sequence number.")
@@ -44,6 +45,11 @@ class Work(msgspec.Struct, frozen=True):
         """The longest lag."""
         lags = [consumer.seconds or 0.0 for consumer in self.changes]
         return max([*lags, 0.0 if self.tasks is None else self.tasks.seconds])
+
+    @property
+    def has_trouble(self) -> bool:
+        """Changes of a consumer are lost, or its lag can't be measured."""
+        return any(consumer.trouble for consumer in self.changes)
 
     @property
     def is_dead(self) -> bool:
@@ -67,9 +73,9 @@ def show(ctx: click.Context, module: str, max_lag: float, as_json: bool) -> None
     singletable work show shop.model
     singletable work show shop.model --max-lag 300 --json
 
-    Tasks take 16 requests and a read of each dead one; a consumer of changes three, and two for each of up to 8 shards.
-    Nothing is written. The exit code is 0 where all is well, 4 where something waits for longer than --max-lag, else 3
-    where something is dead.
+    Tasks take 16 requests and a read of each dead one; a consumer of changes five, and two for each of up to 8 shards.
+    Nothing is written. The exit code is 0 where all is well, 4 where something waits for longer than --max-lag or a
+    consumer has trouble (changes of its are lost, or its lag can't be measured), else 3 where something is dead.
     """
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
         shown = [_work_of(db, table) for table in tables_of(module)]
@@ -79,7 +85,7 @@ def show(ctx: click.Context, module: str, max_lag: float, as_json: bool) -> None
         for table_work in shown:
             _print(table_work)
     cost.print()
-    if any(table_work.seconds > max_lag for table_work in shown):
+    if any(table_work.seconds > max_lag or table_work.has_trouble for table_work in shown):
         ctx.exit(BEHIND)
     if any(table_work.is_dead for table_work in shown):
         ctx.exit(DEAD)
@@ -130,13 +136,12 @@ def release(ctx: click.Context, module: str, keys: Sequence[str], consumer: str 
 
 
 def _decide(
-    ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool, verb: str
+    ctx: click.Context, module: str, keys: Sequence[str], consumer: str | None, as_json: bool, verb: _Verb
 ) -> None:
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
         table = one_table(module)
         if consumer is None:
-            worker = _task_worker(db, table)
-            _each(keys, worker.retry if verb == "retry" else worker.drop, verb, as_json)
+            _each(keys, _method(_task_worker(db, table), verb), verb, as_json)
         else:
             changes = _change_worker(db, table, consumer)
             letters = {letter.sequence: letter for letter in changes.dead_letters()}
@@ -148,9 +153,14 @@ def _decide(
                     operation=verb,
                     hint=f"singletable work show {module} has those that there are.",
                 )
-            decide = changes.retry if verb == "retry" else changes.drop
+            decide = _method(changes, verb)
             _each(keys, lambda key: decide(letters[key]), verb, as_json)
     cost.print()
+
+
+def _method(worker: TaskWorker | ChangeWorker, verb: _Verb) -> Callable[[Any], None]:
+    """The verb of a worker: of a task's key, or of a dead letter."""
+    return worker.retry if verb == "retry" else worker.drop
 
 
 def _each(keys: Sequence[str], verb: Callable[[str], None], name: str, as_json: bool) -> None:
@@ -204,8 +214,9 @@ def _print(shown: Work) -> None:
         _print_tasks(shown.table, shown.tasks, shown.dead_tasks)
     for consumer in shown.changes:
         lag = "not measured" if consumer.seconds is None else f"{consumer.seconds:.0f} s behind"
-        click.echo(f"{shown.table}: consumer {output.clean(consumer.consumer)} {lag}")
-        lines = [(s.shard, s.owner or "nobody", _ago(s.beat_seconds), _ago(s.seconds)) for s in consumer.shards]
+        trouble = f": {output.clean(consumer.trouble)}" if consumer.trouble else ""
+        click.echo(f"{shown.table}: consumer {output.clean(consumer.consumer)} {lag}{trouble}")
+        lines = [(s.shard, s.owner or "nobody", _ago(s.beat_seconds), _behind(s)) for s in consumer.shards]
         output.print_table(("Shard", "Held by", "Last beat", "Behind"), lines)
         for sequence in shown.dead_letters.get(consumer.consumer, ()):
             click.echo(f"  dead letter: {output.clean(sequence)}")
@@ -220,6 +231,10 @@ def _print_tasks(table: str, lag: TaskLag, dead: Sequence[str]) -> None:
         output.print_table(("Claimed", "Last beat", "Lease ends", "Over"), lines)
     for key in dead:
         click.echo(f"  dead: {output.clean(key)}")
+
+
+def _behind(shard: ShardLag) -> str:
+    return "not measured" if shard.seconds is None else _ago(shard.seconds)
 
 
 def _ago(seconds: float | None) -> str:

@@ -145,9 +145,10 @@ class AsyncChangeWorker:
         return await self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
 
     async def lag(self) -> ChangeLag:
-        """Return how far the handlers are behind, and who holds each open shard, with its last beat.
+        """Return how far the handlers are behind, and who holds each shard that has not ended, with its last beat.
 
-        Two requests, and two more for each of up to 8 shards. NotConfigured before the first worker.
+        Four requests, and two more for each of up to 8 shards. An error of the stream is told as `trouble`.
+        NotConfigured before the first worker.
         """
         return await self.db.run(flows.consumer_lag(self.db.port, self.changes.consumer))
 

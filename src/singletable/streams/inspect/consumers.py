@@ -13,7 +13,7 @@ from singletable.foundation import CursorSeal, Table, get, page
 from singletable.operations import DescribeStream, Shard, TableCall
 from singletable.streams.acquisition import label_of
 from singletable.streams.changes import Changes, changes_of
-from singletable.streams.lag import lags_of
+from singletable.streams.lag import MeasuredLag, lags_of, trouble_of, unhandled_of
 from singletable.streams.leases import state_of
 from singletable.streams.state import ConsumerItem, LeaseItem, LeasesIn, StateEntities, TryItem, state_entities
 
@@ -44,9 +44,11 @@ class ShardInfo(Struct, frozen=True):
     position: str
     wanted_by: str
     lag_seconds: float | None
-    """The age of the application's oldest change after the checkpoint; 0 without one; None if it was not measured, or
-    the next 100 changes are all the library's own."""
+    """The age of the application's oldest change after the checkpoint, a day where it was trimmed; 0 without one; None
+    if it was not measured, or the next 100 changes are all the library's own."""
     is_in_stream: bool
+    trouble: str = ""
+    """The loss, or the error that its lag was not measured for."""
 
 
 class TryInfo(Struct, frozen=True):
@@ -131,8 +133,10 @@ async def inspect_consumer(
     leases = await page(port, state.lease.by_shard(consumer.name, label), MOST_LEASES, after, seal)
     tries = await page(port, state.attempt.by_sequence(consumer.name, label), MOST_TRIES, tries_after, seal)
     shards, note = await _shards(port, item.stream)
-    lags = await lags_of(port, table, item.stream, leases.items) if with_lag and not note else {}
-    measured = [lag for lag in lags.values() if lag is not None]
+    unleased = shards if after is None and leases.cursor is None else ()
+    due = unhandled_of(item, leases.items, unleased)
+    lags = await lags_of(port, table, item.stream, due) if with_lag else {}
+    measured = [lag.seconds for lag in lags.values() if lag.seconds is not None]
     return ConsumerInfo(
         table.name,
         consumer,
@@ -164,7 +168,7 @@ async def _shards(port: Port, stream: str) -> tuple[Sequence[Shard], str]:
     try:
         described = await port.to(DYNAMODB_STREAMS).send(DescribeStream(stream))
     except SingletableError as error:
-        return (), f"the stream can't be described: {error.what}"
+        return (), f"the stream can't be described: {trouble_of(error)}"
     more = (
         "" if described.last_evaluated_shard_id is None else "the stream has more than 100 shards; these are the first"
     )
@@ -172,8 +176,9 @@ async def _shards(port: Port, stream: str) -> tuple[Sequence[Shard], str]:
 
 
 def _shard_infos(
-    shards: Sequence[Shard], leases: Sequence[LeaseItem], lags: Mapping[str, float | None], *, is_first: bool
+    shards: Sequence[Shard], leases: Sequence[LeaseItem], lags: Mapping[str, MeasuredLag], *, is_first: bool
 ) -> list[ShardInfo]:
+    none = MeasuredLag()
     parents = {shard.id: shard.parent or "" for shard in shards}
     infos = [
         ShardInfo(
@@ -185,14 +190,19 @@ def _shard_infos(
             lease.beats,
             lease.position,
             lease.wanted_by,
-            lags.get(lease.shard),
+            lags.get(lease.shard, none).seconds,
             lease.shard in parents,
+            lags.get(lease.shard, none).trouble,
         )
         for lease in leases
     ]
     known = {lease.shard for lease in leases}
     unread = [shard for shard in shards if is_first and shard.id not in known]
-    return [*infos, *(ShardInfo(s.id, s.parent or "", "unread", "", 0, 0, "", "", None, True) for s in unread)]
+    return [*infos, *(_unread(shard, lags.get(shard.id, none)) for shard in unread)]
+
+
+def _unread(shard: Shard, lag: MeasuredLag) -> ShardInfo:
+    return ShardInfo(shard.id, shard.parent or "", "unread", "", 0, 0, "", "", lag.seconds, True, lag.trouble)
 
 
 def _try(item: TryItem) -> TryInfo:
