@@ -16,7 +16,7 @@ from tests.property.keys import Role
 LITERALS = ("", "", "-", "_", "__", "::", "#", "#x_", "x", "0", "#item#", "-1-", "/")
 SEPARATORS = ("#", "#", "-", "/", "::", "__", "|")
 FORMS: dict[type[Any], tuple[str, ...]] = {
-    str: ("", "raw", "raw", "lower", "upper", "ulid", "ksuid", "rest"),
+    str: ("", "raw", "raw", "lower", "upper", "folded", "folded", "ulid", "ksuid", "rest"),
     int: ("", "raw", "raw", "02", "012"),
     datetime: ("", "s", "ms", "%Y", "%Y-%m-%d", "%Y%m%dT%H", "%Y-%m-%d %H:%M:%S.%f"),
     date: ("", "%Y-%m", "%Y%m%d"),

@@ -105,11 +105,13 @@ def shard_texts(pattern: SortedPattern, given: Mapping[str, Any]) -> tuple[str, 
 def _check_ordered(pattern: SortedPattern, slot: Slot, wanted: Range) -> None:
     sort = pattern.templates[1]
     place = sort.place_of(slot)
-    begins = wanted.how == "starting_with" and slot.key_type.takes_beginnings(place)
-    if not sort.orders(slot) and not begins:
+    takes_beginnings = slot.key_type.takes_beginnings(place)
+    if not sort.orders(slot) and not (wanted.how == "starting_with" and takes_beginnings):
         raise InvalidRequest(
             f"{pattern.shown}: {slot.name} takes no range: {slot.key_type.why_unordered(place)}",
-            hint="Use a table with '#', or put the text last in the key; give a number a width, as {number:06}.",
+            hint="Ask for one value, or for what begins with a text: starting_with()."
+            if takes_beginnings
+            else "Use a table with '#', or put the text last in the key; give a number a width, as {number:06}.",
         )
 
 

@@ -38,6 +38,7 @@ SAMPLES: dict[tuple[type[Any], str], tuple[Any, str]] = {
     (int, "raw"): (-42, "-42"),
     (str, "lower"): ("Ada@Example.org", "ada@example.org"),
     (str, "upper"): ("gb-lon", "GB-LON"),
+    (str, "folded"): ("Łukasz  ÉMILE #1", "lukasz emile %231"),
     (datetime, "s"): (NOON, "1769862600"),
     (datetime, "ms"): (NOON.replace(microsecond=5000), "1769862600005"),
     (datetime, "%Y-%m"): (NOON, "2026-01"),
@@ -216,6 +217,10 @@ def test_a_range_is_in_order_or_refused(kind: type[Any], form: str) -> None:
         with pytest.raises(InvalidRequest, match=r"value takes no range|as its shard alone"):
             held.by("ada", at_least(value))
         return
+    if pattern_of(table).ranges("value") == ("starting-with",):
+        with pytest.raises(InvalidRequest, match=r"starting_with\(\) alone"):
+            held.by("ada", at_least(value))
+        return
     query = held.by("ada", at_least(value))
     assert query.low == f"at#{text}"
     assert (query.filter is not None) == form.startswith("%")
@@ -226,7 +231,11 @@ def test_a_range_is_in_order_or_refused(kind: type[Any], form: str) -> None:
     [
         (int, "012d", r"Write \{value:012\}: the width alone"),
         (int, "6", r"An int takes \{value:06\}, \{value:raw\}"),
-        (str, "06", r"\{value:rest\}, \{value:raw\}, \{value:lower\}, \{value:upper\}, \{value:ulid\}"),
+        (
+            str,
+            "06",
+            r"\{value:rest\}, \{value:raw\}, \{value:lower\}, \{value:upper\}, \{value:folded\}",
+        ),
         (float, "raw", "no sortable text"),
         (datetime, "%d-%m-%Y", "largest first"),
         (datetime, "%y", "largest first"),
@@ -260,6 +269,7 @@ def test_a_format_that_is_nearly_one_says_what_to_write(kind: type[Any], form: s
         (datetime, "s", datetime(1969, 1, 1, tzinfo=timezone.utc), "10 digits"),
         (datetime, "%Y", datetime(2026, 1, 1), "zone"),
         (str, "lower", "\ud800", "surrogate"),
+        (str, "folded", "\ud800", "surrogate"),
     ],
 )
 def test_a_value_without_a_text_in_the_form_is_refused(kind: type[Any], form: str, value: Any, said: str) -> None:

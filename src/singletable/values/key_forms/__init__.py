@@ -5,6 +5,7 @@ is a `KeyForm` in `FORMS`, with the key types that it makes: a file here, and a 
 
     raw         as other programs write it: a text as it is, an int as its digits
     lower, upper    a text in one case
+    folded      a text without case and accents, to be found by its beginning
     s, ms       a time as its seconds or milliseconds since 1970
     %Y-%m-%d    the parts of a time or a date, largest first
     ulid, ksuid an identifier that sorts by time
@@ -24,7 +25,19 @@ from singletable.values.key_forms.raw import RAW_NUMBER, RAW_TEXT
 from singletable.values.key_forms.shard import SHARD
 from singletable.values.key_types import KeyType
 
-FORMS: tuple[KeyForm, ...] = (RAW_TEXT, RAW_NUMBER, LOWER, UPPER, SECONDS, MILLISECONDS, CALENDAR, ULID, KSUID, SHARD)
+
+def _folded(key_type: KeyType, format: str) -> KeyType | None:
+    if format != "folded":
+        return None
+    from singletable.values.key_forms.folded import FoldedText  # noqa: PLC0415 few programs search
+
+    return FoldedText(str)
+
+
+FOLDED = KeyForm("folded", (str,), _folded)
+FORMS: tuple[KeyForm, ...] = (
+    *(RAW_TEXT, RAW_NUMBER, LOWER, UPPER, FOLDED, SECONDS, MILLISECONDS, CALENDAR, ULID, KSUID, SHARD),
+)
 
 
 def in_form(key_type: KeyType, format: str) -> KeyType | None:
