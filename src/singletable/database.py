@@ -25,7 +25,15 @@ from singletable.wire import BlockingPort, Connections, CredentialSource, RetryP
 
 if TYPE_CHECKING:
     from singletable.events import Listener
-    from singletable.records import BlockingTransaction, CheckRound, Explainable, Explanation, Finding, Layer
+    from singletable.records import (
+        BlockingTransaction,
+        CheckRound,
+        Explainable,
+        Explanation,
+        Finding,
+        Layer,
+        TableItems,
+    )
     from singletable.tables import Description, Difference
 
 A = TypeVar("A")
@@ -356,6 +364,7 @@ class Database:
         seed: int = 0,
         rate: Rate | None = None,
         progress: Callable[[CheckRound], object] | None = None,
+        from_export: TableItems | None = None,
     ) -> list[Finding]:
         """Check a table: types, versions, keys, index keys, guards of unique values, copies, and its graph.
 
@@ -364,11 +373,15 @@ class Database:
         with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which `seed` decides; checks
         that need the whole table are left out. `progress` is called after each round of pages.
 
-        InvalidRequest for segments that are not 1 to 16, and for a sample that is not a part; Throttled from a table
-        that refuses for minutes on end.
+        With `from_export`, as `export_of(shop, "s3://...")`, it checks the items of that export, each alone, and sends
+        nothing: what compares items with others, with indexes or with contents is left out. Corrupt for a damaged one.
+
+        InvalidRequest for segments that are not 1 to 16, for a sample that is not a part, and for an export of another
+        table; Throttled from a table that refuses for minutes on end.
         """
         port = at_rate(self.port, rate)
-        return drive(flows.check(port, table, layers, segments=segments, sample=sample, seed=seed, progress=progress))
+        options: Any = {"segments": segments, "sample": sample, "seed": seed, "progress": progress}
+        return drive(flows.check(port, table, layers, **options, from_export=from_export))
 
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it is active. Two requests and more, no units.

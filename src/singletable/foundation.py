@@ -128,6 +128,7 @@ from singletable.records.segments import (
     usual_segments as usual_segments,
 )
 from singletable.records.send import send_alone as send_alone
+from singletable.records.table_items import TableItems as TableItems, port_over as port_over
 from singletable.records.transactions import (
     HasWrites as HasWrites,
     Transaction as Transaction,

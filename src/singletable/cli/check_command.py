@@ -14,10 +14,10 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
 from singletable.cli.lookup import tables_of
-from singletable.cli.session import UNITS, options_anywhere, session_of
+from singletable.cli.session import UNITS, export_named, options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
-from singletable.foundation import Finding, Pass, Repaired, Table, flows
+from singletable.foundation import Finding, Pass, Repaired, Table, TableItems, flows, port_over
 from singletable.records import CheckOptions, CheckRound, RepairMode, usual_segments
 
 _SAID = {
@@ -37,7 +37,7 @@ _SAID = {
 )
 @click.option("--repair", is_flag=True, help="Say how each finding can be mended; with --yes, mend it.")
 @click.option("--yes", is_flag=True, help="Write the repairs.")
-@options_anywhere("sample", "seed", "segments", "blobs", "personal", "json", "db")
+@options_anywhere("from-export", "sample", "seed", "segments", "blobs", "personal", "json", "db")
 @click.pass_context
 def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Find what is wrong in the tables, in every layer.
@@ -47,11 +47,15 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     singletable check shop.model --sample 1% --rate 500
     singletable check shop.model --to findings.jsonl
     singletable check shop.model --repair
+    singletable check shop.model --from-export s3://reports/shop/AWSDynamoDB/01693685827463-2d8752fd
 
     It looks at types, keys, index keys, guards, copies, graphs; and at the tasks, documents, clients of sync and
     consumers that MODULE binds to its tables. It writes nothing to the table. With --to FILE findings are lines of JSON
     in a file, and a run that was ended goes on there; --json prints such lines. --repair lists the safe repairs, and
     --repair --yes writes them, each under the condition that nothing of what it was decided from has changed.
+
+    With --from-export the items are read from an export, each alone, for no read units. What compares items with
+    others is left out, and named at the end; --repair reads the items with findings again, in the table.
 
     The exit code is 1 where there are findings that were not mended.
     """
@@ -59,7 +63,7 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
         raise click.UsageError("--yes writes the repairs of --repair. Say both.")
     with session_of(ctx).connect_to_read() as db:
         run = CheckedTables(db, db.target.place, tables_of(module), as_json, options)
-        for name, units in db.run(flows.predict_check(db.port, run.passes, options["sample"])).items():
+        for name, units in run.predicted().items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"
             output.note(f"{name}: {known if units else 'the service gives no size, so the cost of a check is unknown'}")
         with output.MeteredBlock(db) as cost:
@@ -81,16 +85,24 @@ class CheckedTables:
         self.repairs: RepairMode | None = None if not options["repair"] else "mend" if options["yes"] else "list"
         self.options = CheckOptions(options["segments"] or usual_segments(db.port), options["sample"], options["seed"])
         self.rate = Rate(read_units=options["rate"]) if options["rate"] else None
-        self.passes, self.left_out = _passes(db, tables, options)
+        self.export = export_named(options, tables)
+        self.passes, self.left_out = _passes(db, tables, options, self.export)
         self.tables = [table.name for table in tables]
         self.seen, self.found, self.left = 0, 0, 0
         self.outcomes: Counter[str] = Counter()
+
+    def predicted(self) -> Mapping[str, float]:
+        """The read units by table; nothing of an export."""
+        if self.export is not None:
+            return {}
+        return self.db.run(flows.predict_check(self.db.port, self.passes, self.options.sample))
 
     def run(self) -> None:
         parts = [f"{each.table.name}: {each.name}" for each in self.passes]
         options = self.options
         read = options.segments, options.sample, options.seed
-        head = Head(self.tables, self.at, parts, self.left_out, *read, self.repairs)
+        source = None if self.export is None else self.export.where
+        head = Head(self.tables, self.at, parts, self.left_out, *read, self.repairs, source)
         with (
             CheckFile(self.path, head) if self.path is not None else nullcontext() as file,
             Status("reading", console=output.console(stderr=True)) as status,
@@ -111,7 +123,7 @@ class CheckedTables:
                 self.outcomes.update(line["repair"] for line in lines if "repair" in line)
                 status.update(f"{round.table.name}, {round.part}: {round.seen} read, {round.found} findings")
 
-            port = at_rate(self.db.port, self.rate)
+            port = port_over(at_rate(self.db.port, self.rate), self.export)
             end = self.db.run(flows.run_check(port, self.passes, options, keep, state, repairs=self.repairs))
         self.seen, self.found, self.left = end.seen, end.found, end.left
 
@@ -123,7 +135,9 @@ class CheckedTables:
             output.note(f"not checked: {text}")
 
 
-def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[list[Pass], list[str]]:
+def _passes(
+    db: Database, tables: Sequence[Table], options: Mapping[str, Any], export: TableItems | None
+) -> tuple[list[Pass], list[str]]:
     """The passes over all tables, and the omitted checks, in words."""
     from singletable.documents import LocalBlobs
     from singletable.layers import checks_of
@@ -133,7 +147,7 @@ def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -
     left_out: list[str] = []
     for table in tables:
         layers = checks_of(table, db.target.seal, blobs)
-        own, unsure = flows.check_passes(table, layers, is_sample=options["sample"] is not None)
+        own, unsure = flows.check_passes(table, layers, is_sample=options["sample"] is not None, from_export=export)
         passes += own
         left_out += [*unsure, *(text for layer in layers for text in layer.left_out)]
     return passes, left_out

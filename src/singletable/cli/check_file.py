@@ -34,6 +34,7 @@ class Head(msgspec.Struct, frozen=True):
     sample: float | None
     seed: int
     repair: RepairMode | None
+    from_export: str | None = None
 
 
 class _HeadLine(msgspec.Struct, frozen=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from singletable.cli import output
 from singletable.database import Database, connect
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow import NAMES_VARIABLE, PREFIX_VARIABLE, Rate, TableNames, named_table
@@ -17,6 +18,7 @@ from singletable.foundation import MOST_SEGMENTS, Table
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase
+    from singletable.exchange import ExportedItems
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -108,6 +110,24 @@ def rate_of(options: Mapping[str, Any], table: Table | None = None) -> Rate | No
     from singletable.migrations import SharedRate
 
     return SharedRate(table, name, **bounds)
+
+
+def export_named(options: Mapping[str, Any], tables: Sequence[Table]) -> ExportedItems | None:
+    """The export that the options name; None for none. A usage error where there are several tables: an export is of
+    one. What it shows is told."""
+    places = options["from_export"]
+    if not places:
+        return None
+    if len(tables) > 1:
+        names = ", ".join(table.name for table in tables)
+        raise click.UsageError(f"--from-export is an export of one table. Name one of {names}: MODULE:NAME.")
+    if options.get("sample") is not None:
+        raise click.UsageError("An export is read whole, for no read units. Leave out --sample or --from-export.")
+    from singletable.exchange import export_of
+
+    export = export_of(tables[0], *places)
+    output.note(f"{tables[0].name}: read as of {export.complete_at:%Y-%m-%d %H:%M:%S} UTC, from {export.where}")
+    return export
 
 
 def must_say_yes(db: Database, does: str, names: Iterable[str], *, yes: bool) -> None:
@@ -222,6 +242,13 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "blobs": click.option(
         "--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents."
+    ),
+    "from-export": click.option(
+        "--from-export",
+        multiple=True,
+        metavar="PATH",
+        help="Read this export instead of scanning: s3://BUCKET/PREFIX/AWSDynamoDB/ID, a directory with a copy of it, "
+        "or a folder of `singletable export`. Repeat it for the incremental exports after a full one.",
     ),
     "write": click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's."),
 }

@@ -13,7 +13,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.session import options_anywhere, rate_of, session_of
+from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.foundation import Table, covered_place, model_of
 
@@ -36,7 +36,7 @@ ASKED_ABOVE = 10_000
 @click.option("--chart", is_flag=True, help="Draw how sizes are distributed.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with charts there.")
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the scan costs.")
-@options_anywhere("sample", "seed", "segments", "read-rate", "personal", "json", "db")
+@options_anywhere("from-export", "sample", "seed", "segments", "read-rate", "personal", "json", "db")
 @click.pass_context
 def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Show what the tables are made of.
@@ -50,14 +50,18 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     Items, bytes, and the units of reading them, by class and index; the twenty largest item collections and items; and
     the twenty partition keys with most changes, from the table's stream. It scans the table once, eventually
     consistent: half a unit for each 4 KB. It says before what that costs, and asks above 10,000 units.
+
+    With --from-export it reads an export, for no units: the shape is as of that export, without the hottest keys.
     """
     with session_of(ctx).connect_to_read() as db:
         from singletable.reports import Stats
 
         tables = tables_of(module)
-        predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
-        tell_cost(predicted, tables)
-        confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
+        options["from_export"] = export_named(options, tables)
+        if options["from_export"] is None:
+            predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
+            tell_cost(predicted, tables)
+            confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
         with output.MeteredBlock(db) as cost:
             shapes = [_read(db, table, options) for table in tables]
     shown = [_as_shown(table, shape, personal=options["personal"]) for table, shape in zip(tables, shapes, strict=True)]
@@ -105,6 +109,7 @@ def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
             segments=options["segments"],
             rate=rate_of(options),
             changes=options["changes"],
+            from_export=options["from_export"],
             progress=lambda seen: status.update(f"{table.name}: {seen} items read"),
         )
 

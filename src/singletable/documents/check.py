@@ -67,6 +67,7 @@ class DocumentCheck(ItemCheck):
 
     looks_twice = True
     page = 100
+    beside = "the items of a document with one another, and with its contents"
 
     def __init__(self, context: Context[Any]) -> None:
         self.context = context

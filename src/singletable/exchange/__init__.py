@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from singletable.exchange.copies_async import AsyncTableCopy as AsyncTableCopy
     from singletable.exchange.datasets import UNKNOWN as UNKNOWN, Dataset as Dataset, datasets_of as datasets_of
     from singletable.exchange.export import Exported as Exported
+    from singletable.exchange.exported_scans import ExportedItems as ExportedItems, export_of as export_of
     from singletable.exchange.exports import Exports as Exports
     from singletable.exchange.exports_async import AsyncExports as AsyncExports
     from singletable.exchange.formats import Format as Format
@@ -77,6 +78,7 @@ __getattr__ = late_names(
     manifest="DataFile DatasetFiles Manifest read_manifest",
     stores="DirectoryStore ObjectStore Store store_at",
     table_copy="Copied",
+    exported_scans="ExportedItems export_of",
     table_exports="TableExport TableExports",
     table_exports_async="AsyncTableExports",
 )

@@ -6,6 +6,7 @@ An export with keys and without masks has every item: as a row that gives it bac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.exchange.datasets import UNKNOWN, datasets_of
@@ -35,6 +36,11 @@ class ExportedFolder:
     def where(self) -> str:
         """The folder, and the export in it."""
         return f"{self.store.url} {self.manifest.id}"
+
+    @property
+    def complete_at(self) -> datetime:
+        """The moment that the items show."""
+        return self.manifest.complete_at
 
     def items(self) -> Iterator[Item]:
         """Each item, in the order of the files. Corrupt for a row that makes none."""

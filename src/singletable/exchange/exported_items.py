@@ -26,6 +26,11 @@ class ExactItems(Protocol):
         """The name of the source, the same for the same items."""
         ...
 
+    @property
+    def complete_at(self) -> datetime:
+        """The moment that the items show."""
+        ...
+
     def items(self) -> Iterator[Item]:
         """Each item once, in an order that stays the same. Blocks."""
         ...
@@ -70,7 +75,7 @@ class ExportedTable:
         """Every item, in the form that a scan gives it. Nothing is sent to DynamoDB.
 
         A full export takes little memory, whatever its size; later changes are in memory all at once. Raises Corrupt if
-        a file is damaged or missing; nothing that was read before may then be relied on.
+        a file is damaged or missing, before the first item of that file.
         """
         newest = self._newest()
         for file in self.base.data_files():

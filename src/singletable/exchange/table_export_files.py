@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import io
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -30,7 +29,6 @@ from singletable.exchange.stores import Store, store_at
 from singletable.operations import Item
 
 _ROOT = "AWSDynamoDB/"
-_BUFFER_BYTES = 256 * 1024
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 SUMMARY, _FILES = "manifest-summary.json", "manifest-files.json"
 
@@ -122,34 +120,35 @@ class TableExportFiles:
         """Corrupt if a data file is missing, or another than the manifest says. Reads it once."""
         path = self._path(file.data_file_s3_key)
         with self.store.opened(path) as content:
-            digest = hashlib.file_digest(cast(Any, content), lambda: hashlib.md5(usedforsecurity=False)).digest()
-        if file.md5_checksum and not _is_sum(digest, file.md5_checksum):
-            raise self._another(path)
+            if not _has_sum(content, file.md5_checksum):
+                raise self._another(path)
 
     def records(self, file: ManifestFile) -> Iterator[ExportRecord]:
-        """The records of a data file, in one pass and in little memory.
+        """The records of a data file, in little memory. The file is read twice: its checksum comes before its records.
 
-        Corrupt if it is damaged, cut short, or holds another number of records than the manifest says. The checksum
-        is known when the last record was read, so nothing read from it may be relied on before.
+        Corrupt if it is damaged, cut short, or holds another number of records than the manifest says, before the first
+        record where it has a checksum.
         """
         path = self._path(file.data_file_s3_key)
         counted = 0
-        digest = hashlib.md5(usedforsecurity=False)
         try:
             with self.store.opened(path) as content:
-                for record in self._decoded(io.BufferedReader(_Digested(content, digest), _BUFFER_BYTES)):
+                is_whole = _has_sum(content, file.md5_checksum)
+                content.seek(0)
+                for record in self._decoded(content):
                     counted += 1
-                    yield record
+                    if is_whole:
+                        yield record
         except (*_DAMAGED, msgspec.MsgspecError, ValueError, LookupError, TypeError) as error:
             raise Corrupt(f"{self.where}: {path}, record {counted + 1}: {_cause(error)}") from error
         except Corrupt as error:
             raise Corrupt(f"{self.where}: {path}, record {counted + 1}: {error.what}") from error
-        if file.md5_checksum and not _is_sum(digest.digest(), file.md5_checksum):
+        if not is_whole:
             raise self._another(path)
         if counted != file.item_count:
             raise Corrupt(f"{self.where}: {path} has {counted:,} records, and the manifest says {file.item_count:,}")
 
-    def _decoded(self, file: io.BufferedReader) -> Iterator[ExportRecord]:
+    def _decoded(self, file: IO[bytes]) -> Iterator[ExportRecord]:
         with gzip.GzipFile(fileobj=file) as opened:
             for line in lines_of(self.where, cast(IO[bytes], opened)):
                 if line is None:
@@ -243,20 +242,10 @@ def _plain(number: Any) -> int:
 _decode_line = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class _Digested(io.RawIOBase):
-    """A file with the checksum of what was read."""
-
-    def __init__(self, file: IO[bytes], digest: Any) -> None:
-        self._file, self._digest = file, digest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self._file.read(len(buffer))
-        self._digest.update(piece)
-        buffer[: len(piece)] = piece
-        return len(piece)
+def _has_sum(file: IO[bytes], stored_sum: str) -> bool:
+    """Whether a file has that MD5; true where there is none to compare with."""
+    digest = hashlib.file_digest(cast(Any, file), lambda: hashlib.md5(usedforsecurity=False)).digest()
+    return not stored_sum or _is_sum(digest, stored_sum)
 
 
 def _is_sum(digest: bytes, stored_sum: str) -> bool:

@@ -63,6 +63,8 @@ def graph_checks(table: Table) -> LayerChecks:
 class GraphCheck(ItemCheck):
     """The check of nodes and edges."""
 
+    beside = "edges with their nodes, and nodes' sets with their edges"
+
     repairs = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count", "edge.orphan"})
 
     def __init__(self, table: Table) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from singletable.records.findings import Finding as Finding
     from singletable.records.segments import MOST_SEGMENTS as MOST_SEGMENTS, usual_segments as usual_segments
+    from singletable.records.table_items import TableItems as TableItems
     from singletable.records.transaction_block import BlockingTransaction as BlockingTransaction
     from singletable.records.transaction_block_async import AwaitingTransaction as AwaitingTransaction
     from singletable.records.transactions import Transaction as Transaction
@@ -44,6 +45,7 @@ __getattr__ = late_names(
     commit="Failure",
     explain="Explainable Explained Explanation",
     findings="Finding",
+    table_items="TableItems",
     transaction_block="BlockingTransaction",
     transaction_block_async="AwaitingTransaction",
     transactions="Transaction",

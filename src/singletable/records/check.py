@@ -64,17 +64,21 @@ class RecordCheck(ItemCheck):
     """The check of items as records, whatever layer wrote them."""
 
     repairs = frozenset({"copy.behind", "guard.missing", "guard.orphan", "index-key.stale"})
+    beside = "guards of unique values, copies, items under the keys of before and after a move, what the indexes hold"
 
     def __init__(self, table: Table) -> None:
         self.table = table
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         table = self.table
-        findings = [finding for item in items for finding in _findings(table, item)]
+        findings = self.alone(items, port.now())
         findings += await _twice(port, table, items)
         alive = [item for item in items if not _is_expired(table, item, port.now())]
         findings += await _unmatched(port, table, [(item, key) for item in alive for key in partners(table, item)])
         return findings + await _behind(port, table, alive)
+
+    def alone(self, items: Sequence[Item], now: float) -> list[Finding]:
+        return [finding for item in items for finding in _findings(self.table, item)]
 
     async def end(self, port: Port) -> list[Finding]:
         definition = self.table.definition

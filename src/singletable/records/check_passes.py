@@ -61,10 +61,22 @@ class ItemCheck(ABC):
     """Whether `findings` has verified its result by a second look. Otherwise its caller does, item by item."""
     page: int = PAGE
     """Most items at once: fewer where one may take many requests."""
+    beside: str = ""
+    """The parts that `findings` compares with other items, in words: a check of an export leaves that out."""
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it compares items with others, or with anything that they don't show by themselves."""
+        return bool(self.beside) or type(self).alone is ItemCheck.alone
 
     @abstractmethod
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         """The findings of these items. Referenced items are read consistently."""
+
+    def alone(self, items: Sequence[Item], now: float) -> list[Finding]:
+        """The findings that items show by themselves, at a time: the part of `findings` that reads nothing else. A
+        check that has neither this nor `beside` is left out of a check of an export, by its class's name."""
+        return []
 
     async def end(self, port: Port) -> list[Finding]:
         """The findings of the table itself. Not called for a sample."""
@@ -91,6 +103,8 @@ class Pass(ABC):
     sampling: Literal["parts", "whole", "none"] = "parts"
     """The reading of a sample: some parts of a scan; all, as it is small; or nothing, as a part proves nothing."""
     is_sample: bool = False
+    as_of: float | None = None
+    """The moment of an export whose items are read in place of the table's; None for the table."""
     not_sampled: str = ""
     """The checks that a sample omits, in words; empty if it has all."""
     note: str = ""
@@ -203,6 +217,8 @@ class ItemPass(Pass):
         return bytes / READ_BYTES
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        if self.as_of is not None:
+            return [finding for check in self.checks for finding in check.alone(items, self.as_of)]
         told = [finding for check in self.checks for finding in await self._twice(port, check, items)]
         return list(dict.fromkeys(told))
 
@@ -219,6 +235,8 @@ class ItemPass(Pass):
         return sum((Counter(check.counted(items)) for check in self.checks), Counter[str]())
 
     async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        if self.as_of is not None:
+            return []
         return [finding for check in self.checks for finding in await check.end(port)]
 
     async def find_again(self, port: Port, item: Item, finding: Finding) -> ConfirmedFinding | None:

@@ -28,6 +28,7 @@ from singletable.records.segments import (
     sample_segments,
     usual_segments,
 )
+from singletable.records.table_items import TableItems, port_over
 from singletable.schema import Table
 from singletable.tables import describe
 
@@ -129,7 +130,8 @@ class CheckRun(ResumableRun[CheckState, CheckState]):
         return self.state
 
     async def begin(self) -> None:
-        for table in {each.table.name: each.table for each in self.passes[self.state.over :]}.values():
+        read = [each for each in self.passes[self.state.over :] if each.as_of is None]
+        for table in {each.table.name: each.table for each in read}.values():
             await ready(self.port, table)
 
     async def round(self) -> None:
@@ -189,6 +191,21 @@ def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
     return [one_pass for one_pass in passes if one_pass.sampling != "none"], unsure
 
 
+def exported(passes: Sequence[Pass], from_export: TableItems) -> tuple[list[Pass], list[str]]:
+    """The passes of a check of an export, each item alone, and the checks that it omits, in words.
+
+    What an item is compared with would be of now, not of the export: it is not read.
+    """
+    first = [one_pass for one_pass in passes if isinstance(one_pass, ItemPass)]
+    unsure = [one_pass.name for one_pass in passes if not isinstance(one_pass, ItemPass)]
+    for one_pass in first:
+        one_pass.as_of = from_export.complete_at.timestamp()
+        unsure += [check.beside or type(check).__name__ for check in one_pass.checks if check.is_compared]
+    when = f"{from_export.complete_at:%Y-%m-%d %H:%M:%S} UTC"
+    texts = [f"{text}: an export has each item alone" for text in dict.fromkeys(unsure)]
+    return [*first], [*texts, f"what was written since {when}: the export shows that moment"]
+
+
 async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:
     """The read units of a check by table, without findings, by the sizes that the service told last. A request each."""
     units: dict[str, float] = {}
@@ -202,6 +219,13 @@ async def predict(port: Port, passes: Sequence[Pass], sample: float | None) -> d
     return units
 
 
+def chosen(passes: Sequence[Pass], is_sample: bool, from_export: TableItems | None) -> tuple[list[Pass], list[str]]:
+    """The passes of a check, and the checks that it omits, in words: those of a sample, or of an export."""
+    if from_export is not None:
+        return exported(passes, from_export)
+    return sampled(passes) if is_sample else ([*passes], [])
+
+
 async def collect(
     port: Port,
     passes: Sequence[Pass],
@@ -209,8 +233,10 @@ async def collect(
     sample: float | None = None,
     seed: int = 0,
     progress: OnRound | None = None,
+    from_export: TableItems | None = None,
 ) -> list[Finding]:
     """The findings of a check, all of them."""
+    port = port_over(port, from_export, sample)
     findings: list[Finding] = []
 
     def keep(round: CheckRound) -> None:
@@ -219,5 +245,5 @@ async def collect(
             progress(round)
 
     options = CheckOptions(usual_segments(port) if segments is None else segments, sample, seed)
-    await run_check(port, passes if sample is None else sampled(passes)[0], options, keep)
+    await run_check(port, chosen(passes, sample is not None, from_export)[0], options, keep)
     return findings

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         update as update,
         upsert as upsert,
     )
+    from singletable.records.table_items import TableItems
     from singletable.tables import Description, Difference
 
 # A program that only reads loads no writes.
@@ -78,12 +79,14 @@ async def check(
     sample: float | None = None,
     seed: int = 0,
     progress: OnRound | None = None,
+    from_export: TableItems | None = None,
 ) -> list[Finding]:
-    """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
+    """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table, or its
+    export."""
     check_table(table)
     from singletable.records import check as records, check_run as runs
 
-    return await runs.collect(port, records.passes(table, layers), segments, sample, seed, progress)
+    return await runs.collect(port, records.passes(table, layers), segments, sample, seed, progress, from_export)
 
 
 async def check_layers(port: Port, layers: Sequence[Layer]) -> list[Finding]:
@@ -93,12 +96,13 @@ async def check_layers(port: Port, layers: Sequence[Layer]) -> list[Finding]:
     return await runs.collect(port, passes.layer_passes(layers))
 
 
-def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> tuple[list[Pass], list[str]]:
-    """The passes of the check of a table; for a sample also the omitted checks, in words."""
+def check_passes(
+    table: Table, layers: Sequence[Layer], *, is_sample: bool, from_export: TableItems | None = None
+) -> tuple[list[Pass], list[str]]:
+    """The passes of the check of a table; for a sample and an export also the omitted checks, in words."""
     from singletable.records import check as records, check_run as runs
 
-    passes = records.passes(table, layers)
-    return runs.sampled(passes) if is_sample else (passes, [])
+    return runs.chosen(records.passes(table, layers), is_sample, from_export)
 
 
 async def predict_check(port: Port, passes: Sequence[Pass], sample: float | None) -> dict[str, float]:

@@ -10,11 +10,13 @@ from singletable.errors import NotConfigured
 from singletable.flow import Port, patiently
 from singletable.foundation import (
     Table,
+    TableItems,
     advanced,
     all_segments,
     check_sample,
     check_segments,
     place_in,
+    port_over,
     ready,
     sample_segments,
     scan_pages,
@@ -28,6 +30,7 @@ MOST_CHANGES: Final = 10_000
 """Changes that are read of a stream, unless it is said."""
 _LEAST_UNITS: Final = 0.5
 """The units of a page of a segment without items."""
+_NOT_EXPORTED: Final = "hottest keys: they are counted from the changes of the table's stream, which no export has"
 
 Progress = Callable[[int], object]
 """Called with the number of items read so far, after each round trip."""
@@ -55,12 +58,16 @@ async def read_shape(
     segments: int | None,
     changes: int,
     progress: Progress | None,
+    from_export: TableItems | None = None,
 ) -> TableShape:
-    """Scan the table, or a sample of it, eventually consistent; then read a limited number of its stream's changes."""
+    """Scan the table, or a sample of it, eventually consistent; then read a limited number of its stream's changes. Or
+    read an export, and nothing of the table."""
     check_sample(sample)
     check_segments(segments)
+    port = port_over(port, from_export, sample)
     at_once = usual_segments(port) if segments is None else segments
-    await ready(port, table)
+    if from_export is None:
+        await ready(port, table)
     left = all_segments(at_once) if sample is None else sample_segments(sample, f"stats/{seed}")
     share, tally = len(left) / left[0].of, Tally(table)
     while left:
@@ -70,6 +77,9 @@ async def read_shape(
         left = advanced(left, pages)
         if progress is not None:
             progress(tally.seen)
+    if from_export is not None:
+        omitted = (_NOT_EXPORTED,) if changes else ()
+        return tally.shape(sample, share, left_out=omitted, as_of=from_export.complete_at)
     hot, seen, left_out = await _hot_keys(port, table, changes)
     return tally.shape(sample, share, hot, seen, left_out)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
@@ -124,6 +125,8 @@ class TableShape(Struct, frozen=True):
     collection_sizes: tuple[SizeBar, ...]
     is_least: bool
     left_out: tuple[str, ...] = ()
+    as_of: datetime | None = None
+    """The moment that an export shows; None for what was read of the table itself."""
 
 
 class _Heap:
@@ -291,6 +294,7 @@ class Tally:
         hot: Sequence[HotKey] = (),
         changes: int = 0,
         left_out: Sequence[str] = (),
+        as_of: datetime | None = None,
     ) -> TableShape:
         """All that was added, where it is this share of the table."""
         largest = self._collections.largest()
@@ -313,6 +317,7 @@ class Tally:
             self._collections.bars(share),
             self._collections.is_least,
             tuple(left_out),
+            as_of,
         )
 
     def _by_class(self, share: float) -> Iterator[ClassShape]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from singletable.flow import Rate, at_rate, check_awaiting
-from singletable.foundation import AwaitingDatabase, Table
+from singletable.foundation import AwaitingDatabase, Table, TableItems
 from singletable.reports import measurement
 from singletable.reports.measurement import MOST_CHANGES, Progress
 from singletable.reports.shape import Prediction, TableShape
@@ -38,12 +38,17 @@ class AsyncStats:
         rate: Rate | None = None,
         changes: int = MOST_CHANGES,
         progress: Progress | None = None,
+        from_export: TableItems | None = None,
     ) -> TableShape:
         """Items, bytes and read units by class, index and item collection, and the twenty largest and hottest.
 
         One scan, eventually consistent: half a read unit for each 4 KB of the table, or of the sample; and requests to
         its stream, which take no units, for the oldest `changes` of a day. Memory does not grow with the table. Writes
         nothing. Raises InvalidRequest for a sample outside 0 to 1, or too many segments.
+
+        With `from_export`, as `export_of(shop, "s3://...")`, it reads that export and sends nothing: `as_of` is the
+        moment that it shows, and the hottest keys are left out. Corrupt for a damaged export; InvalidRequest for one of
+        another table, and with a sample.
         """
         flow = measurement.read_shape(
             at_rate(self.db.port, rate),
@@ -53,5 +58,6 @@ class AsyncStats:
             segments=segments,
             changes=changes,
             progress=progress,
+            from_export=from_export,
         )
         return await self.db.run(flow)

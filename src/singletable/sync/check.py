@@ -38,6 +38,8 @@ E = TypeVar("E", bound=Entity)
 class SyncCheck(ItemCheck):
     """The check of groups and clients, and of the mutations of a table's documents."""
 
+    beside = "groups with their clients and documents, and mutations with their clients"
+
     def __init__(self, table: Table, models: Sequence[DocumentModel]) -> None:
         self.table, self.models, self.keys = table, models, group_keys(table)
 

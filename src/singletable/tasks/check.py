@@ -12,7 +12,7 @@ A finding that may be a lag of the index is checked again after the lag.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
@@ -69,6 +69,8 @@ async def check(port: Port, tasks: TaskEntities, functions: Functions) -> list[F
 class TaskCheck(ItemCheck):
     """The check of tasks. One request for each task that the index must list."""
 
+    beside = "tasks in their index, ordered tasks and their lanes"
+
     def __init__(self, tasks: TaskEntities, functions: Functions) -> None:
         self.tasks, self.functions = tasks, functions
 
@@ -82,12 +84,23 @@ class TaskCheck(ItemCheck):
         for _, entity in stored:
             if isinstance(entity, OrderLane):
                 findings += _of_lane(self.tasks, entity, there)
-            else:
-                findings += [*_of_item(entity, port.now()), *_of_call(self.functions, entity)]
-            if isinstance(entity, PlainTask):
+            elif isinstance(entity, PlainTask):
                 findings += _of_task(self.tasks, entity, there)
+        findings += self._of_entities((entity for _, entity in stored), port.now())
         listed = [item for item, entity in stored if isinstance(entity, TaskItem) and entity.shard is not None]
         return findings + [self._unlisted(item) for item in await self._without_row(port, listed)]
+
+    def alone(self, items: Sequence[Item], now: float) -> list[Finding]:
+        entities = (entity_in(self.tasks, item) for item in items)
+        return self._of_entities((entity for entity in entities if entity is not None), now)
+
+    def _of_entities(self, entities: Iterable[Any], now: float) -> list[Finding]:
+        return [
+            finding
+            for entity in entities
+            if not isinstance(entity, OrderLane)
+            for finding in (*_of_item(entity, now), *_of_call(self.functions, entity))
+        ]
 
     def _unlisted(self, item: Item) -> Finding:
         return finding_in(entity_in(self.tasks, item), "task.unlisted", f"{self.tasks.index} has no row of it")
