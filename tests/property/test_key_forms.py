@@ -11,7 +11,7 @@ import pytest
 from singletable.schema.key_bounds import Range, bounds
 from singletable.schema.key_text import Slot, Template
 from singletable.values import VALUE_TYPES, in_form
-from singletable.values.key_forms import FORMS
+from singletable.values.key_forms.every_form import FORMS
 from singletable.values.key_forms.shard import SHARD, ShardText
 from singletable.values.key_types import DecimalNumber, PaddedNumber, RestText, WholeNumber
 from tests.property.key_forms import random_template, random_value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -36,7 +35,7 @@ def keys(draw: st.DrawFn, separator: str) -> tuple[Template, Template]:
             )
             for part in drawn.parts
         ]
-        made.append(replace(drawn, parts=tuple(parts)))
+        made.append(with_(drawn, parts=tuple(parts)))
     return made[0], made[1]
 
 

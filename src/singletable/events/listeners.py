@@ -12,7 +12,9 @@ from contextvars import ContextVar
 from os import urandom
 from sys import modules
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 
@@ -31,7 +33,7 @@ class _HasLevel(Protocol):
     def level(self) -> int: ...
 
 
-class Levels(NamedTuple):
+class Levels(Struct, frozen=True):
     """The loggers whose levels decide over the log of requests. The first that has a level, which is not 0, decides.
 
     They follow `logging`: a level that is set later counts from the next request on.

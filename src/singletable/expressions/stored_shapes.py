@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ _SHAPED: Final = frozenset({*OPERATORS, *JOINS, "NOT", "IN", "attribute_exists",
 _Parts = tuple[Any, ...]
 
 
-class StoredTexts(NamedTuple):
+class StoredTexts(Struct, frozen=True):
     """The texts of a request, with its names and values."""
 
     update: str

@@ -31,7 +31,6 @@ from singletable.operations.read import (
     Selection as Selection,
     keys_in as keys_in,
 )
-from singletable.operations.table import TableCall as TableCall, in_account as in_account
 from singletable.operations.write import (
     CheckItem as CheckItem,
     DeleteItem as DeleteItem,
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
         is_there as is_there,
         read_records as read_records,
     )
+    from singletable.operations.table import TableCall as TableCall, in_account as in_account
     from singletable.operations.transact import (
         MAX_ACTIONS as MAX_ACTIONS,
         Reason as Reason,
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         TransactWriteItems as TransactWriteItems,
     )
 
-# Operations of queues and of streams, statements, batches and transactions: who uses them imports them.
+# Operations of tables, of queues and of streams, statements, batches and transactions: who uses them imports them.
 __getattr__ = late_names(
     __name__,
     batch="BatchGetItem BatchWriteItem MAX_BATCH_WRITE",
@@ -104,5 +104,6 @@ __getattr__ = late_names(
         " StatementPage"
     ),
     stream="DescribeStream EventName GetRecords GetShardIterator Records Shard StreamRecord is_there read_records",
+    table="TableCall in_account",
     transact="MAX_ACTIONS Reason ReasonedCancellation TransactGetItems TransactWriteItems",
 )

@@ -27,18 +27,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from singletable.flow import Port, Request
 from singletable.operations import AnswerPage, Item, ItemReader, Key
 from singletable.records.unreadable import OnUnreadable
-from singletable.records.write import Write, WritePart
 from singletable.schema import KeyOf, Model, Query, Table
 
+if TYPE_CHECKING:
+    from singletable.records.write import Write, WritePart
+
 Place = tuple[str, str]
-Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]
+Send = Callable[[Port, "Write", bool, bool], Awaitable[Any]]
 ReadParts = Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[AnswerPage[Any]]]
 FindMany = Callable[
     [Port, Table, Mapping[Place, KeyOf[Any]], ItemReader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]

@@ -27,7 +27,6 @@ from singletable.records.query_request import (
     side_of_range,
 )
 from singletable.records.readers import reader_of
-from singletable.records.segments import MOST_PARTS
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
 from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, model_of
 
@@ -208,6 +207,8 @@ def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[
 
     Part n of the table that a class's items move from is ~n.
     """
+    from singletable.records.segments import MOST_PARTS  # noqa: PLC0415 for scans only
+
     check_class(kind)
     if not (1 <= segments <= MOST_PARTS and (segment is None or 0 <= segment < segments)):
         raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")

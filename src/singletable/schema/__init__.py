@@ -37,17 +37,7 @@ from singletable.schema.mistakes import (
     not_one_item as not_one_item,
 )
 from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
-from singletable.schema.old_keys import MovingKey as MovingKey, MovingPattern as MovingPattern
 from singletable.schema.patterns import Captured as Captured, Key as Key, KeyOf as KeyOf, Query as Query
-from singletable.schema.personal import covered_place as covered_place
-from singletable.schema.ranges import (
-    after as after,
-    at_least as at_least,
-    at_most as at_most,
-    before as before,
-    between as between,
-    starting_with as starting_with,
-)
 from singletable.schema.reads import Every as Every, ReadOf as ReadOf
 from singletable.schema.table import GUARD_TYPE as GUARD_TYPE, OWNER as OWNER, OWNER_SORT as OWNER_SORT, Table as Table
 from singletable.schema.told_keys import AskedKey as AskedKey
@@ -61,16 +51,29 @@ if TYPE_CHECKING:
     )
     from singletable.schema.key_reads import missing_in as missing_in, whole_items as whole_items
     from singletable.schema.notebook import items_html as items_html
+    from singletable.schema.old_keys import MovingKey as MovingKey, MovingPattern as MovingPattern
+    from singletable.schema.personal import covered_place as covered_place
+    from singletable.schema.ranges import (
+        after as after,
+        at_least as at_least,
+        at_most as at_most,
+        before as before,
+        between as between,
+        starting_with as starting_with,
+    )
     from singletable.schema.references import Reference as Reference
     from singletable.schema.tool_items import tool_model as tool_model
 
-# What writes of unique values, a check, an erasure, a notebook, and a query of an index that holds a part of its items
-# need.
+# What writes of unique values, a check, an erasure, a notebook, ranges, keys that moved, and a query of an index that
+# holds a part of its items need.
 __getattr__ = late_names(
     __name__,
     guard_items="guard_key guard_keys guards_of",
     key_reads="missing_in whole_items",
     notebook="items_html",
+    old_keys="MovingKey MovingPattern",
+    personal="covered_place",
+    ranges="after at_least at_most before between starting_with",
     references="Reference",
     tool_items="tool_model",
 )

@@ -20,8 +20,8 @@ from singletable.schema.copies import check_copies, version_fields
 from singletable.schema.derived_keys import check_own_attributes
 from singletable.schema.foreign import READ_ONLY_HINT, Stamp, stamps_of
 from singletable.schema.key_shapes import shape_of
+from singletable.schema.key_text import Template
 from singletable.schema.models import Model
-from singletable.schema.old_keys import MovingPattern, deciding_attribute, old_key
 from singletable.schema.patterns import Captured
 from singletable.schema.table import Table
 from singletable.schema.told_keys import AmbiguousPattern, check_told, untold_of
@@ -90,7 +90,7 @@ def make_model(
         cls,
         table,
         type,
-        versions[0],
+        *versions,
         key,
         indexes,
         lambda: _fields(cls, table, evaluated if is_known else _evaluated(cls, names, strict=True), special, key),
@@ -101,7 +101,6 @@ def make_model(
         special.tombstone,
         special.tombstone_hint,
         is_system=special.is_system or type.startswith("_"),
-        stored_as=versions[1],
         prefix=special.prefix,
         stamps=stamps_of(stamp, table, cls.__name__),
         is_ambiguous=ambiguous,
@@ -192,7 +191,7 @@ def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind:
     try:
         made = make_field(declared.name, kind, declared)
         check_within(made.plan)
-        return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
+        return msgspec.structs.replace(made, stored=table.ttl_name) if made.role == "expires" else made
     except DeclarationError as error:
         error.attribute = f"{cls.__name__}.{declared.name}"
         raise
@@ -235,7 +234,7 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguo
             shape = shape_of(table.definition, declared.index, cls, types, where)
             templates, signature = declared.capture(types, table.separator, where, shape)
             _check_types(declared.function, types, where)
-            was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
+            was = _old_key(cls, declared, templates, types, table)
             if was is not None:
                 _check_types(was.function, types, f"{where}(was={was.declared})")
             plain = AmbiguousPattern if ambiguous else Captured
@@ -256,8 +255,25 @@ def _attributes(cls: type[Any]) -> dict[str, Any]:
     return {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
 
 
+def _old_key(
+    cls: type[Any],
+    declared: Declared[...],
+    templates: tuple[Template, Template],
+    types: Mapping[str, Any],
+    table: Table,
+) -> Captured | None:
+    """The key that a key was before; None for nearly all."""
+    if not isinstance(declared, DeclaredKey) or declared.was is None:
+        return None
+    from singletable.schema.old_keys import old_key  # noqa: PLC0415 for such a key only
+
+    return old_key(cls, declared, templates, types, table)
+
+
 def _moving(cls: type[Any], declared: Any, was: Captured, types: Mapping[str, Any]) -> Callable[..., Captured]:
     """The maker of a key that was another."""
+    from singletable.schema.old_keys import MovingPattern, deciding_attribute  # noqa: PLC0415 for such a key only
+
     decides = deciding_attribute(f"{cls.__name__}.{declared.name}", declared.doubles, types, _roles(cls))
     return partial(MovingPattern, was=was, decides=decides)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -151,7 +150,7 @@ def filled(field: Field) -> Field:
         )
 
     fast = f"({plan.fast_check}) and {{v}}" if plan.fast_check else ""
-    return replace(field, plan=structs.replace(plan, check=check, fast_check=fast))
+    return structs.replace(field, plan=structs.replace(plan, check=check, fast_check=fast))
 
 
 def _check_primary(key: Captured, fields: Mapping[str, Field], roles: Mapping[str, Role]) -> None:

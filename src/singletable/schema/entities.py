@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
 from singletable.schema.bound_patterns import Bound, Declared
-from singletable.schema.conversions import Converter, declare_conversion
 from singletable.schema.copies import copy_of
 from singletable.schema.declaration import Special, make_model, names_around
 from singletable.schema.foreign import Stamp
 from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Captured, KeyOf, Query
-from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
 from singletable.schema.version_steps import Upcaster
 from singletable.values import METADATA, Field, Role, Undeclared, Was
+
+if TYPE_CHECKING:
+    from singletable.schema.conversions import Converter
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
@@ -212,6 +213,8 @@ class Entity(metaclass=EntityType):
         make_model(cls, cls.__table__, type, versions, names_around(cls), stamp or {}, ambiguous=ambiguous)
 
     def __repr__(self) -> str:
+        from singletable.schema.personal import COVERED, personal_names  # noqa: PLC0415 for what is shown
+
         personal = personal_names(builtins.type(self))
         shown = (
             f"{f.name}={COVERED if f.name in personal else repr(getattr(self, f.name))}"
@@ -273,6 +276,8 @@ class Entity(metaclass=EntityType):
         One class becomes two, or two become one, each by a function. The Contact itself, returned, stays; changed,
         among others, a part of it is split off. Raises DeclarationError for classes of two tables, or of a layer.
         """
+        from singletable.schema.conversions import declare_conversion  # noqa: PLC0415 few classes become others
+
         return declare_conversion(cls, into)
 
     @classmethod

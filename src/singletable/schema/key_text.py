@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -89,14 +88,13 @@ _Piece = tuple[str, str, Callable[[Any], str]]
 """The literal before a value, the value's name, its writer."""
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True, dict=True):
     """The text of one key attribute. `identifier` is true for a primary key, whose texts are kept strict."""
 
     parts: tuple[KeyPart, ...]
     separator: str = "#"
     identifier: bool = False
-    limit: int = field(default=MAX_SORT_BYTES, compare=False)
+    limit: int = MAX_SORT_BYTES
 
     @cached_property
     def names(self) -> tuple[str, ...]:

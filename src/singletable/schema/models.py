@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from singletable import values
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Newer
@@ -30,14 +32,15 @@ from singletable.values import Codec, Constant, Field, KeyPlace, KeyType, Role, 
 T = TypeVar("T")
 
 
-@dataclass(eq=False)
-class Model(Generic[T]):
+class Model(Struct, Generic[T], eq=False, dict=True):
     """One entity class: its table, type, keys, fields and codec."""
 
     kind: type[T]
     table: Table
     type: str
     version: int
+    stored_as: int
+    """The schema version that items are stored with: an older one while programs that know no newer one run."""
     key: Captured
     indexes: Mapping[str, Captured]
     make_fields: Callable[[], list[Field]]
@@ -54,8 +57,6 @@ class Model(Generic[T]):
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     is_system: bool = False
     """A layer of the library made the class, for its own items."""
-    stored_as: int = 0
-    """The schema version that items are stored with: an older one while programs that know no newer one run."""
     downcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     prefix: str = ""
     """How the names begin under which a layer keeps more in an item. An object carries nothing undeclared then."""
@@ -63,9 +64,6 @@ class Model(Generic[T]):
     """Attributes that another program wants in each item, with their values. Of a class in a foreign table only."""
     is_ambiguous: bool = False
     """Whether different values may share a key: a key has the values that it was asked with."""
-
-    def __post_init__(self) -> None:
-        self.stored_as = self.stored_as or self.version
 
     @cached_property
     def before(self) -> Model[T]:

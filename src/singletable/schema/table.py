@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable import entry_points
 from singletable.errors import DeclarationError

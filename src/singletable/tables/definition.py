@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -79,13 +78,12 @@ class Local(Struct, frozen=True):
     projection: Projection = "all"
 
 
-@dataclass(frozen=True, eq=False)
-class TableDefinition:
+class TableDefinition(Struct, frozen=True, eq=False, dict=True):
     """The definition of a table, as DynamoDB needs it. None or an empty value is undeclared, and changes nothing."""
 
     name: str
     key: tuple[str, str] = ("pk", "sk")
-    indexes: Mapping[str, Index] = field(default_factory=lambda: MappingProxyType({}))
+    indexes: Mapping[str, Index] = MappingProxyType({})
     type_attribute: str = "_type"
     version_attribute: str = "_v"
     write_id_attribute: str = "_w"
@@ -100,7 +98,7 @@ class TableDefinition:
     settings: TableSettings = TableSettings()
     foreign: bool = False
     """Whether another program's items are in it: without type, version and write id, unless attributes are named."""
-    kinds: Mapping[str, KeyKind] = field(default_factory=lambda: MappingProxyType({}))
+    kinds: Mapping[str, KeyKind] = MappingProxyType({})
     """The key attributes that hold numbers or bytes. All others hold texts."""
 
     def __post_init__(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Literal, get_origin
 
@@ -24,15 +23,14 @@ _EMPTY: tuple[Any, ...] = (list, dict, tuple, str, int, float, bool, bytes)
 """The factories of a default that make the same value each time, and do nothing else."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True, eq=False):
     """One attribute of an entity or of a nested dataclass."""
 
     name: str
     """The name in Python."""
     stored: str
     """The name in DynamoDB."""
-    plan: ValuePlan = field(compare=False)
+    plan: ValuePlan
     optional: bool = False
     """May be None, which is stored as absence."""
     default: Callable[[], Any] | None = None
@@ -45,7 +43,7 @@ class Field:
     """Whether it is stored in the item's key only, under no name of its own."""
     is_made: bool = False
     """Whether a function makes the default, as `default_factory` says."""
-    was: Was | None = field(default=None, compare=False)
+    was: Was | None = None
     """The form that it had before the version `since` of its class."""
     since: int = 0
 

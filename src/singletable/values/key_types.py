@@ -41,7 +41,8 @@ _ESCAPED: Mapping[tuple[str, bool], str] = {("#", True): "[#-%]", ("#", False): 
 """Regular expressions of what is written %XX where the order is kept, by whether the text ends its key. With another
 separator it is `%`, and before the separator also that and controls."""
 _CONTROLS = "\x00-\x1f\x7f"
-_UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
+UNENCODABLE = f"[\ud800-\udfff{TOP}]"
+"""A regular expression of what no text in a key may hold. Compiled when it is first met: few texts are searched."""
 
 
 class KeyPlace(Struct, frozen=True):
@@ -361,7 +362,7 @@ def _named_writer(
 
 def check_key_text(name: str, value: str) -> None:
     """InvalidValue for a text that no key can hold."""
-    if _UNENCODABLE.search(value):
+    if re.search(UNENCODABLE, value):
         raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name)
 
 

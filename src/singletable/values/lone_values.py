@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.values.key_types import TOP, KeyPlace, KeyType
+from singletable.values.key_types import TOP, UNENCODABLE, KeyPlace, KeyType
 from singletable.values.plans import Scalar
 from singletable.values.shapes import ANYTHING, Steps, exactly, of_shape
 from singletable.values.source import Source
 
-_UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 _PLAIN = re.compile("[ -~]*").fullmatch
 
 
@@ -62,7 +61,7 @@ class LoneValue(KeyType, frozen=True):
                 error.attribute = name
                 raise
             text = inner if self.plan.inner is int else lone_text(self.kind, inner)
-            if _UNENCODABLE.search(text):
+            if re.search(UNENCODABLE, text):
                 hint = "No program stored it: remove the character."
                 raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=name, hint=hint)
             return text

@@ -15,7 +15,6 @@ Undeclared attributes are usual there. A reader that met one reads its name in t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
@@ -108,7 +107,7 @@ class StoredForms:
 
     def reading(self, fields: Sequence[Field]) -> list[Field]:
         """The fields of the compiled reader."""
-        return [replace(field, plan=exactly(field.plan)) for field in fields]
+        return [msgspec.structs.replace(field, plan=exactly(field.plan)) for field in fields]
 
     def lines(self, fields: Sequence[Field], source: Source, learned: Sequence[str]) -> list[str]:
         """The lines of the compiled reader that look for attributes which an item lacks and an object has, and for

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from singletable.errors import DeclarationError
 from singletable.values.checks import refusal_of_others
 from singletable.values.codecs import Codec
@@ -93,7 +95,7 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
             hint="Declare it without the other options.",
         )
     own = Field(name, stored or name, plan, optional, _default(declared), role, is_made=is_made, **former)
-    return dataclasses.replace(own, is_written=False, is_in_key=True) if in_key else own
+    return msgspec.structs.replace(own, is_written=False, is_in_key=True) if in_key else own
 
 
 def _plan_of_role(role: Role, name: str, plan: ValuePlan, declared: dataclasses.Field[Any]) -> ValuePlan:

@@ -12,15 +12,15 @@ from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undel
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, closed
 from singletable.wire.port_options import PortOptions
-from singletable.wire.proxies import Proxy
 from singletable.wire.socket_probe import SocketProbe
 from singletable.wire.tls import Tls, is_untrusted
-from singletable.wire.unix_sockets import SocketBroker
-from singletable.wire.unix_sockets_async import open_unix_async
 from singletable.wire.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     import ssl
+
+    from singletable.wire.proxies import Proxy
+    from singletable.wire.unix_sockets import SocketBroker
 
 _READ_BYTES = 4096
 _BUFFER_BYTES = 1 << 16
@@ -251,6 +251,8 @@ class LoopPool:
         return connection
 
     async def _pass(self, broker: SocketBroker) -> LoopConnection:
+        from singletable.wire.unix_sockets_async import open_unix_async  # noqa: PLC0415 for such a service only
+
         connected, epoch = await open_unix_async(self.loop, broker)
         try:
             connected.setblocking(False)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from singletable.flow import FAN_OUT, Operation, ReadyTables, RoundTrips, call_in_loop
+from singletable.flow import FAN_OUT, Operation, ReadyTables, RoundTrips
 from singletable.wire.asyncio_connections import LoopPool
 from singletable.wire.base_port import BasePort
 from singletable.wire.credentials import CredentialSource
@@ -75,6 +75,8 @@ class AwaitingPort(BasePort):
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         """The results in order, up to 16 functions at a time: plain ones in threads, async ones in this loop."""
+        from singletable.flow import call_in_loop  # noqa: PLC0415 most programs need no threads
+
         return await call_in_loop(calls, FAN_OUT)
 
     def _open(self, endpoint: Endpoint, options: PortOptions) -> AwaitingPort:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from singletable.wire.endpoints import Endpoint
@@ -12,10 +13,11 @@ from singletable.wire.exchange import FORGOTTEN, AnswerLost, HttpResponse, Undel
 from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, closed
 from singletable.wire.port_options import PortOptions
-from singletable.wire.proxies import Proxy
 from singletable.wire.socket_probe import LONGEST_SECONDS, SocketProbe
 from singletable.wire.tls import is_untrusted, tls_for, would_block_errors
-from singletable.wire.unix_sockets import open_unix
+
+if TYPE_CHECKING:
+    from singletable.wire.proxies import Proxy
 
 # Under the size from which malloc asks the kernel for fresh pages each time.
 _READ_BYTES = 65536
@@ -171,6 +173,8 @@ class SocketPool:
         endpoint, epoch = self._endpoint, ""
         try:
             if endpoint.broker is not None:
+                from singletable.wire.unix_sockets import open_unix  # noqa: PLC0415 for such a service only
+
                 connected, epoch = open_unix(endpoint.broker, timeout)
                 connected.settimeout(timeout)
             else:

@@ -1,7 +1,7 @@
 """Credentials, and the sources that they come from.
 
-A source has two methods: `cached` never blocks; `fetch` may read files or use the network. So the hot path costs one
-look-up, and an event loop is never blocked.
+A source has two methods: `cached` never blocks; `fetch` may read files or use the network, in a thread of its own
+beside an event loop. So the hot path costs one look-up, and an event loop is never blocked.
 
 `AwsChain` is botocore's chain: profiles, roles, containers and instance metadata. Its order is kept: a profile that the
 environment names comes after a web identity and the environment's keys, while a profile that a program names comes
@@ -216,6 +216,10 @@ class EnvironmentCredentials(CachedCredentials):
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__()
         self._environ = environ
+
+    def cached(self, now: float) -> Credentials | None:
+        """Loads them at the first call, which never blocks: for `fetch` an event loop would begin a thread."""
+        return self._cached or self._renewed(now, renew=False)
 
     def _load(self, renew: bool) -> Credentials:
         access_key = self._environ.get("AWS_ACCESS_KEY_ID")

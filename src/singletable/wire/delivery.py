@@ -93,9 +93,10 @@ class Delivery:
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
         """An operation's value; its units are metered. Raises the operation's errors and those of `deliver`."""
-        own, library, root = self._levels
+        levels = self._levels
+        own = levels.own
         # No call here: a request pays nothing for events that nobody hears.
-        heard = self._listens or (own.level or library.level or root.level) <= DEBUG
+        heard = self._listens or (own.level or levels.library.level or levels.root.level) <= DEBUG
         call = self._call(operation) if heard or (own is SILENT.own and "logging" in modules) else None
         request = operation.request(self._names)
         response: Response | None = None

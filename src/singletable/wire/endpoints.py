@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow import Service
 from singletable.wire.hosts import EndpointKind, account_host, host_of
-from singletable.wire.proxies import Proxy, proxy_for
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.settings import AwsSettings
-from singletable.wire.unix_sockets import SocketBroker
+
+if TYPE_CHECKING:
+    from singletable.wire.proxies import Proxy
+    from singletable.wire.unix_sockets import SocketBroker
 
 LOCAL_REGION = "us-east-1"
 """The region of a local engine if none is configured: it only has to be the same each time."""
@@ -184,8 +187,11 @@ def _reached(endpoint: Endpoint, settings: AwsSettings) -> Endpoint:
     if endpoint.is_local and not endpoint.tls:
         return endpoint
     ca_file = settings.text("AWS_CA_BUNDLE", "ca_bundle") or environ.get("REQUESTS_CA_BUNDLE") if endpoint.tls else None
-    scheme = "https" if endpoint.tls else "http"
-    proxy = None if endpoint.is_local else proxy_for(environ, scheme, endpoint.authority)
+    if endpoint.is_local:
+        return structs.replace(endpoint, ca_file=ca_file or None)
+    from singletable.wire.proxies import proxy_for  # noqa: PLC0415 a local engine needs no proxy
+
+    proxy = proxy_for(environ, "https" if endpoint.tls else "http", endpoint.authority)
     return structs.replace(endpoint, ca_file=ca_file or None, proxy=proxy)
 
 

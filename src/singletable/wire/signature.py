@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from singletable.version import VERSION
 from singletable.wire.credentials import Credentials
@@ -24,7 +26,7 @@ _INNER_PAD = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))
 
 
-class _Prepared(NamedTuple):
+class _Prepared(Struct, frozen=True):
     """The parts that all requests of one operation in one second share."""
 
     second: int
@@ -37,7 +39,7 @@ class _Prepared(NamedTuple):
     """The head up to the signature."""
 
 
-class _DayKey(NamedTuple):
+class _DayKey(Struct, frozen=True):
     day: str
     inner: _Hash
     outer: _Hash
@@ -89,16 +91,15 @@ class Signer:
     def head(self, operation: str, body: bytes, now: float) -> bytes:
         """The request line and all headers, with the blank line that ends them; `now` is in seconds since 1970."""
         prepared = self._prepared.get(operation)
-        if prepared is None or prepared[0] != int(now):
+        if prepared is None or prepared.second != int(now):
             prepared = self._prepare(operation, int(now))
-        _, canonical, inner, outer, head = prepared
-        canonical = canonical.copy()
+        canonical = prepared.canonical.copy()
         canonical.update(hashlib.sha256(body).hexdigest().encode())
-        inner = inner.copy()
+        inner = prepared.inner.copy()
         inner.update(canonical.hexdigest().encode())
-        outer = outer.copy()
+        outer = prepared.outer.copy()
         outer.update(inner.digest())
-        return b"%s%s\r\nContent-Length: %d\r\n\r\n" % (head, outer.hexdigest().encode(), len(body))
+        return b"%s%s\r\nContent-Length: %d\r\n\r\n" % (prepared.head, outer.hexdigest().encode(), len(body))
 
     def _prepare(self, operation: str, second: int) -> _Prepared:
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))

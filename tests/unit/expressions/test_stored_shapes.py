@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from singletable import Entity, InvalidRequest, Key, Table, attr
-from singletable.expressions import AttributeChange, Condition, Expressions, Given, Size, Stored, stored_texts
+from singletable.expressions import (
+    AttributeChange,
+    Condition,
+    Expressions,
+    Given,
+    Size,
+    Stored,
+    StoredTexts,
+    stored_texts,
+)
 from singletable.expressions.stored_shapes import KEPT, _rendered  # pyright: ignore[reportPrivateUsage]
 from singletable.expressions.texts import MAX_IN, MAX_OPERATORS
 
@@ -66,7 +75,7 @@ def plainly(changes: Any, condition: Condition | None) -> Any:
     expressions = Expressions()
     update = expressions.update((), changes) if changes else ""
     text = None if condition is None else expressions.condition(condition)
-    return update, text, expressions.names, expressions.values
+    return StoredTexts(update, text, expressions.names, dict(expressions.values))
 
 
 @given(st.lists(CHANGES, max_size=4), st.none() | CONDITIONS)

@@ -28,7 +28,7 @@ from singletable.schema.catalogue import catalogue
 from singletable.schema.personal import COVERED, covered_body
 from singletable.studio.pattern_forms import field_of
 from singletable.values import VALUE_TYPES, in_form
-from singletable.values.key_forms import FORMS
+from singletable.values.key_forms.every_form import FORMS
 from singletable_deploy.key_patterns import covers, key_patterns
 from singletable_mcp.schema import arguments_in, schema_of
 

@@ -40,15 +40,25 @@ def test_what_would_break_a_header_is_refused(text: str) -> None:
 
 def test_of_the_environment() -> None:
     source = credentials_from(KEYS | {"AWS_SESSION_TOKEN": "t"})
-    assert source.cached(0.0) is None
-    fetched = source.fetch(0.0)
-    assert (fetched.access_key, fetched.secret_key, fetched.session_token) == ("AKID", "hush", "t")
-    assert source.cached(0.0) is fetched
+    cached = source.cached(0.0)  # without `fetch`, for which an event loop begins a thread
+    assert cached is not None
+    assert (cached.access_key, cached.secret_key, cached.session_token) == ("AKID", "hush", "t")
+    assert source.fetch(0.0) is source.cached(1e12) is cached
+
+
+def test_those_of_the_environment_are_read_again_when_they_have_expired() -> None:
+    environ = dict(KEYS)
+    source = credentials_from(environ)
+    assert source.fetch(0.0, renew=True) == source.cached(0.0) == Credentials("AKID", "hush")
+    environ["AWS_ACCESS_KEY_ID"] = "NEXT"
+    assert source.cached(0.0) == Credentials("AKID", "hush")
+    assert source.fetch(0.0, renew=True) is source.cached(0.0)
+    assert source.cached(0.0) == Credentials("NEXT", "hush")
 
 
 def test_half_an_environment_says_which_half_is_missing() -> None:
     with pytest.raises(errors.NotConfigured, match="AWS_SECRET_ACCESS_KEY is not set"):
-        credentials_from({"AWS_ACCESS_KEY_ID": "AKID"}).fetch(0.0)
+        credentials_from({"AWS_ACCESS_KEY_ID": "AKID"}).cached(0.0)
 
 
 def test_a_local_engine_needs_none() -> None:

@@ -1,7 +1,7 @@
 """Key forms: how a value is written in a key where its type's own text is not wanted, as `{n:raw}` and `{t:%Y-%m-%d}`.
 
 Other programs write keys in forms of their own, and an index may need less than a whole value: a day of a time. A form
-is a `KeyForm` in `FORMS`, with the key types that it makes: a file here, and a line below.
+is a `KeyForm` in `FORMS` of `every_form`, with the key types that it makes: a file here, and a line there.
 
     raw         as other programs write it: a text as it is, an int as its digits
     lower, upper    a text in one case
@@ -16,28 +16,7 @@ is a `KeyForm` in `FORMS`, with the key types that it makes: a file here, and a 
 
 from __future__ import annotations
 
-from singletable.values.key_forms.calendar import CALENDAR
-from singletable.values.key_forms.cased import LOWER, UPPER
-from singletable.values.key_forms.epoch import MILLISECONDS, SECONDS
-from singletable.values.key_forms.form import KeyForm
-from singletable.values.key_forms.ids import KSUID, ULID
-from singletable.values.key_forms.raw import RAW_NUMBER, RAW_TEXT
-from singletable.values.key_forms.shard import SHARD
 from singletable.values.key_types import KeyType
-
-
-def _folded(key_type: KeyType, format: str) -> KeyType | None:
-    if format != "folded":
-        return None
-    from singletable.values.key_forms.folded import FoldedText  # noqa: PLC0415 few programs search
-
-    return FoldedText(str)
-
-
-FOLDED = KeyForm("folded", (str,), _folded)
-FORMS: tuple[KeyForm, ...] = (
-    *(RAW_TEXT, RAW_NUMBER, LOWER, UPPER, FOLDED, SECONDS, MILLISECONDS, CALENDAR, ULID, KSUID, SHARD),
-)
 
 
 def in_form(key_type: KeyType, format: str) -> KeyType | None:
@@ -46,10 +25,14 @@ def in_form(key_type: KeyType, format: str) -> KeyType | None:
     own = key_type.in_form(format)
     if own is not None or not format:
         return own
+    from singletable.values.key_forms.every_form import FORMS  # noqa: PLC0415 for such a format only
+
     key_types = (form.make(key_type, format) for form in FORMS if key_type.type in form.types)
     return next(filter(None, key_types), None)
 
 
 def formats_of(key_type: KeyType) -> tuple[str, ...]:
     """The formats that a type may have in a key, by an example each."""
+    from singletable.values.key_forms.every_form import FORMS  # noqa: PLC0415 for messages only
+
     return (*key_type.formats, *(form.example for form in FORMS if key_type.type in form.types))
