@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "fill": "singletable.cli.fill:fill",
     "get": "singletable.cli.pattern_commands:get",
     "import": "singletable.cli.import_command:import_command",
+    "job": "singletable.cli.job:job",
     "patterns": "singletable.cli.patterns:patterns",
     "plan": "singletable.cli.plan:plan",
     "query": "singletable.cli.pattern_commands:query",
@@ -38,6 +39,9 @@ ITEMS: Mapping[str, str] = {
     "_apply": "singletable.migrations.items:ApplyLease",
     "_erasure": "singletable.erasure.items:ErasureRecord",
     "_hold": "singletable.holds.item:HoldItem",
+    "_job": "singletable.jobs.items:JobItem",
+    "_job_lines": "singletable.jobs.items:JobLines",
+    "_job_part": "singletable.jobs.items:JobPart",
     "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
     "_rate": "singletable.migrations.items:SharedBudget",
@@ -48,6 +52,14 @@ ITEMS: Mapping[str, str] = {
 
 KEY_WORDS: Mapping[str, str] = {"_migration": "fill", "_model": "apply"}
 """The first word of their keys, for types that have another than their own. Tables have such items: it stays."""
+
+APART = frozenset({"_job_lines", "_job_part"})
+"""The types among them whose items have a partition each: many processes write them at the same time."""
+
+JOBS: Mapping[str, str] = {
+    "fill": "singletable.jobs.fill_job:FILL",
+}
+"""Commands that run as durable jobs: `JobKind`s."""
 
 LAYERS: Mapping[str, str] = {
     "streams": "singletable.streams.layer:LAYER",

@@ -42,6 +42,11 @@ LIVES: Mapping[str, str] = {
     "_erasure": "Written by an erasure, read by the one that goes on. What is left of one that has ended stays.",
     "_hold": "Written by a copy or a restore, before its first item, and by a release. Read by every worker, every "
     "three seconds. It stays: what changed before the release is handled by nobody.",
+    "_job": "Written by `Jobs.begin`, read by each worker every three seconds, written by `pause`, `resume`, `cancel` "
+    "and at its end. It goes seven days after its end, with the next call of `begin` or `all`.",
+    "_job_part": "Written by the worker that takes the section, after each round, and by its heartbeat. It goes with "
+    "its job.",
+    "_job_lines": "Written with a round that has something to tell. It goes with its job.",
     "_migration": "Written by a fill, read by the one that goes on. It goes at the end of the fill or of the apply.",
     "_model": "Written by an apply, read by plans, checks and applies. It stays.",
     "_rate": "Written every two seconds by each process that shares the rate: with an attribute `m_` and a random "

@@ -15,6 +15,7 @@ from singletable.cli.app import app
 from singletable.flow import FlowSuspended
 from singletable.graph import EdgeMoved
 from singletable.graph.check import GraphCheck
+from singletable.jobs import JobRefused
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
 from singletable.records.check import RecordCheck
@@ -38,7 +39,7 @@ PROGRAM = program()
 COMMANDS = [context.command_path for _, context in commands(app, PROGRAM)]
 
 
-BESIDE = (FlowSuspended, EdgeMoved, ClaimLost, UnknownTask, Unfinished, PlanRefused, ApplyRefused)
+BESIDE = (FlowSuspended, EdgeMoved, ClaimLost, UnknownTask, Unfinished, PlanRefused, ApplyRefused, JobRefused)
 """Errors that live beside what raises them."""
 
 

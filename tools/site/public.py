@@ -24,6 +24,7 @@ PACKAGES = (
     "singletable.raw",
     "singletable.sync",
     "singletable.migrations",
+    "singletable.jobs",
     "singletable.erasure",
     "singletable.release",
     "singletable.exchange",

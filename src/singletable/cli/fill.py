@@ -9,6 +9,7 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.job import is_job, run_as_job
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import must_say_yes, options_anywhere, rate_of, session_of
 from singletable.database import Database
@@ -20,7 +21,7 @@ from singletable.migrations import Filled, Migrations
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.option("--dry-run", is_flag=True, help="Count what would be written, and write nothing.")
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
-@options_anywhere("rate", "read-rate", "share-rate", "segments", "write", "json", "db")
+@options_anywhere("job", "rate", "read-rate", "share-rate", "segments", "write", "json", "db")
 @click.pass_context
 def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write missing index keys, and rewrite older schema versions.
@@ -33,6 +34,9 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
         tables = tables_of(module)
         names = (table.name for table in tables)
         must_say_yes(db, "writes items of", names, yes=options["yes"] or options["dry_run"])
+        if is_job(options, "dry_run", "anew", "share_rate", "segments"):
+            run_as_job(ctx, db, tables, "fill", {}, options, as_json=as_json)
+            return
         with output.MeteredBlock(db) as cost:
             fills = [(table, _filled(db, table, options)) for table in tables]
     if as_json:

@@ -170,3 +170,23 @@ def error(text: str) -> None:
 def counted(number: float, word: str, several: str = "") -> str:
     """`1 request`, `2 requests`, `2 entities`."""
     return f"{number:.12g} {word if number == 1 else several or word + 's'}"
+
+
+def amount(number: float) -> str:
+    """A number as people read it: `950`, `12.5K`, `3.1M`, `2G`."""
+    for sign in ("", "K", "M", "G"):
+        if abs(number) < 999.5 or sign == "G":
+            return f"{number:.3g}{sign}"
+        number /= 1000
+    raise AssertionError
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `35 s`, `2 min 10 s`, `3 h 5 min`, `4 d 2 h`."""
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    whole = round(seconds)
+    for size, unit, below, smaller in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // below} {smaller}"
+    return "60 s"

@@ -195,9 +195,28 @@ def _names(function: F) -> F:
 
 
 UNITS = click.FloatRange(min=0, min_open=True)
+
+
+def _job_options(function: F) -> F:
+    """The options of a command that runs as a durable job."""
+    return options_anywhere("--job", "--sections", "--cap", "--read-cap")(function)
+
+
 _OPTIONS: dict[str, Callable[[Any], Any]] = {
     "db": _named_database,
     "names": _names,
+    "--job": click.option(
+        "--job",
+        "as_job",
+        is_flag=True,
+        help="As a durable job, which other processes share: `singletable job run`. --rate and --read-rate are for all "
+        "of them together.",
+    ),
+    "--sections": click.option(
+        "--sections", type=click.IntRange(min=1), metavar="N", help="With --job: the most that work at the same time."
+    ),
+    "--cap": click.option("--cap", type=UNITS, metavar="UNITS", help="With --job: write units in all."),
+    "--read-cap": click.option("--read-cap", type=UNITS, metavar="UNITS", help="With --job: read units in all."),
     "--table-name": click.option(
         "--table-name",
         metavar="NAME=THERE",
@@ -250,5 +269,6 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         help="Read this export instead of scanning: s3://BUCKET/PREFIX/AWSDynamoDB/ID, a directory with a copy of it, "
         "or a folder of `singletable export`. Repeat it for the incremental exports after a full one.",
     ),
+    "job": _job_options,
     "write": click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's."),
 }

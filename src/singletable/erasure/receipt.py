@@ -135,7 +135,7 @@ async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remainin
 
 async def _unfinished(port: Port, table: Table) -> list[Remaining]:
     """The work on the table that was ended and may go on: it keeps the last key that it read."""
-    for kind in tool_classes():
+    for kind in (kind for kind in tool_classes() if not kind.is_apart()):
         if personal_names(kind.of(table)) and await flows.read_all(port, kind.all_of(table).consistent()):
             said = "They hold the keys of their progress: end them by the same command, or begin them again."
             return [Remaining("fills, copies and imports that have not ended", said)]

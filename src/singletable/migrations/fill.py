@@ -8,7 +8,7 @@ segment, so that a fill that was killed goes on from there. A second fill writes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -112,7 +112,7 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
     """The number of parts of the table that are read at once. On an engine whose parts shift while items are added and
     deleted it is one, unless more are asked for; and always one if the fill itself moves items to other keys."""
     check_segments(segments)
-    if port.traits.segments_shift and (table.leaving or _moves_items(table)):
+    if fill_needs_one_segment(port, table):
         return 1
     return usual_segments(port) if segments is None else segments
 
@@ -154,6 +154,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         self.digest = document_of(table).digest if purge is None else purge.digest
         self.need: Callable[[Table, Item, float], Need] = needed if purge is None else purge.needed
         self.old_keys = Counter[str]()
+        self.page = PAGE
         self.filled = Filled()
         self.is_purge = purge is not None
         self.gaps = None if self.is_purge else flows.gaps_of(table)
@@ -189,7 +190,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
         """The next page of each segment that is not over."""
         parts = [part for part in self.state if not part.is_over]
         segments = [ScanSegment(part.segment, part.segments, part.position) for part in parts]
-        pages = await patiently(self.port, partial(scan_pages, self.port, self.table, segments, page=PAGE))
+        pages = await patiently(self.port, partial(scan_pages, self.port, self.table, segments, page=self.page))
         needed_by_page = [[write for item in page.items if (write := self._needed(item))] for page in pages]
         leave = (ItemMove, ItemDelete)
         moved_by_page = [Counter(w.type for w in ws if isinstance(w, leave) and w.type) for ws in needed_by_page]
@@ -212,9 +213,7 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
             self.filled = replace(self.filled, moved=0, purged=dict(self.old_keys))
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
-            keys = [key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left]
-            keys += [each.shown for type_name, each in self.table.conversions.items() if type_name not in left]
-            self.filled = replace(self.filled, obsolete=tuple(keys))
+            self.filled = replace(self.filled, obsolete=tuple(obsolete_keys(self.table, left)))
 
     def _needed(self, item: Item) -> ItemWrite | None:
         need = self.need(self.table, item, self.port.now())
@@ -306,6 +305,29 @@ class FillRun(ResumableRun[Sequence[Any], Filled]):
     def _add(self, **more: Sequence[Any]) -> None:
         """Findings, and examples."""
         self.filled = replace(self.filled, **{name: (*getattr(self.filled, name), *more[name]) for name in more})
+
+
+async def fill_round(
+    port: Port, table: Table, segment: int, segments: int, position: dict[str, str] | None, page: int
+) -> tuple[Any, Filled]:
+    """One page of a segment, from a position: read, and written where it needs it. Returns the part after it, and what
+    was done. Its progress is kept by the caller."""
+    run = FillRun(port, table, segments, dry_run=False, anew=False)
+    run.page = page
+    run.state = [run.parts.kind(declaration=run.digest, segment=segment, segments=segments, position=position)]
+    await run.round()
+    return run.state[0], run.filled
+
+
+def fill_needs_one_segment(port: Port, table: Table) -> bool:
+    """Whether a fill of a table in several segments could miss items: it moves some, and the segments shift."""
+    return port.traits.segments_shift and bool(table.leaving or _moves_items(table))
+
+
+def obsolete_keys(table: Table, left: Container[str]) -> list[str]:
+    """The old keys and conversions that can go from the code after a whole fill; `left` are types under old keys."""
+    keys = [key.shown_with_was for type_name, key in moving_keys(table) if type_name not in left]
+    return keys + [each.shown for type_name, each in table.conversions.items() if type_name not in left]
 
 
 def _without(item: Item, attribute: str) -> Item:

@@ -1,4 +1,5 @@
-"""The lease of an apply, for all that changes a table alone, as an erasure; backups of a table with its contents."""
+"""The lease of an apply, for all that changes a table alone, as an erasure; backups of a table with its contents; a
+page of a fill."""
 
 from singletable.migrations.apply_lease import release as release, take as take
 from singletable.migrations.backups_flow import (
@@ -6,6 +7,12 @@ from singletable.migrations.backups_flow import (
     DATA_FILE as DATA_FILE,
     beside_backup as beside_backup,
     copy_file as copy_file,
+)
+from singletable.migrations.fill import (
+    PAGE as PAGE,
+    fill_needs_one_segment as fill_needs_one_segment,
+    fill_round as fill_round,
+    obsolete_keys as obsolete_keys,
 )
 from singletable.migrations.leased_port import LeasedPort as LeasedPort
 from singletable.migrations.step_kinds.setting_steps import (

@@ -357,18 +357,19 @@ def _reserved(separator: str) -> tuple[tuple[str, tuple[Template, Template], str
     """The types and keys that no other class may have, each with what it is."""
     rest = KeyPart("", Slot.of("rest", str, "rest"))
     guards = Template((KeyPart(GUARD_TYPE), rest), separator), _GUARD_SORT
-    tools = Template((KeyPart(TOOLS_PARTITION),))
+    what = "what tools keep in a table"
     return (
         (GUARD_TYPE, guards, "a guard of unique values"),
-        *(
-            (
-                type_name,
-                (tools, Template((KeyPart(key_word(type_name)), rest), separator)),
-                "what tools keep in a table",
-            )
-            for type_name in entry_points.ITEMS
-        ),
+        *((type_name, _tools_key(type_name, rest, separator), what) for type_name in entry_points.ITEMS),
     )
+
+
+def _tools_key(type_name: str, rest: KeyPart, separator: str) -> tuple[Template, Template]:
+    """The keys of a tool's items, whatever follows their word."""
+    tools, word = KeyPart(TOOLS_PARTITION), KeyPart(key_word(type_name))
+    if type_name in entry_points.APART:
+        return Template((tools, word, rest), separator), Template((word,))
+    return Template((tools,)), Template((word, rest), separator)
 
 
 def key_word(type_name: str) -> str:

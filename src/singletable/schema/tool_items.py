@@ -1,6 +1,7 @@
 """Items that tools keep in a table that they work on: how far they have come, who is at work, what was done.
 
-    pk  _migration      sk  <word>#...      _type "_<word>"
+    pk  _migration                  sk  <word>#...      _type "_<word>"
+    pk  _migration#<word>#...       sk  <word>          of the types in `entry_points.APART`
 
 A tool declares a class of them, whose key begins with its word (two have another: `entry_points.KEY_WORDS`), and
 registers it under its type in the group `singletable.items`. Each table has its own form of the class:
@@ -40,18 +41,19 @@ ITEMS = ExtensionGroup("singletable.items", type, entry_points.ITEMS)
 
 class ToolKey:
     """The key of a tool's items in each table: above `@staticmethod`, on a function that returns the parts after the
-    word. Each parameter has ANY as its default."""
+    word. Each parameter has ANY as its default; of a type in `entry_points.APART` none has."""
 
     def __init__(self, function: Callable[..., tuple[str, ...]]) -> None:
         self.function = plain(function)
         self.name = self.function.__name__
 
-    def after(self, word: str) -> Callable[..., KeyParts]:
-        """The key function of the items of a word."""
+    def after(self, word: str, *, is_apart: bool) -> Callable[..., KeyParts]:
+        """The key function of the items of a word, in one partition or in one for each."""
 
         @wraps(self.function)
         def parts(*args: Any, **kwargs: Any) -> KeyParts:
-            return (TOOLS_PARTITION,), (word, *self.function(*args, **kwargs))
+            own = self.function(*args, **kwargs)
+            return ((TOOLS_PARTITION, word, *own), (word,)) if is_apart else ((TOOLS_PARTITION,), (word, *own))
 
         return parts
 
@@ -86,8 +88,13 @@ class ToolItem(Entity):
         return _in_table(cls, table.own_items or table)
 
     @classmethod
+    def is_apart(cls) -> bool:
+        """Whether each item has a partition of its own, so that no query has them all."""
+        return f"_{cls.word}" in entry_points.APART
+
+    @classmethod
     def all_of(cls, table: Table) -> Query[Any]:
-        """A query of all such items of a table."""
+        """A query of all such items of a table, which are in one partition."""
         query: Query[Any] = getattr(cls.of(table), _key_of(cls).name)()
         return query
 
@@ -115,7 +122,7 @@ def _in_table(kind: type[ToolItem], table: Table) -> type[Any]:
     key = _key_of(kind)
     type_name = f"_{kind.word}"
     body = {
-        key.name: system_key(table)(staticmethod(key.after(key_word(type_name)))),
+        key.name: system_key(table)(staticmethod(key.after(key_word(type_name), is_apart=kind.is_apart()))),
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
     }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Entity, Key, Table, field
+from singletable.entry_points import APART
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import DeclarationError, Newer
 from singletable.exchange.items import Transfer
@@ -97,7 +98,9 @@ def test_no_other_class_has_its_keys_or_its_type(type_name: str) -> None:
             @taken.key
             @staticmethod
             def by_id(id: str) -> Key:
-                return "_migration", f"{key_word(type_name)}#{id}"
+                word = key_word(type_name)
+                is_apart = type_name in APART
+                return (f"_migration#{word}#{id}", word) if is_apart else ("_migration", f"{word}#{id}")
 
     with pytest.raises(DeclarationError, match=f"could have .* of what tools keep in a table, {type_name!r}"):
 

@@ -1,0 +1,249 @@
+"""`job`: durable jobs, which any number of processes share: work on them, look at them, pause, resume, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.session import UNITS, options_anywhere, session_of
+from singletable.database import Database
+from singletable.errors import SingletableError
+from singletable.foundation import Table
+
+if TYPE_CHECKING:
+    from singletable.jobs import Jobs, JobStatus
+
+_module = click.argument("module", metavar="MODULE[:NAME]")
+_id = click.argument("id", metavar="ID")
+_STOPPED = 3
+"""Exit code of a worker that ended before its job: it was stopped, or the job is cancelled."""
+
+
+@click.group()
+def job() -> None:
+    """Work on durable jobs, and show, pause, resume or cancel them."""
+
+
+@job.command()
+@_module
+@_id
+@click.option(
+    "--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Sections at the same time, here."
+)
+@click.option("--lease", type=UNITS, default=30.0, show_default=True, metavar="SECONDS", help="Of a section.")
+@options_anywhere("json", "db")
+@click.pass_context
+def run(ctx: click.Context, /, module: str, id: str, as_json: bool, at_once: int, lease: float) -> None:
+    """Work on a job, until it has ended or is cancelled, or until SIGTERM.
+
+    Any number of processes do this at the same time, on any number of machines. One that is killed loses the rounds
+    that it was at, which others do again. The exit code is 3 where the job has not ended.
+    """
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        jobs = _jobs_with(db, module, id)
+        status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
+    _tell(status, as_json=as_json)
+    cost.print()
+    if status.state != "ended":
+        ctx.exit(_STOPPED)
+
+
+@job.command("list")
+@_module
+@options_anywhere("json", "db")
+@click.pass_context
+def list_command(ctx: click.Context, module: str, as_json: bool) -> None:
+    """List the jobs of the tables, the latest first. One that ended seven days ago is deleted."""
+    from singletable.jobs import Jobs
+
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        every = [status for table in tables_of(module) for status in Jobs(db, table).all()]
+    if as_json:
+        output.print_json([_facts(status) for status in every])
+    elif every:
+        titles = ("Job", "Table", "State", "Done", "Items", "Workers", "Left")
+        output.print_table(titles, [_row(status) for status in every])
+    cost.print()
+
+
+@job.command()
+@_module
+@_id
+@click.option("--lines", is_flag=True, help="Print what it has told, as findings: a line of JSON for each.")
+@options_anywhere("json", "db")
+@click.pass_context
+def show(ctx: click.Context, module: str, id: str, as_json: bool, lines: bool) -> None:
+    """Show a job: how far it is, its workers, what it took and may take yet, and its result."""
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        jobs = _jobs_with(db, module, id)
+        if lines:
+            for line in jobs.lines(id):
+                click.echo(output.json_text(line))
+        else:
+            _tell(jobs.show(id), as_json=as_json)
+    cost.print()
+
+
+@job.command()
+@_module
+@_id
+@click.option("--by", default="", metavar="NAME", help="Who does it.")
+@options_anywhere("json", "db")
+@click.pass_context
+def pause(ctx: click.Context, module: str, id: str, as_json: bool, by: str) -> None:
+    """Begin no more rounds. Workers notice it within three seconds, and wait."""
+    _change(ctx, module, id, lambda jobs: jobs.pause(id, by=by), as_json=as_json)
+
+
+@job.command()
+@_module
+@_id
+@options_anywhere("rate", "read-rate", "--cap", "--read-cap", "json", "db")
+@click.pass_context
+def resume(ctx: click.Context, /, module: str, id: str, as_json: bool, **options: Any) -> None:
+    """Go on with a job that is paused. A job that reached a cap needs a larger one.
+
+    Workers that run keep the rates that they began with.
+    """
+    _change(ctx, module, id, lambda jobs: jobs.resume(id, **_bounds(options)), as_json=as_json)
+
+
+@job.command()
+@_module
+@_id
+@click.option("--by", default="", metavar="NAME", help="Who does it.")
+@options_anywhere("json", "db")
+@click.pass_context
+def cancel(ctx: click.Context, module: str, id: str, as_json: bool, by: str) -> None:
+    """End a job before its end. Rounds that run are finished; what was done stays done."""
+    _change(ctx, module, id, lambda jobs: jobs.cancel(id, by=by), as_json=as_json)
+
+
+# --- for commands that run as jobs ------------------------------------------------------------------------------------
+def is_job(options: Mapping[str, Any], *without: str) -> bool:
+    """Whether a command is to run as a job. A usage error for options that go with a job alone, or not with one."""
+    needing = [name for name in ("sections", "cap", "read_cap") if options.get(name) is not None]
+    if not options["as_job"]:
+        if needing:
+            raise click.UsageError(f"--{needing[0].replace('_', '-')} is for a job. Add --job.")
+        return False
+    for name in without:
+        if options.get(name):
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --job.")
+    return True
+
+
+def run_as_job(
+    ctx: click.Context,
+    db: Database,
+    tables: Sequence[Table],
+    kind: str,
+    given: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> list[JobStatus]:
+    """Begin a job for each table, or go on with the one of the same work, and work on it to its end."""
+    from singletable.jobs import Jobs
+
+    statuses = list["JobStatus"]()
+    with output.MeteredBlock(db) as cost:
+        for table in tables:
+            jobs = Jobs(db, table)
+            begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
+            output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
+            status = _work_on(jobs, begun.id, as_json=as_json)
+            _tell(status, as_json=as_json)
+            statuses.append(status)
+    cost.print()
+    if any(status.state != "ended" for status in statuses):
+        ctx.exit(_STOPPED)
+    return statuses
+
+
+def _bounds(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The bounds of a job by the options' names: without a word they are of writes."""
+    names = {"write_rate": "rate", "read_rate": "read_rate", "write_cap": "cap", "read_cap": "read_cap"}
+    return {name: options.get(option) for name, option in names.items()}
+
+
+# --- one job ----------------------------------------------------------------------------------------------------------
+def _change(ctx: click.Context, module: str, id: str, verb: Callable[[Jobs], JobStatus], *, as_json: bool) -> None:
+    with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
+        status = verb(_jobs_with(db, module, id))
+    _tell(status, as_json=as_json)
+    cost.print()
+
+
+def _jobs_with(db: Database, module: str, id: str) -> Jobs:
+    """The jobs of the table that has this one. A read of each table."""
+    from singletable.jobs import JobRefused, Jobs
+
+    refused: SingletableError | None = None
+    for table in tables_of(module):
+        jobs = Jobs(db, table)
+        try:
+            jobs.show(id)
+        except JobRefused as error:
+            refused = error
+        else:
+            return jobs
+    raise refused or click.UsageError(f"{module} declares no table.")
+
+
+def _work_on(jobs: Jobs, id: str, *, as_json: bool, **options: Any) -> JobStatus:
+    """Work on it, and tell its progress: on a terminal in a line that changes, else as lines of JSON."""
+    console = output.console(stderr=True)
+    if as_json or not console.is_terminal:
+        return jobs.run(id, progress=_print_progress, **options)
+    with Status(f"{id}: begins", console=console) as line:
+        return jobs.run(id, progress=lambda status: line.update(_progress_line(status)), **options)
+
+
+def _print_progress(status: JobStatus) -> None:
+    """A line of JSON on standard error: results alone are on standard output."""
+    click.echo(output.json_text(_facts(status)), err=True)
+
+
+def _progress_line(status: JobStatus) -> str:
+    """`fill-7k2m9x: 43 %, 4.3M of 10M items, 2 min 10 s left, 3 workers`."""
+    items = output.amount(status.seen) + (f" of {output.amount(status.items)}" if status.items else "")
+    parts = [f"{status.share * 100:.0f} %", f"{items} items"]
+    if status.seconds_left is not None and status.state == "running":
+        parts.append(f"{output.duration(status.seconds_left)} left")
+    parts.append(f"{output.counted(len(status.held), 'section')} under way")
+    parts.append(f"{output.amount(status.read_units)} read units, {output.amount(status.write_units)} write units")
+    return f"{status.id}: {', '.join(parts)}"
+
+
+def _facts(status: JobStatus) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(status)
+    return facts | {"share": round(status.share, 4), "seconds_left": status.seconds_left}
+
+
+def _tell(status: JobStatus, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(_facts(status))
+        return
+    why = f", {output.clean(status.why)}" if status.why else ""
+    click.echo(f"{status.table}: {status.state}{why}, for {output.duration(status.seconds)}")
+    click.echo(f"  {_progress_line(status)}")
+    for each in status.held:
+        click.echo(f"  section {each.section}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
+    for trouble in status.troubles:
+        click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
+    for name, value in (status.result or status.counts).items():
+        click.echo(f"  {name}: {output.clean(value)}")
+
+
+def _row(status: JobStatus) -> tuple[Any, ...]:
+    left = "" if status.seconds_left is None or status.state != "running" else output.duration(status.seconds_left)
+    state = f"{status.state}: {status.why}" if status.why else status.state
+    done, workers = f"{status.share * 100:.0f} %", len(status.held)
+    return status.id, status.table, state, done, output.amount(status.seen), workers, left

@@ -1,0 +1,275 @@
+"""The verbs of jobs, over a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.flow import Port, Race, Stop, instant, patiently, stopping
+from singletable.foundation import Table
+from singletable.holds import TableGate
+from singletable.jobs.items import JobItem
+from singletable.jobs.refusals import JobRefusal, JobRefused
+from singletable.jobs.states import JobEvent, JobState
+from singletable.jobs.status import JobStatus, status_of
+from singletable.jobs.store import AT_ONCE, JobStore
+from singletable.jobs.work import JobPlace, JobWork, Line, kind_named
+from singletable.jobs.worker import JobWorker, Progress, WorkerOptions
+from singletable.migrations import document_of
+from singletable.tables import describe, table_identity
+
+KEPT: Final = timedelta(days=7)
+"""A job that has ended, or was cancelled, is deleted by the next call of `begin` or `list_jobs` after this time."""
+MOST_SECTIONS: Final = 100_000
+_LEAST_SECTIONS: Final = 16
+_MOST_USUAL_SECTIONS: Final = 4_096
+_SECTION_BYTES: Final = 256 << 20
+_ID_LETTERS: Final = 8
+
+
+class JobBounds(Struct, frozen=True):
+    """The most units that a job takes, over all its workers: in a second, and in all. Raises InvalidRequest."""
+
+    read_rate: float | None = None
+    write_rate: float | None = None
+    read_cap: float | None = None
+    write_cap: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InvalidRequest(
+                    f"{name} is above zero, not {value}", operation="job", hint="Leave it out for no bound."
+                )
+
+
+async def begin(
+    port: Port,
+    place: JobPlace,
+    kind: str,
+    options: Mapping[str, Any],
+    *,
+    sections: int | None = None,
+    bounds: JobBounds = JobBounds(),  # noqa: B008  (frozen)
+    by: str = "",
+) -> JobStatus:
+    """Begin a job, or find the one of the same work that has not ended. It does nothing until a worker runs."""
+    found_kind, table = kind_named(kind), place.table
+    given = _options(found_kind.options, options)
+    work = found_kind.work(place, given)
+    store = JobStore(port, table)
+    await store.ready()
+    text, declaration = msgspec.json.encode(given, order="sorted").decode(), document_of(table).digest
+    jobs = await _swept(store)
+    for job in jobs:
+        same = (job.kind, job.options, job.declaration) == (kind, text, declaration)
+        if same and not JobState(job.state).is_final:
+            return await _status(store, table, job)
+    described = await describe(port, table.definition)
+    raw: Mapping[str, Any] = {} if described is None else described.raw
+    count = _sections(port, sections, int(raw.get("TableSizeBytes", 0)))
+    job = store.job(
+        job=f"{kind}-{_letters(port)}",
+        kind=kind,
+        options=text,
+        declaration=declaration,
+        format=found_kind.format,
+        identity=table_identity(raw),
+        sections=work.sections(port, count),
+        items=0 if described is None else described.items,
+        begun_at=instant(port.now()),
+        by=by,
+        **{name: getattr(bounds, name) for name in bounds.__struct_fields__},
+    )
+    await work.begin(port)
+    await store.make(job)
+    return status_of(table.name, job, (), port.now())
+
+
+async def run(
+    port: Port,
+    place: JobPlace,
+    job_id: str,
+    options: WorkerOptions,
+    *,
+    stop: Stop | None = None,
+    signals: bool = True,
+    progress: Progress | None = None,
+) -> JobStatus:
+    """Work on a job until it has ended or was cancelled, or until the worker is to stop."""
+    table, store = place.table, JobStore(port, place.table)
+    job, work = await patiently(port, partial(_taken_up, port, place, store, job_id))
+    if JobState(job.state).is_final:
+        return await _status(store, table, job)
+    with stopping(stop, signals) as asked:
+        gate = TableGate(port, table)
+        return await JobWorker(port, table, work, store, job, gate, options, asked, progress).run()
+
+
+async def pause(port: Port, table: Table, job_id: str, *, by: str = "") -> JobStatus:
+    """Pause a job: no worker begins another round. A read and a write."""
+    why = f"paused by {by}" if by else "paused"
+    return await _change(port, table, job_id, JobEvent.PAUSE, why, JobBounds())
+
+
+async def resume(port: Port, table: Table, job_id: str, bounds: JobBounds) -> JobStatus:
+    """Let workers go on, within new bounds where they are given. A read and a write."""
+    return await _change(port, table, job_id, JobEvent.RESUME, "", bounds)
+
+
+async def cancel(port: Port, table: Table, job_id: str, *, by: str = "") -> JobStatus:
+    """End a job: rounds that run are finished, and what was done stays done. A read and a write."""
+    why = f"cancelled by {by}" if by else "cancelled"
+    return await _change(port, table, job_id, JobEvent.CANCEL, why, JobBounds())
+
+
+async def show(port: Port, table: Table, job_id: str) -> JobStatus:
+    """One job with its sections. A read, and one for each hundred sections."""
+    store = JobStore(port, table)
+    await store.ready()
+    return await _status(store, table, await _known(store, job_id))
+
+
+async def list_jobs(port: Port, table: Table) -> list[JobStatus]:
+    """Every job of a table, the latest first. A query, and for each job as `show`."""
+    store = JobStore(port, table)
+    await store.ready()
+    jobs = sorted(await _swept(store), key=lambda job: job.begun_at, reverse=True)
+    return [await _status(store, table, job) for job in jobs]
+
+
+async def sections_of(port: Port, table: Table, job_id: str) -> list[range]:
+    """The numbers of a job's sections, in groups of one request. A read."""
+    store = JobStore(port, table)
+    await store.ready()
+    return _numbers(await _known(store, job_id))
+
+
+async def lines(port: Port, table: Table, job_id: str, numbers: Sequence[int]) -> list[Line]:
+    """The lines of some sections so far. A read, and one for each 200 KB."""
+    store = JobStore(port, table)
+    parts = sorted((await store.parts(job_id, numbers)).items())
+    return [line for _, part in parts async for line in store.told(part)]
+
+
+# --- one job ----------------------------------------------------------------------------------------------------------
+async def _known(store: JobStore, job_id: str) -> JobItem:
+    job = await store.read(job_id)
+    if job is None:
+        raise _refused(f"no job {job_id!r} is there", "missing", store, "singletable job list MODULE has all jobs.")
+    return job
+
+
+async def _taken_up(port: Port, place: JobPlace, store: JobStore, job_id: str) -> tuple[JobItem, JobWork]:
+    """A job, and its work, ready to be gone on with."""
+    await store.ready()
+    job = await _known(store, job_id)
+    work = await _work(port, place, job)
+    if not JobState(job.state).is_final:
+        await work.begin(port)
+    return job, work
+
+
+async def _work(port: Port, place: JobPlace, job: JobItem) -> JobWork:
+    """The work of a job, as this program does it. JobRefused if that differs."""
+    kind, store = kind_named(job.kind), JobStore(port, place.table)
+    if job.format != kind.format:
+        what = f"another version of the library began it: its sections have format {job.format}, not {kind.format}"
+        raise _refused(what, "other program", store, "Run workers of that version, or cancel it and begin again.")
+    if job.declaration != document_of(place.table).digest:
+        what = "it was begun with other classes than this program declares"
+        raise _refused(what, "other program", store, "Run workers of that program, or cancel it and begin again.")
+    described = await describe(port, place.table.definition)
+    if described is not None and table_identity(described.raw) != job.identity:
+        what = "it is of the table that this one is a copy of"
+        raise _refused(what, "other table", store, "Begin another one here.")
+    return kind.work(place, _options(kind.options, msgspec.json.decode(job.options)))
+
+
+async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: str, bounds: JobBounds) -> JobStatus:
+    store = JobStore(port, table)
+    await store.ready()
+    race = Race(port, "job", "it was changed", table.name)
+    given = {name: value for name in bounds.__struct_fields__ if (value := getattr(bounds, name)) is not None}
+    while True:
+        job = await _known(store, job_id)
+        state = JobState(job.state)
+        if state.is_final or (event is JobEvent.RESUME and state is JobState.RUNNING):
+            if (state is JobState.ENDED and event is not JobEvent.RESUME) or (
+                state.is_final and event is JobEvent.RESUME
+            ):
+                raise _refused(f"{job_id} is {job.state}", "has ended", store, "Begin another one.")
+            if not given:
+                return await _status(store, table, job)
+        values = given | _times(job, event, instant(port.now()))
+        if await store.change(job, event, why=why, **values) is not None:
+            return await show(port, table, job_id)
+        await race.lost()
+
+
+def _times(job: JobItem, event: JobEvent, now: datetime) -> dict[str, Any]:
+    """The times of a job after an event."""
+    if event is JobEvent.PAUSE:
+        return {"paused_at": job.paused_at or now}
+    since = job.paused_at or now
+    over = {"paused_at": None, "paused_seconds": job.paused_seconds + max(0.0, (now - since).total_seconds())}
+    return over | ({"ended_at": now} if event is JobEvent.CANCEL else {})
+
+
+async def _status(store: JobStore, table: Table, job: JobItem) -> JobStatus:
+    parts = [part for numbers in _numbers(job) for part in (await store.parts(job.job, numbers)).values()]
+    return status_of(table.name, job, parts, store.port.now())
+
+
+def _numbers(job: JobItem) -> list[range]:
+    """The numbers of the sections, in groups of one request."""
+    return [range(begin, min(begin + AT_ONCE, job.sections)) for begin in range(0, job.sections, AT_ONCE)]
+
+
+async def _swept(store: JobStore) -> Sequence[JobItem]:
+    """All jobs, after the deletion of long ended ones."""
+    jobs, since = await store.all(), instant(store.port.now()) - KEPT
+    old = [job for job in jobs if job.ended_at is not None and job.ended_at < since]
+    for job in old:
+        await store.forget(job)
+    return [job for job in jobs if job not in old]
+
+
+def _options(kind: type[Struct], given: Mapping[str, Any]) -> Any:
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(
+            f"not options of this job: {error}", operation="job", hint="They are those of the command."
+        ) from None
+
+
+def _sections(port: Port, wanted: int | None, size: int) -> int:
+    if wanted is not None:
+        if not 1 <= wanted <= MOST_SECTIONS:
+            raise InvalidRequest(
+                f"a job has 1 to {MOST_SECTIONS:,} sections, not {wanted}",
+                operation="job",
+                hint="Some more than ever work at the same time.",
+            )
+        return wanted
+    if port.traits.segments_shift:
+        return 1
+    return max(_LEAST_SECTIONS, min(_MOST_USUAL_SECTIONS, size // _SECTION_BYTES))
+
+
+def _letters(port: Port) -> str:
+    """A random id that is easily read aloud and typed."""
+    letters = [letter for letter in port.token().lower() if letter.isalnum()]
+    return "".join(letters[:_ID_LETTERS])
+
+
+def _refused(what: str, reason: JobRefusal, store: JobStore, hint: str) -> JobRefused:
+    return JobRefused(what, reason=reason, table=store.kept_in.name, operation="job", hint=hint)

@@ -1,0 +1,122 @@
+"""Jobs bound to a database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from singletable.flow import Stop, check_awaiting
+from singletable.foundation import AwaitingDatabase, Table
+from singletable.jobs import flows
+from singletable.jobs.flows import JobBounds
+from singletable.jobs.status import JobStatus
+from singletable.jobs.work import JobPlace, Line
+from singletable.jobs.worker import LEASE_SECONDS, Progress, WorkerOptions
+
+
+class AsyncJobs:
+    """The durable jobs of a table: work on all its items, which any number of processes share.
+
+        AsyncJobs(db, shop).begin("fill")
+
+    Jobs are items of the table, or of what a foreign table names as `own_items`. Where the table has a stream, they
+    make records there, which no handler gets.
+    """
+
+    def __init__(self, db: AwaitingDatabase, table: Table) -> None:
+        check_awaiting(db, "AsyncJobs")
+        self.db, self.table = db, table
+
+    def __repr__(self) -> str:
+        return f"<AsyncJobs of {self.table.name}>"
+
+    @property
+    def _place(self) -> JobPlace:
+        return JobPlace(self.table, self.db.target.seal, self.db.target.place)
+
+    async def begin(
+        self,
+        kind: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        sections: int | None = None,
+        read_rate: float | None = None,
+        write_rate: float | None = None,
+        read_cap: float | None = None,
+        write_cap: float | None = None,
+        by: str = "",
+    ) -> JobStatus:
+        """Begin a job of a kind, as "fill"; or return the one of the same work that has not ended. Workers do it.
+
+        The rates are the most units a second, the caps the most in all, over all workers. `sections` is the number
+        of parts, so the most that may work at the same time: by the table's size, from 16 to 4,096. On a local engine
+        it is one: segments of its scans may shift while items are added or deleted, and several could miss items.
+        A query, two requests that describe the table, and a write.
+        InvalidRequest for a kind that is not registered, or wrong options.
+        """
+        bounds = JobBounds(read_rate, write_rate, read_cap, write_cap)
+        flow = flows.begin(self.db.port, self._place, kind, options or {}, sections=sections, bounds=bounds, by=by)
+        return await self.db.run(flow)
+
+    async def run(
+        self,
+        id: str,
+        *,
+        at_once: int = 4,
+        lease_seconds: float = LEASE_SECONDS,
+        stop: Stop | None = None,
+        signals: bool = True,
+        progress: Progress | None = None,
+    ) -> JobStatus:
+        """Work on a job, `at_once` sections concurrently, until it has ended or was cancelled; or until SIGTERM, SIGINT
+        or `stop()`: then rounds that run are finished.
+
+        Killed, it loses the round of each section that was not kept, which another worker does again, once it has seen
+        the section unchanged for `lease_seconds`. A round costs a write of the section, a section two more; each
+        process reads the job and the table's hold every three seconds. While the job is paused, or the table held, it
+        waits. JobRefused for a job that another program began, with other classes or of another version.
+        """
+        options = WorkerOptions(at_once, lease_seconds)
+        flow = flows.run(self.db.port, self._place, id, options, stop=stop, signals=signals, progress=progress)
+        return await self.db.run(flow)
+
+    async def pause(self, id: str, *, by: str = "") -> JobStatus:
+        """No worker begins another round, from three seconds on. A read and a write. JobRefused for one that has
+        ended."""
+        return await self.db.run(flows.pause(self.db.port, self.table, id, by=by))
+
+    async def resume(
+        self,
+        id: str,
+        *,
+        read_rate: float | None = None,
+        write_rate: float | None = None,
+        read_cap: float | None = None,
+        write_cap: float | None = None,
+    ) -> JobStatus:
+        """Workers go on. What is given replaces a rate or a cap: a job that was paused at a cap needs a larger one.
+        Workers that run keep the rates that they began with. A read and a write. JobRefused for one that has ended."""
+        bounds = JobBounds(read_rate, write_rate, read_cap, write_cap)
+        return await self.db.run(flows.resume(self.db.port, self.table, id, bounds))
+
+    async def cancel(self, id: str, *, by: str = "") -> JobStatus:
+        """End a job. Rounds that run are finished, what was done stays done. A read and a write. JobRefused for one
+        that has ended."""
+        return await self.db.run(flows.cancel(self.db.port, self.table, id, by=by))
+
+    async def show(self, id: str) -> JobStatus:
+        """One job: its progress, its workers, its cost. A read, and one for each hundred sections. JobRefused for an
+        unknown one."""
+        return await self.db.run(flows.show(self.db.port, self.table, id))
+
+    async def all(self) -> list[JobStatus]:
+        """Every job of the table, the latest first. Jobs that ended seven days ago are deleted. A query, and for each
+        job the requests of `show`. InvalidRequest for a foreign table without `own_items`."""
+        return await self.db.run(flows.list_jobs(self.db.port, self.table))
+
+    async def lines(self, id: str) -> AsyncIterator[Line]:
+        """The lines of a job so far, as findings: of each round that is kept. A read for each hundred sections, and for
+        each 200 KB. JobRefused for an unknown one."""
+        for numbers in await self.db.run(flows.sections_of(self.db.port, self.table, id)):
+            for line in await self.db.run(flows.lines(self.db.port, self.table, id, numbers)):
+                yield line

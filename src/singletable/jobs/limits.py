@@ -1,0 +1,182 @@
+"""The limits of a job over all its workers: units a second, and units in all.
+
+**A second.** The processes share one rate (`migrations.SharedRate`). A page is small: one request too
+much of each process is little of the rate. A worker's writes to the job's own items wait for nothing, and are charged.
+
+**In all.** A process takes units before it uses them: a grant is a write of the job under the condition that nobody
+else took any since. A round reserves the units of its page, judged by the items before it, and a page takes at most the
+rest of the grant. Without units for one item more, the job is paused. The unused grant of a process that died is lost
+for the job: the cap is rather not reached than passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.errors import PASSING
+from singletable.expressions import attr
+from singletable.flow import Consumed, ForkSafeLock, Meter, Port, Race, at_rate, instant
+from singletable.foundation import Table
+from singletable.jobs.items import JobItem
+from singletable.jobs.states import JobEvent, JobState
+from singletable.jobs.store import JobStore
+from singletable.migrations import SharedRate
+
+_FIRST_PAGE: Final = 25
+"""Items of a process's first page within limits, when nothing is known of their size yet."""
+_FIRST_NEEDS: Final = {"read": 1.0, "write": 4.0}
+"""The units of an item then."""
+_OWN: Final = {"read": 0.0, "write": 2.0}
+"""The units that a round takes for the job's own items."""
+_GRANT: Final = {"read": 1.0, "write": 1.0}
+"""The units that a grant takes."""
+_PAGE_SECONDS: Final = 0.1
+"""The most that a page takes, in units of a second's share."""
+_GRANTS: Final = 20
+"""A grant is at most such a part of a cap."""
+_FORGETS: Final = 0.9
+
+
+class Reserved(Struct, frozen=True):
+    """The page of a round, and the units reserved for it."""
+
+    page: int
+    units: Mapping[str, float] = {}
+
+
+@dataclass(eq=False)
+class JobLimits:
+    """The limits of a job, as one process keeps them."""
+
+    port: Port
+    table: Table
+    store: JobStore
+    job: JobItem
+    rate: SharedRate | None = field(init=False)
+    _left: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_OWN, 0.0))
+    """The units that were granted and are neither used nor reserved, by their kind."""
+    _needs: dict[str, float] = field(default_factory=dict[str, float])
+    """The units of an item, as the last rounds took them; empty before the first."""
+    _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
+
+    def __post_init__(self) -> None:
+        bounds: Any = {"read_units": self.job.read_rate, "write_units": self.job.write_rate}
+        self.rate = SharedRate(self.table, f"job {self.job.job}", **bounds) if any(bounds.values()) else None
+
+    @property
+    def rated(self) -> Port:
+        """The port of the sections' work."""
+        return at_rate(self.port, self.rate)
+
+    def charge(self, meter: Meter) -> None:
+        """Charge requests that did not wait for the rate."""
+        if self.rate is not None:
+            self.rate.settle("Job", Consumed(), Consumed(meter.read_units, meter.write_units))
+        with self._guard.lock:
+            self._take_off({"read": meter.read_units, "write": meter.write_units})
+
+    def used(self, reserved: Reserved, meter: Meter, items: int) -> None:
+        """Note what a round took, in place of what it had reserved."""
+        took = {"read": meter.read_units, "write": meter.write_units}
+        with self._guard.lock:
+            self._take_off({kind: units - reserved.units.get(kind, 0.0) for kind, units in took.items()})
+            for kind, units in took.items() if items else ():
+                self._needs[kind] = max(units / items, self._needs.get(kind, 0.0) * _FORGETS)
+
+    async def reserve(self, most: int) -> Reserved | None:
+        """The next round's page, and its units; None if the job is not running, or is paused now for its cap."""
+        most = self._within_rate(most)
+        while True:
+            short, reserved = self._reserve(most)
+            if reserved is not None:
+                return reserved
+            with Meter() as meter:
+                is_granted = await self._take(short, most)
+            self.charge(meter)
+            if not is_granted:
+                return None
+
+    def _within_rate(self, most: int) -> int:
+        """The items of a page that takes little of a second's share."""
+        caps = [cap for _, cap in _caps(self.job)]
+        if not self._needs and (self.rate is not None or any(caps)):
+            most = min(most, _FIRST_PAGE)
+        if self.rate is None or self.rate.read_units is None:
+            return most
+        share = self.rate.read_units * self.rate.part * _PAGE_SECONDS
+        return max(1, min(most, int(share / max(self._needs.get("read", _FIRST_NEEDS["read"]), 1 / 128))))
+
+    def _reserve(self, most: int) -> tuple[str, Reserved | None]:
+        """The largest page that there are units for; or the kind that is short for one item."""
+        with self._guard.lock:
+            page, capped = most, [kind for kind, cap in _caps(self.job) if cap is not None]
+            for kind in capped:
+                page = min(page, int((self._left[kind] - _OWN[kind]) / self._need(kind)))
+                if page < 1:
+                    return kind, None
+            units = {kind: self._need(kind) * page + _OWN[kind] for kind in capped}
+            self._take_off(units)
+            return "", Reserved(page, units)
+
+    def _need(self, kind: str) -> float:
+        return max(self._needs.get(kind, _FIRST_NEEDS[kind]), 1 / 128)
+
+    def _take_off(self, units: Mapping[str, float]) -> None:
+        for kind, number in units.items():
+            self._left[kind] -= number
+
+    async def _take(self, kind: str, most: int) -> bool:
+        """Take a grant of one kind of units. False if the job does not run, or is paused now."""
+        name, race = f"{kind}_granted", self._race()
+        while True:
+            job = await self.store.read(self.job.job)
+            if job is None or job.state != JobState.RUNNING.value:
+                return False
+            self.job = job
+            cap, granted = dict(_caps(job))[kind], getattr(job, name)
+            if cap is None:
+                return True
+            least = self._need(kind) + _OWN[kind] + _GRANT[kind] - self._left[kind]
+            units = min(cap - granted, max(least, min(self._need(kind) * most, cap / _GRANTS)))
+            if units < least:
+                why = f"{cap:g} {kind} units are used or needed, the most that it may take"
+                await self.store.change(job, JobEvent.PAUSE, why=why, paused_at=instant(self.port.now()))
+                return False
+            same = attr(getattr(self.store.job, name)) == granted
+            if await self.store.set(job, same, granted_to=self.port.token(), **{name: granted + units}) is not None:
+                with self._guard.lock:
+                    self._left[kind] += units
+                return True
+            await race.lost()
+
+    async def give_back(self) -> None:
+        """Give back what is not used, as the worker ends. One that can't is as one that died."""
+        for kind, cap in _caps(self.job):
+            with self._guard.lock:
+                left, self._left[kind] = self._left[kind], 0.0
+            if cap is None or left <= 0:
+                continue
+            try:
+                await self._give(kind, left)
+            except PASSING:
+                continue  # the cap counts it as used
+
+    async def _give(self, kind: str, units: float) -> None:
+        name, race = f"{kind}_granted", self._race()
+        while (job := await self.store.read(self.job.job)) is not None:
+            granted = getattr(job, name)
+            same = attr(getattr(self.store.job, name)) == granted
+            if await self.store.set(job, same, granted_to=self.port.token(), **{name: granted - units}) is not None:
+                return
+            await race.lost()
+
+    def _race(self) -> Race:
+        return Race(self.port, "job", "other workers took grants", self.table.name)
+
+
+def _caps(job: JobItem) -> tuple[tuple[str, float | None], tuple[str, float | None]]:
+    return ("read", job.read_cap), ("write", job.write_cap)

@@ -1,0 +1,195 @@
+"""The items of jobs, read and written. Flows.
+
+Every write of a section is on condition of the fence of its owner, a round also of the round before it. So a worker
+that was taken over keeps nothing. An answer that was lost is settled by a read: each write leaves a value that only it
+can have left.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
+from singletable.expressions import Condition, attr
+from singletable.flow import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Port, instant, send_patiently
+from singletable.foundation import Table, delete_if, flows, items_at, model_for, model_of, ready
+from singletable.jobs.items import JobItem, JobLines, JobPart
+from singletable.jobs.states import JOB_TRANSITIONS, JobEvent, JobState
+from singletable.jobs.work import Line, Round
+
+AT_ONCE: Final = 100
+"""Sections that are read in one request."""
+_PACK_BYTES: Final = 200_000
+"""The lines of one item, before they are compressed."""
+
+
+class JobStore:
+    """The jobs of one table."""
+
+    def __init__(self, port: Port, table: Table) -> None:
+        self.port = port
+        self.job: Any = JobItem.of(table)
+        self.part: Any = JobPart.of(table)
+        self.lines: Any = JobLines.of(table)
+        self.kept_in: Table = model_of(self.job).table
+        """The table itself, or what a foreign one names for such items."""
+
+    async def ready(self) -> None:
+        await ready(self.port, self.kept_in)
+
+    # --- jobs ---------------------------------------------------------------------------------------------------------
+    async def all(self) -> list[JobItem]:
+        """Every job. One query."""
+        jobs: list[Any] = await flows.read_all(self.port, self.job.by_id().consistent())
+        return jobs
+
+    async def read(self, job: str) -> JobItem | None:
+        """A job; None for one that is not there. A read."""
+        stored: JobItem | None = await flows.get(self.port, self.job.by_id(job).consistent())
+        return stored
+
+    async def make(self, job: JobItem) -> None:
+        """Write a new job, whose id is random."""
+        try:
+            await flows.create(self.port, job)
+        except AlreadyExists:
+            if await self.read(job.job) != job:
+                raise
+
+    async def change(self, job: JobItem, event: JobEvent, **values: Any) -> JobItem | None:
+        """Change the state of a job; None if it is another by now."""
+        after = JOB_TRANSITIONS.after(JobState(job.state), event).value
+        return await self.set(job, attr(self.job.state) == job.state, state=after, **values)
+
+    async def set(self, job: JobItem, where: Condition, **values: Any) -> JobItem | None:
+        """Set attributes of a job under a condition; None if that does not hold."""
+        changed: JobItem | None = await self._set(self.job.by_id(job.job), self.job, where, values)
+        return changed
+
+    # --- sections -----------------------------------------------------------------------------------------------------
+    async def parts(self, job: str, sections: Sequence[int]) -> dict[int, JobPart]:
+        """The sections that were begun. A request for each hundred."""
+        model = model_of(self.part)
+        places = [model.place_of(self.part(job=job, section=section)) for section in sections]
+        items = await items_at(self.port, self.kept_in, places)
+        parts: list[Any] = [model.load(item) for item in items.values()]
+        return {part.section: part for part in parts}
+
+    async def take(self, job: str, section: int, stored: JobPart | None, owner: str) -> JobPart | None:
+        """Become the owner of a section that was seen to be free; None if another was first."""
+        now = instant(self.port.now())
+        if stored is None:
+            LEASE_TRANSITIONS.after(LeaseState.MISSING, LeaseEvent.MAKE)
+            part: JobPart = self.part(job=job, section=section, owner=owner, fence=1, beat_at=now)
+            try:
+                await flows.create(self.port, part)
+            except AlreadyExists:
+                there = (await self.parts(job, [section])).get(section)
+                return there if there is not None and there.owner == owner else None
+            return part
+        same = (attr(self.part.beats) == stored.beats) & (attr(self.part.rounds) == stored.rounds)
+        return await self._held(stored, LeaseEvent.TAKE, same, owner=owner, fence=stored.fence + 1, beat_at=now)
+
+    async def beat(self, part: JobPart, beats: int) -> bool:
+        """Renew a lease; False if it was lost. One write."""
+        now = instant(self.port.now())
+        return await self._held(part, LeaseEvent.BEAT, None, beats=beats, beat_at=now) is not None
+
+    async def keep(self, part: JobPart, done: Round, read_units: float, write_units: float) -> JobPart | None:
+        """Keep a round: its position, counts, lines and cost, together. None if the lease was lost: nothing is kept.
+
+        One write, and one before it for each 200 KB of lines.
+        """
+        numbers = list(part.lines)
+        for packed in _packed(done.lines):
+            lines = self.lines(job=part.job, section=part.section, number=len(numbers), fence=part.fence, packed=packed)
+            await flows.put(self.port, lines)
+            numbers.append(part.fence)
+        counts = {name: part.counts.get(name, 0) + done.counts.get(name, 0) for name in {*part.counts, *done.counts}}
+        return await self._held(
+            part,
+            LeaseEvent.FINISH if done.is_over else LeaseEvent.BEAT,
+            attr(self.part.rounds) == part.rounds,
+            rounds=part.rounds + 1,
+            position=msgspec.json.encode(done.position).decode(),
+            is_over=done.is_over,
+            owner="" if done.is_over else part.owner,
+            seen=part.seen + done.seen,
+            counts=counts,
+            lines=numbers,
+            read_units=part.read_units + read_units,
+            write_units=part.write_units + write_units,
+            beat_at=instant(self.port.now()),
+            trouble="",
+        )
+
+    async def release(self, part: JobPart, trouble: str = "") -> None:
+        """Leave a section to others; nothing where the lease was lost."""
+        await self._held(part, LeaseEvent.RELEASE, None, owner="", trouble=trouble)
+
+    async def told(self, part: JobPart) -> AsyncIterator[Line]:
+        """The lines of a section. A read for each 200 KB."""
+        for number, fence in enumerate(part.lines):
+            key = self.lines.by_number(part.job, part.section, number, fence).consistent()
+            stored: Any = await flows.get(self.port, key)
+            if stored is not None:
+                for line in msgspec.json.decode(zlib.decompress(stored.packed)):
+                    yield line
+
+    async def forget(self, job: JobItem) -> None:
+        """Delete all of a job, itself last. A read for each hundred sections, a write for each item."""
+        for begin in range(0, job.sections + 1, AT_ONCE):
+            numbers = range(begin, min(begin + AT_ONCE, job.sections + 1))
+            parts = (await self.parts(job.job, numbers)).values()
+            keys = [
+                self.lines.by_number(part.job, part.section, number, fence)
+                for part in parts
+                for number, fence in enumerate(part.lines)
+            ]
+            await send_patiently(self.port, [delete_if(key, None) for key in keys])
+            await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts])
+        await flows.delete(self.port, self.job.by_id(job.job))
+
+    async def _held(self, part: JobPart, event: LeaseEvent, same: Condition | None, /, **values: Any) -> JobPart | None:
+        """Write attributes of a section under its fence; None if it was lost."""
+        LEASE_TRANSITIONS.after(_state_of(part), event)
+        fence = attr(self.part.fence) == part.fence
+        key = self.part.by_section(part.job, part.section)
+        changed: JobPart | None = await self._set(key, self.part, fence if same is None else fence & same, values)
+        return changed
+
+    async def _set(self, key: Any, kind: Any, where: Condition, values: Mapping[str, Any]) -> Any:
+        changes = tuple(attr(getattr(kind, name)).set(value) for name, value in values.items())
+        try:
+            return await flows.update(self.port, key, changes, where=where)
+        except (ConditionFailed, NotFound):
+            return None
+        except OutcomeUnknown:
+            stored: Any = await flows.get(self.port, key.consistent())
+            if stored is not None and all(getattr(stored, name) == value for name, value in values.items()):
+                return stored
+            raise
+
+
+def _state_of(part: JobPart) -> LeaseState:
+    if part.is_over:
+        return LeaseState.OVER
+    return LeaseState.HELD if part.owner else LeaseState.FREE
+
+
+def _packed(lines: Sequence[Line]) -> Iterator[bytes]:
+    """Lines, in parts that fit into an item."""
+    size, waiting = 0, list[msgspec.Raw]()
+    for line in lines:
+        encoded = msgspec.json.encode(line)
+        if waiting and size + len(encoded) > _PACK_BYTES:
+            yield zlib.compress(msgspec.json.encode(waiting))
+            size, waiting = 0, []
+        size += len(encoded)
+        waiting.append(msgspec.Raw(encoded))
+    if waiting:
+        yield zlib.compress(msgspec.json.encode(waiting))

@@ -1,0 +1,107 @@
+"""The interface of a command that runs as a job: sections, each in rounds, and an end.
+
+A command registers a `JobKind` in the group `singletable.jobs`. Its `JobWork` says what a round of a section does. All
+that a round changes outside of the job's items must be repeatable, and harmless when it is late: a worker that was
+taken over may still be at a request. The counts and lines of a round are kept with its position, or not at all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+
+from singletable import entry_points
+from singletable.errors import InvalidRequest
+from singletable.extensions import ExtensionGroup
+from singletable.flow import Port
+from singletable.foundation import CursorSeal, ScanSegment, Table
+
+Line = Mapping[str, Any]
+"""An output of a round, as JSON: a finding, an example."""
+
+
+class Round(Struct, frozen=True):
+    """The outcome of a round."""
+
+    position: Any
+    """Where the next one goes on, as JSON."""
+    is_over: bool
+    seen: int = 0
+    """Items read."""
+    counts: Mapping[str, int] = {}
+    """Numbers that are added up, over rounds and sections."""
+    lines: Sequence[Line] = ()
+
+
+class JobPlace(Struct, frozen=True):
+    """Where a job works."""
+
+    table: Table
+    seal: CursorSeal
+    place: str
+    """The database, for people."""
+
+
+class SectionLines(Struct, frozen=True):
+    """The counts and lines of all sections. Lines are read when they are asked for, in the sections' order."""
+
+    counts: Mapping[str, int]
+    seen: int
+    lines: Callable[[], AsyncIterator[Line]]
+
+
+class JobWork(ABC):
+    """One command with its options, on one table."""
+
+    page: int = 1_000
+    """Most items of a round."""
+
+    def sections(self, port: Port, wanted: int) -> int:
+        """The number of its sections, by the wanted number."""
+        return wanted
+
+    async def begin(self, port: Port) -> None:
+        """Called by each worker before its first section. Raises what refuses the job."""
+        return
+
+    @abstractmethod
+    async def round(self, port: Port, section: int, of: int, position: Any, page: int) -> Round:
+        """Do the next part of a section, from a position; None at its beginning. `page` is the most items."""
+
+    @abstractmethod
+    async def end(self, port: Port, told: SectionLines) -> Mapping[str, Any]:
+        """Make the result of all sections, as JSON. Called once, or again after a kill."""
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """A command that runs as a job."""
+
+    name: str
+    format: int
+    """Raised when a worker of the version before can't go on with a section, or would do something else."""
+    options: type[Struct]
+    work: Callable[[JobPlace, Any], JobWork]
+    writes: bool = True
+    """Whether it writes items of the application."""
+
+
+JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
+
+
+def kind_named(name: str) -> JobKind:
+    """The kind of a name. InvalidRequest for one that is not registered."""
+    entry = JOBS.entry(name)
+    if entry is None:
+        known = ", ".join(sorted(JOBS.entries()))
+        raise InvalidRequest(f"{name!r} does not run as a job", hint=f"These do: {known}.")
+    return JOBS.load(entry)
+
+
+def segment_at(section: int, of: int, position: Any) -> ScanSegment:
+    """The segment of a scan that a section is, where it goes on."""
+    return ScanSegment(section, of, position)

@@ -1,0 +1,361 @@
+"""A worker of a job: takes sections, does their rounds, and keeps each under its lease. Flows.
+
+    free       nobody has begun it, its owner has released it, or shows no life for the lease's length
+    taken      a slot does round after round; each is kept with its position, on condition of the fence
+    over       its last round is kept
+    the end    one section more, which is free when all others are over: it makes the result
+
+Any number of processes do this at the same time. One that is killed loses the round that was not kept: the next owner
+does it again. One that stood still for longer than its lease keeps nothing more of that section.
+
+Between two rounds a worker stops if it was asked to, if the table is held, and if the job is paused or cancelled, which
+it notices within `LOOK_SECONDS`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, SingletableError
+from singletable.events import LeaseLost, LeaseTaken
+from singletable.flow import (
+    Gate,
+    Heartbeat,
+    Kernel,
+    Meter,
+    Observations,
+    Port,
+    Stop,
+    Tenure,
+    Trouble,
+    instant,
+)
+from singletable.foundation import Table
+from singletable.jobs.items import JobItem, JobPart
+from singletable.jobs.limits import JobLimits
+from singletable.jobs.states import JobEvent, JobState
+from singletable.jobs.status import JobStatus, status_of
+from singletable.jobs.store import AT_ONCE, JobStore
+from singletable.jobs.work import JobWork, Line, Round, SectionLines
+
+LEASE_SECONDS: Final = 30.0
+"""A section whose owner shows no life for so long is another's."""
+LOOK_SECONDS: Final = 3.0
+"""Between two looks at the job, and at sections that others have."""
+_SLICE_SECONDS: Final = 0.1
+
+Progress = Callable[[JobStatus], object]
+
+
+class WorkerOptions(Struct, frozen=True):
+    """How one process works. Raises InvalidRequest for invalid values."""
+
+    at_once: int = 4
+    """Sections at the same time."""
+    lease_seconds: float = LEASE_SECONDS
+    tell_seconds: float = 5.0
+    """Between two calls of `progress`."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.at_once <= 64 or self.lease_seconds <= 0:
+            raise InvalidRequest(
+                f"a worker of {self.at_once} sections at once, with leases of {self.lease_seconds:g} seconds",
+                operation="job",
+                hint="at_once is from 1 to 64, lease_seconds above zero.",
+            )
+
+
+@dataclass(eq=False, kw_only=True)
+class HeldSection(Tenure):
+    """A section that a slot of this process has."""
+
+    part: JobPart
+
+
+@dataclass(eq=False)
+class JobWorker:
+    """One process's work on a job, shared by its slots."""
+
+    port: Port
+    table: Table
+    work: JobWork
+    store: JobStore
+    job: JobItem
+    gate: Gate
+    options: WorkerOptions
+    stop: Stop
+    progress: Progress | None = None
+    limits: JobLimits = field(init=False)
+    kernel: Kernel = field(init=False)
+    _held: dict[int, HeldSection] = field(default_factory=dict[int, HeldSection])
+    _over: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
+    _live: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
+    """Sections that were begun and are not over, by the last look."""
+    _free: deque[tuple[int, JobPart | None]] = field(default_factory=deque[tuple[int, JobPart | None]])
+    """Sections that may be taken."""
+    _may_look: deque[bool] = field(default_factory=lambda: deque([True]))
+    """A token: the slot that pops it looks for sections, and at the job."""
+    _is_at_end: bool = False
+    """Whether it has looked at the last section, as all others are over."""
+    _next: int = 0
+    """The section at which the next look begins."""
+    _looked_at: float = float("-inf")
+    _read_at: float = float("-inf")
+    _told_at: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        name = f"job {self.job.job}"
+        self.limits = JobLimits(self.port, self.table, self.store, self.job)
+        self.kernel = Kernel(self.port, self.gate, self.stop, name, Trouble(self.port))
+        self._seen = Observations[tuple[int, int, int]](self.options.lease_seconds)
+        self._next = int(self.port.random() * self.job.sections)
+
+    async def run(self) -> JobStatus:
+        """Work until the job has ended, was cancelled, or the worker is to stop."""
+        slots = [self._slot for _ in range(self.options.at_once)]
+        heartbeat = Heartbeat(self.options.lease_seconds, lambda: list(self._held.values()), self._beat)
+        try:
+            await self.kernel.run(slots, heartbeat)
+        finally:
+            await self.limits.give_back()
+        return await self.status()
+
+    async def status(self) -> JobStatus:
+        """The present job and sections. A read, and one for each hundred sections that were not over."""
+        self.job = await self.store.read(self.job.job) or self.job
+        left = [number for number in range(self.job.sections) if number not in self._over]
+        for begin in range(0, len(left), AT_ONCE):
+            self._note(await self.store.parts(self.job.job, left[begin : begin + AT_ONCE]))
+        return status_of(self.table.name, self.job, [*self._over.values(), *self._live.values()], self.port.now())
+
+    async def _slot(self) -> None:
+        await self.kernel.repeat(self._step)
+
+    async def _step(self) -> bool:
+        await self._read_job()
+        if JobState(self.job.state).is_final:
+            return False
+        if self.job.state == JobState.PAUSED.value:
+            await self.port.sleep(_SLICE_SECONDS)
+            return True
+        held = await self._take()
+        if held is None:
+            await self._tell()
+            await self.port.sleep(_SLICE_SECONDS)
+            return True
+        await self._do(held)
+        return True
+
+    # --- which section ------------------------------------------------------------------------------------------------
+    async def _read_job(self) -> None:
+        """Look at the job again, where the last look is some time ago. InvalidRequest if it is gone."""
+        if self.port.monotonic() - self._read_at < LOOK_SECONDS:
+            return
+        self._read_at = self.port.monotonic()
+        with Meter() as meter:
+            stored = await self.store.read(self.job.job)
+        self.limits.charge(meter)
+        if stored is None:
+            raise InvalidRequest(
+                f"the job {self.job.job} is gone: it ended and was deleted, or the table is another one",
+                table=self.table.name,
+                operation="job",
+                hint="singletable job list MODULE has all jobs.",
+            )
+        self.job = self.limits.job = stored
+
+    async def _take(self) -> HeldSection | None:
+        """A section of this slot's own; None if there is none now."""
+        while True:
+            try:
+                number, stored = self._free.popleft()
+            except IndexError:
+                if not await self._look():
+                    return None
+                continue
+            if number in self._held or number in self._over:
+                continue
+            began = self.port.monotonic()
+            with Meter() as meter:
+                part = await self.store.take(self.job.job, number, stored, self.port.token())
+            self.limits.charge(meter)
+            if part is None:
+                continue
+            is_takeover = stored is not None and bool(stored.owner)
+            lease = f"section {number}"
+            self.port.events.emit(
+                LeaseTaken(worker=self.kernel.name, lease=lease, fence=part.fence, is_takeover=is_takeover)
+            )
+            held = HeldSection(renewed_at=began, part=part, beats=part.beats)
+            self._held[number] = held
+            return held
+
+    async def _look(self) -> bool:
+        """Find sections that are free; False if there are none, or another slot looks."""
+        try:
+            self._may_look.pop()
+        except IndexError:
+            return bool(self._free)
+        try:
+            if self._free:
+                return True
+            if self.port.monotonic() - self._looked_at < LOOK_SECONDS and not self._is_unseen():
+                return False
+            await self._look_at(self._window())
+            self._looked_at = self.port.monotonic()
+            return bool(self._free)
+        finally:
+            self._may_look.append(True)
+
+    def _is_unseen(self) -> bool:
+        """Whether there are sections of which nothing is known: a look at them is not a second one."""
+        known = len(self._over) + len(self._live)
+        return known < self.job.sections or (len(self._over) == self.job.sections and not self._is_at_end)
+
+    def _window(self) -> list[int]:
+        """Some unfinished sections, after those of the last look; the end, if all are over."""
+        sections = self.job.sections
+        if len(self._over) == sections:
+            self._is_at_end = True
+            return [sections]
+        window = list[int]()
+        for step in range(sections):
+            number = (self._next + step) % sections
+            if number not in self._over and number not in self._held:
+                window.append(number)
+            if len(window) == AT_ONCE:
+                break
+        self._next = (window[-1] + 1) % sections if window else self._next
+        return window
+
+    async def _look_at(self, window: list[int]) -> None:
+        with Meter() as meter:
+            parts = await self.store.parts(self.job.job, window)
+        self.limits.charge(meter)
+        self._note(parts)
+        now = self.port.monotonic()
+        for number in window:
+            part = parts.get(number)
+            if part is None or (not part.is_over and self._is_free(part, now)):
+                self._free.append((number, part))
+
+    def _is_free(self, part: JobPart, now: float) -> bool:
+        """Whether it has no owner, or a dead one."""
+        sign = part.fence, part.beats, part.rounds
+        return not part.owner or self._seen.is_dead(str(part.section), sign, now)
+
+    def _note(self, parts: dict[int, JobPart]) -> None:
+        for number, part in parts.items():
+            if number == self.job.sections:
+                continue
+            if part.is_over:
+                self._over[number] = part
+                self._live.pop(number, None)
+            else:
+                self._live[number] = part
+
+    # --- one section --------------------------------------------------------------------------------------------------
+    async def _do(self, held: HeldSection) -> None:
+        """Round after round, until the section is over, or the worker has to leave it."""
+        trouble = ""
+        try:
+            while not held.part.is_over and not held.is_lost and await self._goes_on():
+                if not await self._round(held):
+                    break
+                await self._tell()
+        except Exception as error:
+            trouble = error.code if isinstance(error, SingletableError) else type(error).__name__
+            raise
+        finally:
+            self._held.pop(held.part.section, None)
+            if held.is_lost:
+                self.port.events.emit(LeaseLost(worker=self.kernel.name, lease=f"section {held.part.section}"))
+            elif not held.part.is_over:
+                await self._release(held, trouble)
+
+    async def _release(self, held: HeldSection, trouble: str) -> None:
+        try:
+            await self.store.release(held.part, trouble)
+        except SingletableError as error:
+            self.kernel.note("a section was not released: it is free when its lease has expired", error)
+
+    async def _goes_on(self) -> bool:
+        """Whether the next round may begin."""
+        if not self.kernel.goes_on() or await self.gate.is_held():
+            return False
+        await self._read_job()
+        return self.job.state == JobState.RUNNING.value
+
+    async def _round(self, held: HeldSection) -> bool:
+        """One round; False if the job's limits allow none."""
+        part = held.part
+        if part.section == self.job.sections:
+            await self._end(held)
+            return True
+        reserved = await self.limits.reserve(self.work.page)
+        if reserved is None:
+            self._read_at = float("-inf")
+            return False
+        position, seen = None if part.position is None else msgspec.json.decode(part.position), 0
+        with Meter() as meter:
+            try:
+                done = await self.work.round(
+                    self.limits.rated, part.section, self.job.sections, position, reserved.page
+                )
+                seen = done.seen
+            finally:
+                self.limits.used(reserved, meter, seen)
+        await self._keep(held, done, meter)
+        return True
+
+    async def _keep(self, held: HeldSection, done: Round, cost: Meter) -> None:
+        began = self.port.monotonic()
+        with Meter() as meter:
+            kept = await self.store.keep(held.part, done, cost.read_units, cost.write_units)
+        self.limits.charge(meter)
+        held.note(began, kept is not None)
+        if kept is not None:
+            held.part = kept
+            self._note({kept.section: kept})
+
+    async def _beat(self, held: HeldSection) -> None:
+        began = self.port.monotonic()
+        held.beats += 1
+        with Meter() as meter:
+            is_held = await self.store.beat(held.part, held.beats)
+        self.limits.charge(meter)
+        if not held.part.is_over:
+            held.note(began, is_held)
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+    async def _end(self, held: HeldSection) -> None:
+        """Make the result of all sections; then the job has ended."""
+        counts = status_of(self.table.name, self.job, self._over.values(), self.port.now())
+        with Meter() as cost:
+            result = await self.work.end(self.limits.rated, SectionLines(counts.counts, counts.seen, self.lines))
+        while not JobState(self.job.state).is_final:
+            values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
+            ended = await self.store.change(self.job, JobEvent.END, why="", **values)
+            self.job = ended or await self.store.read(self.job.job) or self.job
+        await self._keep(held, Round(None, True), cost)
+
+    async def lines(self) -> AsyncIterator[Line]:
+        """All lines, in the order of the sections."""
+        for _, part in sorted(self._over.items()):
+            async for line in self.store.told(part):
+                yield line
+
+    async def _tell(self) -> None:
+        """Report the progress, if that is due. It reads all sections, so of many it is due more rarely."""
+        if self.progress is None:
+            return
+        now, pause = self.port.monotonic(), self.options.tell_seconds * max(1.0, len(self._live) / AT_ONCE)
+        if now - self._told_at >= pause:
+            self._told_at = now
+            self.progress(await self.status())

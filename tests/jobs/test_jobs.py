@@ -1,0 +1,349 @@
+"""Jobs: what one does is what the command does, whoever works on it, and whatever happens to the workers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from singletable import Database, Entity, InvalidRequest, Key, Table
+from singletable.errors import NotFound, Throttled
+from singletable.expressions import attr
+from singletable.flow import UNGATED
+from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
+from singletable.jobs.store import JobStore
+from singletable.jobs.work import JobPlace, Round, kind_named
+from singletable.jobs.worker import JobWorker, WorkerOptions
+from singletable.migrations import Migrations
+from tests.jobs.people import application_items, is_filled, put_people
+from tests.migrations.models import new
+from tests.migrations.watching import before_each, killed_at_every_request
+from tests.support.engines import fresh, fresh_async
+from tests.support.raw import all_items
+
+
+def tool_types(db: Database) -> set[str]:
+    return {item["_type"]["S"] for item in db.run(all_items(db.port, "people")) if item["_type"]["S"].startswith("_")}
+
+
+def place_of(db: Database) -> JobPlace:
+    return JobPlace(new, db.target.seal, db.target.place)
+
+
+def test_it_does_what_the_command_does(db: Database) -> None:
+    with fresh() as other:
+        put_people(other, 120)
+        filled = Migrations(other, new).fill()
+        wanted = application_items(other)
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=4, by="ada")
+    assert (job.state, job.items, job.seen, job.share, job.result) == ("running", 120, 0, 0.0, None)
+    done = jobs.run(job.id)
+    assert (done.state, done.over, done.sections, done.share, done.by) == ("ended", 4, 4, 1.0, "ada")
+    assert done.result is not None
+    assert (done.result["written"], filled.written) == (120, 120)
+    assert application_items(db) == wanted
+    assert done == jobs.show(job.id)
+    assert jobs.all() == [done]
+    assert db.check(new) == []
+
+
+async def test_so_it_does_in_the_awaiting_shell() -> None:
+    async with fresh_async() as db:
+        await db.create_table(new)
+        jobs = AsyncJobs(db, new)
+        job = await jobs.begin("fill", sections=3)
+        done = await jobs.run(job.id)
+        assert (done.state, done.over) == ("ended", 3)
+        assert [line async for line in jobs.lines(job.id)] == []
+        assert [each.id for each in await jobs.all()] == [job.id]
+
+
+def test_what_it_costs(db: Database) -> None:
+    """Beside what the fill takes: a write for each section, one for each page, and the job's own."""
+    jobs = Jobs(db, new)
+    with db.meter() as begun:
+        job = jobs.begin("fill", sections=4)
+    assert (begun.requests, begun.write_units) == (4, 1)
+    with db.meter() as meter:
+        done = jobs.run(job.id, at_once=1)
+    own = meter.write_units - done.write_units
+    pages = 4 + 1  # of the sections, and the end
+    assert own == 5 + pages + 1  # taken, kept, ended
+    assert done.write_units >= 120
+
+
+def test_the_same_work_is_one_job(db: Database) -> None:
+    jobs = Jobs(db, new)
+    first = jobs.begin("fill", sections=4)
+    assert jobs.begin("fill", sections=9).id == first.id
+    jobs.run(first.id)
+    second = jobs.begin("fill")
+    assert (second.id != first.id, second.sections) == (True, 1)  # on a local engine, unless it is said
+    assert [job.id for job in jobs.all()] == [second.id, first.id]
+
+
+def test_killed_at_every_request_it_ends_as_if_it_had_not_been(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs = Jobs(db, new)
+    ended = list[Any]()
+
+    def run(kills: int) -> None:
+        job = jobs.begin("fill", sections=2)
+        ended.append(jobs.run(job.id, at_once=1, lease_seconds=0.5, signals=False, stop=lambda: False))
+
+    kills = killed_at_every_request(db, monkeypatch, run)
+    assert kills > 10
+    (done,) = ended
+    assert (done.state, is_filled(db), db.check(new)) == ("ended", True, [])
+    items = len(application_items(db))
+    assert items == 120
+    assert done.seen >= items
+
+
+def test_a_worker_that_was_taken_over_keeps_nothing(db: Database) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    store = JobStore(db.port, new)
+    first = db.run(store.take(job.id, 0, None, "first"))
+    assert first is not None
+    second = db.run(store.take(job.id, 0, first, "second"))
+    assert second is not None
+    late = Round({"pk": "x"}, True, seen=7, counts={"written": 7}, lines=[{"kind": "late"}])
+    assert db.run(store.keep(first, late, 1.0, 1.0)) is None
+    assert not db.run(store.beat(first, 1))
+    db.run(store.release(first))
+    stored = db.run(store.parts(job.id, [0]))[0]
+    assert (stored.owner, stored.seen, stored.is_over, stored.lines) == ("second", 0, False, [])
+    kept = db.run(store.keep(second, Round(None, False, seen=3, lines=[{"kind": "own"}]), 1.0, 1.0))
+    assert kept is not None
+    assert [line["kind"] for line in jobs.lines(job.id)] == ["own"]
+    assert db.run(store.keep(second, late, 1.0, 1.0)) is None  # nor does its owner keep a round twice
+
+
+def test_of_two_that_take_at_once_one_has_it(db: Database) -> None:
+    job, store = Jobs(db, new).begin("fill", sections=1), JobStore(db.port, new)
+    assert db.run(store.take(job.id, 0, None, "first")) is not None
+    assert db.run(store.take(job.id, 0, None, "second")) is None
+    stored = db.run(store.parts(job.id, [0]))[0]
+    assert db.run(store.take(job.id, 0, stored, "third")) is not None
+    assert db.run(store.take(job.id, 0, stored, "fourth")) is None
+
+
+def test_one_whose_owner_lives_is_not_taken(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process beats: its section is taken once nothing of it changed for the length of a lease."""
+    now, beats = 0.0, 0
+    monkeypatch.setattr(db.port, "monotonic", lambda: now)
+    store = JobStore(db.port, new)
+    job: Any = db.run(store.read(Jobs(db, new).begin("fill", sections=2).id))
+    owned: Any = db.run(store.take(job.job, 1, None, "another"))
+    options, work = WorkerOptions(lease_seconds=20.0), kind_named("fill").work(place_of(db), None)
+    worker = JobWorker(db.port, new, work, store, job, UNGATED, options, lambda: False)
+    mine = db.run(worker._take())
+    assert mine is not None
+    assert mine.part.section == 0
+    while now < 60:
+        now += 5
+        beats += 1
+        assert db.run(store.beat(owned, beats))
+        assert db.run(worker._take()) is None
+    while (taken := db.run(worker._take())) is None:
+        now += 1
+    assert (taken.part.section, taken.part.fence) == (1, 2)
+    assert 80 <= now <= 84
+    assert not db.run(store.beat(owned, beats + 1))
+
+
+# --- other programs ---------------------------------------------------------------------------------------------------
+def test_a_program_with_other_classes_refuses_it(db: Database) -> None:
+    job = Jobs(db, new).begin("fill", sections=2)
+    other = Table("people", indexes=["gsi1"])
+
+    class Place(Entity, table=other, type="place"):
+        id: int
+        size: int = 0
+
+        @other.key
+        @staticmethod
+        def by_id(id: int) -> Key:
+            """One."""
+            return f"place#{id}", "place"
+
+    with pytest.raises(JobRefused, match="other classes than this program declares") as refused:
+        Jobs(db, other).run(job.id)
+    assert refused.value.reason == "other program"
+    assert Jobs(db, other).begin("fill").id != job.id
+    assert Jobs(db, new).run(job.id).state == "ended"
+
+
+def test_another_version_of_the_library_refuses_it(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, store = Jobs(db, new).begin("fill"), JobStore(db.port, new)
+    stored: Any = db.run(store.read(job.id))
+    db.run(store.set(stored, attr(store.job.format) == 1, format=99))
+    with pytest.raises(JobRefused, match="another version of the library") as refused:
+        Jobs(db, new).run(job.id)
+    assert refused.value.reason == "other program"
+
+
+def test_a_copy_of_the_table_does_not_go_on_with_it(db: Database) -> None:
+    job, store = Jobs(db, new).begin("fill"), JobStore(db.port, new)
+    stored: Any = db.run(store.read(job.id))
+    db.run(store.set(stored, attr(store.job.format) == 1, identity="the table before"))
+    with pytest.raises(JobRefused, match="a copy of") as refused:
+        Jobs(db, new).run(job.id)
+    assert refused.value.reason == "other table"
+
+
+def test_what_is_not_there_is_refused(db: Database) -> None:
+    jobs = Jobs(db, new)
+    for verb in (jobs.show, jobs.run, jobs.pause, jobs.resume, jobs.cancel):
+        with pytest.raises(JobRefused, match="no job 'fill-x'") as refused:
+            verb("fill-x")
+        assert refused.value.reason == "missing"
+    with pytest.raises(InvalidRequest, match="'bake' does not run as a job"):
+        jobs.begin("bake")
+    with pytest.raises(InvalidRequest, match="1 to 100,000 sections"):
+        jobs.begin("fill", sections=0)
+    wrong: list[Any] = [{"read_rate": 0.0}, {"write_cap": -1.0}]
+    for bounds in wrong:
+        with pytest.raises(InvalidRequest, match="above zero"):
+            jobs.begin("fill", **bounds)
+    assert jobs.all() == []
+
+
+# --- what a person does -----------------------------------------------------------------------------------------------
+def stopped_after(rounds: int) -> Any:
+    """A function that stops a worker between two rounds."""
+    left = {"rounds": rounds}
+
+    def stop() -> bool:
+        left["rounds"] -= 1
+        return left["rounds"] < 0
+
+    return stop
+
+
+def test_a_worker_that_is_stopped_leaves_its_section_to_others(db: Database) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    halfway = jobs.run(job.id, at_once=1, stop=stopped_after(2))
+    assert (halfway.state, halfway.held, halfway.seen) == ("running", (), 100)
+    done = jobs.run(job.id, at_once=1)
+    assert (done.state, done.result and done.result["written"], is_filled(db)) == ("ended", 120, True)
+
+
+def test_a_paused_job_goes_on_when_it_is_resumed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    paused = jobs.pause(job.id, by="ada")
+    assert (paused.state, paused.why) == ("paused", "paused by ada")
+    waits = list[float]()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 50:
+            assert jobs.show(job.id).seen == 0
+            assert jobs.resume(job.id).state == "running"
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    assert jobs.run(job.id, at_once=1).state == "ended"
+    assert len(waits) >= 50
+    for verb in (jobs.pause, jobs.resume, jobs.cancel):
+        with pytest.raises(JobRefused, match="is ended"):
+            verb(job.id)
+
+
+def test_a_cancelled_job_does_nothing_more(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+
+    cancels = [jobs.cancel]
+
+    def cancel(operation: Any) -> None:
+        if "UpdateItem" in type(operation).__name__ and cancels:
+            cancels.pop()(job.id, by="ada")
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, cancel)
+        done = jobs.run(job.id, at_once=1)
+    assert (done.state, done.why, done.over, done.held) == ("cancelled", "cancelled by ada", 0, ())
+    assert jobs.cancel(job.id).state == "cancelled"
+    assert db.check(new) != []  # it has not filled all
+    assert jobs.run(job.id).seen == done.seen
+    again = jobs.begin("fill", sections=1)
+    assert again.id != job.id
+    assert jobs.run(again.id).state == "ended"
+    assert is_filled(db)
+
+
+def test_one_that_ended_is_kept_for_seven_days(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=3)
+    jobs.run(job.id)
+    now = db.port.now()
+    monkeypatch.setattr(db.port, "now", lambda: now + timedelta(days=6).total_seconds())
+    assert [each.id for each in jobs.all()] == [job.id]
+    monkeypatch.setattr(db.port, "now", lambda: now + timedelta(days=8).total_seconds())
+    assert jobs.all() == []
+    assert not tool_types(db) & {"_job", "_job_part", "_job_lines"}
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+def test_a_cap_pauses_it_and_is_not_passed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=4, write_cap=150.0)
+
+    with db.meter() as meter:
+        paused = jobs.run(job.id, at_once=2, stop=lambda: jobs.show(job.id).state == "paused")
+    assert (paused.state, paused.why) == ("paused", "150 write units are used or needed, the most that it may take")
+    assert 100 <= meter.write_units <= 150 * 1.05
+    resumed = jobs.resume(job.id, write_cap=10_000.0)
+    assert (resumed.state, resumed.write_cap) == ("running", 10_000.0)
+    assert jobs.run(job.id).state == "ended"
+    assert is_filled(db)
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+def test_a_throttled_table_is_waited_for(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, refused = Jobs(db, new), list[bool]()
+    job = jobs.begin("fill", sections=2)
+
+    def throttle(operation: Any) -> None:
+        is_refused = len(refused) < 25 and len(refused) % 5 < 2
+        refused.append(is_refused)
+        if is_refused:
+            raise Throttled("the table is throttled", table="people")
+
+    async def sleep(seconds: float) -> None:
+        return
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    with monkeypatch.context() as patched:
+        before_each(db, patched, throttle)
+        done = jobs.run(job.id)
+    assert (done.state, is_filled(db)) == ("ended", True)
+    assert sum(refused) == 10
+
+
+def test_an_error_that_needs_a_person_ends_the_worker_and_is_told(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+
+    def refuse(operation: Any) -> None:
+        if type(operation).__name__ == "Scan":
+            raise NotFound("no such table", table="people")
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, refuse)
+        with pytest.raises(NotFound):
+            jobs.run(job.id, at_once=1)
+    left = jobs.show(job.id)
+    assert (left.state, left.held, left.troubles) == ("running", (), ("conflict.not-found",))
+    done = jobs.run(job.id)
+    assert (done.state, done.troubles) == ("ended", ())
