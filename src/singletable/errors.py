@@ -90,9 +90,13 @@ class SingletableError(Exception):
         table = self.table if self.called in ("", self.table) else f"{self.table}, called {self.called}"
         return ("operation", self.operation), ("table", table), ("key", key), ("attribute", self.attribute)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """The words and the place of the error, without what to do next: for a line of a log."""
         where = ", ".join(f"{name} {value}" for name, value in self._places if value)
-        text = f"{self.what} ({where})" if where else self.what
+        return f"{self.what} ({where})" if where else self.what
+
+    def __str__(self) -> str:
+        text = self.summary()
         text = f"{text.rstrip('.')}. {self.hint}" if self.hint else text
         return f"{text}\nSee {self.help_url}" if DOCS_URL else text
 

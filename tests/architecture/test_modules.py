@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.architecture.sources import Source, closes_a_cycle, cycles, import_graph, shared, sources
@@ -87,3 +89,15 @@ def test_a_file_may_share_with_itself() -> None:
     assert [str(pair) for pair in shared([Source("a", f"{lines(13)}\nbetween = 1\n{lines(13)}")], 12)] == [
         "a:1 and a:15 share 13 lines"
     ]
+
+
+def test_only_events_write_to_the_log() -> None:
+    """What happens is an event, which listeners hear too; a module that logged by itself would pass them by."""
+    loggers: set[str] = set()
+    for source in sources():
+        for node in ast.walk(source.tree):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.partition(".")[0] == "logging" for name in names):
+                loggers.add(source.module)
+    assert loggers == {"singletable.events.log", "singletable.events.listeners"}

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from singletable import ANY, AlreadyExists, Entity, Key, Meter, Table, attr, field
-from singletable.events import RequestEnded, RequestTried
+from singletable.events import CredentialsKept, RequestEnded, RequestTried
 from singletable.flow import DYNAMODB_STREAMS
+from singletable.wire.credentials import CachedCredentials, Credentials
 from tests.support.shells import KINDS, Shell, opened
 
 CANARY = "canary-7f3a"
@@ -44,6 +45,21 @@ class Note(Entity, table=table, type="note"):
     @staticmethod
     def of_customer(customer: str) -> Key:
         return f"customer#{customer}", "note"
+
+
+class Restless(CachedCredentials):
+    """Loads for each request, and can't after the first."""
+
+    loads = 0
+
+    def _load(self, renew: bool) -> Credentials:
+        self.loads += 1
+        if self.loads > 1:
+            raise OSError(f"{CANARY} is down")
+        return Credentials("local", CANARY)
+
+    def _used_between(self, cached: Credentials, now: float) -> tuple[float, float]:
+        return now, now
 
 
 @pytest.fixture
@@ -149,3 +165,16 @@ def test_logging_that_is_imported_later_is_followed(imports: str, lines: int) ->
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stderr.count("try 1, undelivered") == bool(lines)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_credentials_that_could_not_be_renewed_are_told(
+    kind: str, heard: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(kind, listeners=[heard.append], credentials=Restless()) as shell:
+        await shell.create_table(table)
+        await shell.put(Order(customer="ada", number=1))
+    (kept,) = [event for event in heard if isinstance(event, CredentialsKept)]
+    assert "OSError" in kept.text
+    assert "the cached ones are still valid" in caplog.text
+    assert CANARY not in caplog.text

@@ -171,7 +171,7 @@ async def test_a_refusal_is_logged_by_method_and_path(
     await visitor.send("/sample/app", {"x": "y"})
     said = [record.getMessage() for record in caplog.records if record.name == "singletable.studio"]
     assert [each.partition(":")[0] for each in said] == ["GET '/patterns\\nINFO' was refused", "owner"]
-    assert "POST '/sample/app' was refused: the form has no valid token" in said[1]
+    assert "POST '/sample' was refused: 403 the form has no valid token" in said[1]
     assert "t0ken" not in caplog.text
 
 

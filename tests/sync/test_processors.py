@@ -363,16 +363,16 @@ def test_a_content_that_goes_missing_while_it_is_applied_is_told_and_settled() -
         documents.submit("p1", [draw(id="a", line=ref).by("c", 1)])
         store.loses = True
         with pytest.raises(Corrupt, match="is not in the blob store"):
-            db.run(follow(worker._process, "p1"))
+            db.run(follow(db.port, worker._process, "p1"))
         assert documents.head("p1").version == 0
         (outcome,) = worker.process("p1")
         assert outcome.status == "rejected", "without its content it can never be applied"
 
 
 async def test_a_pointer_that_leads_nowhere_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "singletable.sync"):
-        await follow(world.sync.process, "nobody's")
-        await follow(world.sync.process, "p" * 3000)
+    with caplog.at_level(logging.INFO, "singletable.queues"):
+        await follow(world.sync._db.port, world.sync.process, "nobody's")
+        await follow(world.sync._db.port, world.sync.process, "p" * 3000)
     missing, invalid = caplog.records
     assert (missing.levelname, invalid.levelname) == ("INFO", "WARNING")
     assert "missing" in missing.getMessage()

@@ -43,6 +43,17 @@ GROUND = {
         *("Event", "Listener", "RequestEnded", "RequestTried"),
         *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
         *("ChangeRetried", "LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
+        *("Problem", "ClockCorrected", "CredentialsKept", "IndexUnfilled", "GuardKept", "MessageFailed"),
+        "MessageDropped",
+        *(
+            "ChangeReturned",
+            "ChangesPassedOver",
+            "TableHeld",
+            "ContentsLeftOut",
+            "MutationsWaiting",
+            "MutationsDropped",
+        ),
+        *("MutationStuck", "AnswerRefused", "ClientResetNeeded", "PageRefused", "PageFailed", "ItemWritten"),
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (

@@ -27,6 +27,7 @@ from singletable.errors import (
     TooLarge,
     Unavailable,
 )
+from singletable.events import MutationStuck
 from singletable.failure_text import error_text
 from singletable.flow import refuse_awaitable
 from singletable.operations import MAX_ACTIONS
@@ -99,7 +100,10 @@ class Batch:
         bounds = self.working.context.model.bounds if row.own is None else UNBOUNDED
         try:
             outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
-        except TimeLimitExceeded:
+        except TimeLimitExceeded as exceeded:
+            if exceeded.is_stuck:
+                kind = self.working.context.kind.__name__
+                self.working.events.emit(MutationStuck(document=kind, mutation=submission.mutation.name))
             return reason_of(TooLarge(f"it ran for over {bounds.seconds:g} seconds", hint=_SECONDS_HINT))
         if isinstance(outcome, str):
             return outcome

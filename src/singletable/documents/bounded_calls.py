@@ -12,7 +12,6 @@ thread comes from the function, and an interrupt reaches the caller.
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import threading  # noqa: TID251 a function that must be ended runs in a thread that can be abandoned
 import time
@@ -30,15 +29,20 @@ GRACE_SECONDS = 1.0
 _SLICE_SECONDS = 0.02
 _PAUSED_SECONDS = 0.2
 
-log = logging.getLogger("singletable.documents")
-
 
 class Overrun(BaseException):
     """Raised in a function that has run too long. `except Exception` doesn't catch it."""
 
 
 class TimeLimitExceeded(Exception):
-    """Raised in the caller that waited for the function."""
+    """Raised in the caller that waited for the function.
+
+    `is_stuck` says that the function does not end: its thread takes time until the process ends.
+    """
+
+    def __init__(self, *, is_stuck: bool = False) -> None:
+        super().__init__()
+        self.is_stuck = is_stuck
 
 
 @dataclass(eq=False)
@@ -137,7 +141,7 @@ class Runner:
             while not call.wait(max(_SLICE_SECONDS, call.watch.left())):
                 if call.watch.end():
                     _end(call, worker.thread)
-                    raise TimeLimitExceeded
+                    raise TimeLimitExceeded(is_stuck=not call.is_done)
         except BaseException:
             self._worker = None
             worker.calls.put(None)
@@ -186,8 +190,6 @@ def _end(call: _Call, thread: threading.Thread) -> None:
     while not call.is_done and time.monotonic() < until:
         _raise_in(thread)
         call.wait(_SLICE_SECONDS)
-    if not call.is_done:
-        log.error("a mutation does not end, and is left to itself: its thread takes time until the process ends")
 
 
 def _work(calls: SimpleQueue[_Call | None]) -> None:

@@ -203,6 +203,7 @@ async def _run_again(
     working = WorkingVersion(
         replace(context, authorise=None), contents, before.parent, before.document_id, scalars_of(before), hashes, refs
     )
+    working.events = port.events
     batch = Batch(working)
     places: list[int] = []
 

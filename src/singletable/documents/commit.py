@@ -13,12 +13,9 @@ Any number of processors may work on one document: they only slow each other dow
 
 from __future__ import annotations
 
-import logging
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from singletable.documents.arguments import refs_in
 from singletable.documents.batches import Batch, EndedMutation
@@ -42,6 +39,7 @@ from singletable.errors import (
     TransactionConflict,
     Unavailable,
 )
+from singletable.events import MutationsWaiting, described
 from singletable.flow import Port, Race
 from singletable.foundation import ready
 from singletable.operations import ReasonedCancellation, TransactWriteItems
@@ -52,11 +50,7 @@ _LOST_HINT = (
     "Is the store there, its directory mounted? Else put the blob back from a backup of it. "
     "The submitted mutations stay in the inbox until then."
 )
-_REMEMBERED = 1000
-"""Warnings that a port does not repeat."""
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
-
-log = logging.getLogger("singletable.documents")
 
 
 async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
@@ -194,7 +188,7 @@ async def _end(
     try:
         return await next_version(port, context, document_id)
     except (Corrupt, NotFound, OutcomeUnknown, TransactionConflict, Unavailable) as fault:
-        log.info("a mutation of %s waits for the next call: %s", document_id, fault)
+        _tell_waiting(port, context, document_id, described(fault), is_retried=True)
         return []
 
 
@@ -221,15 +215,15 @@ async def _run_waiting(
         begun = None
         await clear(port, context, state.dead)
         for row in state.unknown:
-            place = (context.kind, document_id, row.client, row.id)
-            lacks = "parameter of that name of it" if row.name in context.model.mutators else "mutation of that name"
-            warn_once(port, place, f"the mutation {row.name!r} waits: this program has no {lacks}")
+            named = row.name if row.name.isidentifier() else "of another name"  # a client may send any text
+            lacks = "a parameter of the" if row.name in context.model.mutators else "the"
+            _tell_waiting(port, context, document_id, f"this program lacks {lacks} mutation {named}")
         state.unknown.extend(newer)
         if not state.waiting:
             return state, [], None
         attempted, working, more = await _run(port, context, state)
-        for client, fault in more.items():
-            warn_once(port, (context.kind, document_id, client, fault.what), f"a client's mutations wait: {fault}")
+        for fault in more.values():
+            _tell_waiting(port, context, document_id, described(fault))
         waiting = [_first_of(state, client) for client, fault in more.items() if isinstance(fault, Newer)]
         state.unknown.extend(waiting)
         newer += waiting
@@ -255,6 +249,7 @@ async def _run(
     working = WorkingVersion(
         context, contents, version.parent, version.document_id, scalars_of(version), hashes, frozenset(present)
     )
+    working.events = port.events
     batch = Batch(working, held=lost)
     await port.call_all([lambda: batch.run(rows, submissions)])
     return batch.ended, working, batch.held
@@ -369,18 +364,6 @@ def _check_refusal(context: Context[Any], lost: ReasonedCancellation) -> None:
         ) from lost
 
 
-# --- warnings ---------------------------------------------------------------------------------------------------------
-_Places = OrderedDict[Hashable, None]
-_warned: WeakKeyDictionary[Port, _Places] = WeakKeyDictionary()
-"""The places warned of, by port: a new port at a freed one's address has warned of nothing."""
-
-
-def warn_once(port: Port, place: Hashable, what: str) -> None:
-    """Log a warning, unless it was logged recently."""
-    places = _warned.setdefault(port, _Places())
-    if place in places:
-        return
-    log.warning("%s", what)
-    places[place] = None
-    if len(places) > _REMEMBERED:
-        places.popitem(last=False)
+def _tell_waiting(port: Port, context: Context[Any], document_id: str, why: str, *, is_retried: bool = False) -> None:
+    fields = context.event_fields(port.events, document_id)
+    port.events.emit(MutationsWaiting(**fields, why=why, is_retried=is_retried))

@@ -15,6 +15,7 @@ from singletable.documents.document import Document, DocumentModel, document_mod
 from singletable.documents.mutations import Submission
 from singletable.documents.rows import CollectionVersion, GcEpoch, Version
 from singletable.errors import InvalidRequest, NotConfigured
+from singletable.events import Listeners
 from singletable.foundation import CursorSeal
 
 D = TypeVar("D", bound=Document)
@@ -45,6 +46,10 @@ class Context(Generic[D]):
     def model(self) -> DocumentModel:
         """The model of the class: its scalars, collections and words."""
         return document_model(self.kind)
+
+    def event_fields(self, events: Listeners, document_id: str) -> dict[str, Any]:
+        """The fields of an event that is about a document."""
+        return {"document": self.kind.__name__, "key_hash": events.hash_of(document_id)}
 
     def contents(self, parent: str, document_id: str) -> Contents:
         """The blobs of a document of its own."""

@@ -18,6 +18,7 @@ from singletable.documents.document import CollectionModel, Items
 from singletable.documents.mutations import Bounds, Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, stored_scalars
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
+from singletable.events import Listeners
 from singletable.flow import call_in_threads
 from singletable.values import UNDECLARED, AttributeValue, item_size, texts_size
 
@@ -60,6 +61,7 @@ class WorkingVersion:
     changed: dict[str, Changes] = field(default_factory=dict[str, Changes])
     """The changes since the version with which the batch began."""
     read: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
+    events: Listeners = field(default_factory=Listeners)
     _read_bytes: int = 0
     _bytes: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -226,7 +228,7 @@ def run_on_draft(
     draft.__dict__.update(
         id=working.document_id, parent=working.parent, principal=submission.principal, mutation=submission
     )
-    draft.__dict__["_open"] = True
+    draft.__dict__.update(_open=True, _events=working.events)
     try:
         mutate(draft)
     except (KeyboardInterrupt, Overrun):

@@ -20,7 +20,6 @@ run's. A row that a dead run left at `deleting` stays, since a run that only sle
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,14 +52,13 @@ from singletable.documents.rows import (
     MutationRecord,
 )
 from singletable.errors import Denied, NotFound, Unavailable
+from singletable.events import MutationsDropped
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, TryWrite, delete_if, is_absent, model_of, ready, update_if
 from singletable.operations import PutItem, RefusedWrite
 from singletable.schema import key_of
 from singletable.values import AttributeValue
-
-log = logging.getLogger("singletable.documents")
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,8 @@ class GarbageRun:
         since = self.port.now() - self.context.model.bounds.gap_seconds
         late = [r for r in behind_gaps(rows, clients) if r.at is None or r.at.timestamp() < since]
         if late:
-            log.warning("%d mutations waited too long for one before them, and are dropped", len(late))
+            events, why = self.port.events, f"{len(late)} waited too long for one before them"
+            events.emit(MutationsDropped(**self.context.event_fields(events, document_id), why=why))
             await clear(self.port, self.context, late)
         return len(late)
 

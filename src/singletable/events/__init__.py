@@ -16,7 +16,12 @@ from singletable.events.listeners import DEBUG as DEBUG, SILENT as SILENT, Level
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
-    from singletable.events.event import Event as Event, Listener as Listener
+    from singletable.events.event import (
+        Event as Event,
+        Listener as Listener,
+        Problem as Problem,
+        described as described,
+    )
     from singletable.events.lifecycle import (
         ChangeRetried as ChangeRetried,
         LeaseLost as LeaseLost,
@@ -32,15 +37,45 @@ if TYPE_CHECKING:
         WorkerStarted as WorkerStarted,
         WorkerStopped as WorkerStopped,
     )
+    from singletable.events.mutations import (
+        AnswerRefused as AnswerRefused,
+        ClientResetNeeded as ClientResetNeeded,
+        MutationsDropped as MutationsDropped,
+        MutationStuck as MutationStuck,
+        MutationsWaiting as MutationsWaiting,
+    )
+    from singletable.events.pages import (
+        ItemWritten as ItemWritten,
+        PageFailed as PageFailed,
+        PageRefused as PageRefused,
+    )
+    from singletable.events.problems import (
+        ChangeReturned as ChangeReturned,
+        ChangesPassedOver as ChangesPassedOver,
+        ClockCorrected as ClockCorrected,
+        ContentsLeftOut as ContentsLeftOut,
+        CredentialsKept as CredentialsKept,
+        GuardKept as GuardKept,
+        IndexUnfilled as IndexUnfilled,
+        MessageDropped as MessageDropped,
+        MessageFailed as MessageFailed,
+        TableHeld as TableHeld,
+    )
     from singletable.events.requests import RequestEnded as RequestEnded, RequestTried as RequestTried
 
 # A program that nobody listens to makes no event.
 __getattr__ = late_names(
     __name__,
-    event="Event Listener",
+    event="Event Problem Listener described",
+    problems=(
+        "ChangeReturned ChangesPassedOver ClockCorrected ContentsLeftOut CredentialsKept GuardKept"
+        " IndexUnfilled MessageDropped MessageFailed TableHeld"
+    ),
     lifecycle=(
         "ChangeRetried LeaseLost LeaseTaken LetterAdded ShardGap ShardOpened StepApplied"
         " TaskBegun TaskEnded TaskOutcome WorkerPaused WorkerStarted WorkerStopped"
     ),
+    mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
+    pages="ItemWritten PageFailed PageRefused",
     requests="RequestEnded RequestTried",
 )

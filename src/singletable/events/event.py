@@ -7,6 +7,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from singletable.errors import SingletableError
+
+_NUMBERS = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40}
+
 
 class Event(Struct, frozen=True, kw_only=True):
     """Something that the library did. Its fields never hold a value or a key of an item.
@@ -22,8 +26,8 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def level(self) -> int:
-        """The level of its record."""
-        return 10
+        """The level of its record: the first of `levels`, where a class does not say another."""
+        return _NUMBERS[self.levels[0]]
 
     @property
     def text(self) -> str:
@@ -34,6 +38,27 @@ class Event(Struct, frozen=True, kw_only=True):
     def cause(self) -> Hashable:
         """Equal for events that are shown once a minute together; None for an event that is always shown."""
         return None
+
+
+class Problem(Event, frozen=True, kw_only=True):
+    """Something that went wrong, or was left out, and ended neither a worker nor a call.
+
+    Those with equal fields, and errors of one class, are of one cause.
+    """
+
+    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
+
+    @property
+    def cause(self) -> Hashable:
+        values = (getattr(self, name) for name in self.__struct_fields__)
+        return tuple(type(value) if isinstance(value, BaseException) else value for value in values)
+
+
+def described(error: BaseException | None) -> str:
+    """An error as events and the log show it. One of the library has its words and its place, which hold no value of an
+    item; of an application's own, whose words may, there is the class alone."""
+    kind, package = type(error).__name__, type(error).__module__.partition(".")[0]
+    return f"{kind}: {error.summary()}" if isinstance(error, SingletableError) and package == "singletable" else kind
 
 
 Listener = Callable[[Event], object]

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar, Literal
 
-from singletable.errors import SingletableError
-from singletable.events.event import Event
+from singletable.events.event import Event, described
 
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 
@@ -18,13 +17,7 @@ _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost", "open"]
 """`done`; `needless` for NothingToDo; `retried` later; `returned`, as this program does not know it; `dead`: it is a
 dead letter, and needs a person; `lost`: cancelled, or claimed by another worker; `open`: its end could not be written,
-or its worker was interrupted, and it is begun again once its lease is over."""
-
-
-def _kind(error: BaseException | None) -> str:
-    """The class of an error; of one of the library its words too, which hold no values as an application's own may."""
-    kind, package = type(error).__name__, type(error).__module__.partition(".")[0]
-    return f"{kind}: {error.what}" if isinstance(error, SingletableError) and package == "singletable" else kind
+or its worker was interrupted, and it is begun again once its lease has expired."""
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):
@@ -37,10 +30,6 @@ class WorkerStarted(Event, frozen=True, kw_only=True):
     """Its name: what it works on, as `tasks of orders`."""
     slots: int
     """Steps at a time."""
-
-    @property
-    def level(self) -> int:
-        return _INFO
 
     @property
     def text(self) -> str:
@@ -64,7 +53,7 @@ class WorkerStopped(Event, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        end = "stopped" if self.error is None else f"failed with {_kind(self.error)}"
+        end = "stopped" if self.error is None else f"failed with {described(self.error)}"
         return f"{self.worker}: {end} after {self.seconds:.1f} s"
 
 
@@ -86,10 +75,6 @@ class WorkerPaused(Event, frozen=True, kw_only=True):
     """The next step: `going on in 0.2 s`."""
     seconds: float
     """Until the step is repeated; 0 where something else decides when."""
-
-    @property
-    def level(self) -> int:
-        return _INFO
 
     @property
     def text(self) -> str:
@@ -134,10 +119,6 @@ class LeaseLost(Event, frozen=True, kw_only=True):
 
     worker: str
     lease: str
-
-    @property
-    def level(self) -> int:
-        return _WARNING
 
     @property
     def text(self) -> str:
@@ -188,7 +169,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     def level(self) -> int:
         if self.outcome == "dead":
             return _ERROR
-        if self.outcome == "needless":
+        if self.outcome in ("needless", "retried"):
             return _INFO
         return _DEBUG if self.outcome == "done" and self.error is None else _WARNING
 
@@ -196,7 +177,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     def text(self) -> str:
         end = f"{self.outcome} after {self.milliseconds:.0f} ms"
         if self.error is not None:
-            end = f"{end} with {_kind(self.error)}"
+            end = f"{end} with {described(self.error)}"
         if self.retry_in is not None:
             end = f"{end}; next try in {self.retry_in:.1f} s"
         return f"task {self.task} ({self.key_hash}): try {self.attempt} of {self.tries}, {end}"
@@ -233,10 +214,6 @@ class ShardGap(Event, frozen=True, kw_only=True):
     """Why they are gone: `trimmed`, as the stream keeps changes for a day."""
 
     @property
-    def level(self) -> int:
-        return _ERROR
-
-    @property
     def text(self) -> str:
         return f"{self.consumer}: changes of the shard {self.shard} are lost ({self.reason})"
 
@@ -249,7 +226,7 @@ class ChangeRetried(Event, frozen=True, kw_only=True):
     """A handler of a change failed, and is called again."""
 
     logger: ClassVar[str] = "singletable.streams"
-    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
+    levels: ClassVar[tuple[str, ...]] = ("INFO",)
 
     consumer: str
     handler: str
@@ -261,14 +238,10 @@ class ChangeRetried(Event, frozen=True, kw_only=True):
     error: BaseException | None = None
 
     @property
-    def level(self) -> int:
-        return _WARNING
-
-    @property
     def text(self) -> str:
         return (
             f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} of {self.tries} failed with "
-            f"{_kind(self.error)}; next try in {self.retry_in:.1f} s"
+            f"{described(self.error)}; next try in {self.retry_in:.1f} s"
         )
 
     @property
@@ -290,14 +263,10 @@ class LetterAdded(Event, frozen=True, kw_only=True):
     error: BaseException | None = None
 
     @property
-    def level(self) -> int:
-        return _ERROR
-
-    @property
     def text(self) -> str:
         return (
-            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} ended with {_kind(self.error)}, "
-            "and the change is a dead letter"
+            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} ended with "
+            f"{described(self.error)}, and the change is a dead letter"
         )
 
     @property
@@ -306,7 +275,7 @@ class LetterAdded(Event, frozen=True, kw_only=True):
 
 
 class StepApplied(Event, frozen=True, kw_only=True):
-    """A step of a plan was applied to a table, or failed, or was interrupted, which is no failure of it."""
+    """A step of a plan was applied to a table, or failed, or was interrupted."""
 
     logger: ClassVar[str] = "singletable.migrations"
     levels: ClassVar[tuple[str, ...]] = ("INFO", "ERROR")
@@ -323,5 +292,5 @@ class StepApplied(Event, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        end = "applied" if self.error is None else f"ended by {_kind(self.error)}"
+        end = "applied" if self.error is None else f"ended by {described(self.error)}"
         return f"{self.table}: {self.step}: {end} after {self.seconds:.1f} s"

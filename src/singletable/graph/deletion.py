@@ -70,7 +70,7 @@ async def delete_node(port: Port, node: Any) -> bool:
 
 async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
     model, key, mark = node.model, node.key, node.mark
-    owner = claimed_by(model, item)
+    owner = claimed_by(port, model, item)
     is_retained = RETAINED in item
     types = incoming_types(model)
     lag = port.traits.index_lag_seconds if types else 0.0

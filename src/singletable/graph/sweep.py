@@ -74,7 +74,7 @@ async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
                 continue
             node = HoldTombstone(stored_key(model.kind, item["source"]["S"]), item[TOMBSTONE]["N"])
             try:
-                yield _Deletion(node, claimed_by(model, item))
+                yield _Deletion(node, claimed_by(port, model, item))
             except SingletableError:
                 continue  # a newer program wrote it and can finish it; check() reports it until then
 

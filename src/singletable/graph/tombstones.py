@@ -11,13 +11,13 @@ and deleted again has another number.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import urandom
 from typing import Any, ClassVar
 
 from singletable.errors import Corrupt, NotFound, SingletableError, TransactionCancelled
+from singletable.events import GuardKept
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port
 from singletable.foundation import (
@@ -35,8 +35,6 @@ from singletable.foundation import (
 )
 from singletable.graph.nodes import RETAINED, TOMBSTONE
 from singletable.operations import Item, RefusedWrite
-
-_log = logging.getLogger("singletable.graph")
 
 
 async def set_tombstone(port: Port, key: KeyOf[Any]) -> Item | None:
@@ -109,7 +107,7 @@ def is_ended(cancelled: TransactionCancelled) -> bool:
     return any(failure.verb == HoldTombstone.verb for failure in cancelled.failures)
 
 
-def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
+def claimed_by(port: Port, model: Model[Any], item: Item) -> Mapping[str, Any] | None:
     """The unique values that a node's deletion frees, by name; None if it has none, or no longer has any.
 
     The node is read only if needed. If it can't be read as a whole, its unique attributes are read alone. A value
@@ -124,11 +122,11 @@ def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
     except Corrupt:
         if model.version_of(data) != model.version:
             raise
-        return _readable_values(model, data)
+        return _readable_values(port, model, data)
     return {unique.name: getattr(node, unique.name) for unique in model.uniques}
 
 
-def _readable_values(model: Model[Any], item: Item) -> Mapping[str, Any]:
+def _readable_values(port: Port, model: Model[Any], item: Item) -> Mapping[str, Any]:
     values: dict[str, Any] = dict.fromkeys((unique.name for unique in model.uniques), None)
     known = model.stored_key.known_from(item)
     for unique in model.uniques:
@@ -136,9 +134,6 @@ def _readable_values(model: Model[Any], item: Item) -> Mapping[str, Any]:
         try:
             values[unique.name] = known.get(unique.name) if stored is None else unique.plan.load(stored)
         except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
-            _log.warning(
-                "a node of %s is deleted whose %s can't be read: the guard of its value stays, as check() reports",
-                model.kind.__name__,
-                unique.stored,
-            )
+            kept = GuardKept(table=model.table.name, entity=model.kind.__name__, attribute=unique.stored)
+            port.events.emit(kept)
     return values

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import deque
 from typing import Final
 
+from singletable.events import TableHeld
 from singletable.flow import Port
 from singletable.foundation import Table
 from singletable.holds.item import HoldItem
@@ -16,8 +16,6 @@ READ_SECONDS: Final = 3.0
 """For so long a worker goes by what it has read. `table_hold.NOTICED_SECONDS` is longer."""
 _READING_SECONDS: Final = 1.0
 """How much longer it goes by that while another slot reads."""
-
-_log = logging.getLogger("singletable.holds")
 
 
 class TableGate:
@@ -75,5 +73,5 @@ class TableGate:
         self._hold = await hold_of(self._port, self._table)
         self._read_now, self._read_at = now, monotonic
         if self._is_held and not was_held and self._hold is not None:
-            text = "table %s is held since %s, %s: nothing is run, and its changes are passed over, until "
-            _log.warning(text + "`singletable release MODULE`", self._table.name, self._hold.since, self._hold.why)
+            hold = self._hold
+            self._port.events.emit(TableHeld(table=self._table.name, since=hold.since, why=hold.why))

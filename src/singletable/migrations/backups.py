@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from singletable.events import ContentsLeftOut
 from singletable.flow import check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.layers import contents_of
 from singletable.migrations import backups_flow
 from singletable.tables import Backup, Progress as StateProgress, Recovery, backups
-
-log = logging.getLogger("singletable.migrations")
 
 
 class Backups:
@@ -86,6 +84,4 @@ class Backups:
 
     def _warn(self) -> None:
         for name in self.left_out:
-            log.warning(
-                "the %s are not kept for the backup: no blob store is known here; give blobs=, or --blobs", name
-            )
+            self.db.port.events.emit(ContentsLeftOut(table=self.table.name, contents=name))

@@ -7,13 +7,13 @@ invisible to other consumers while it is handled. A message is handled at least 
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from singletable.errors import PASSING, InvalidRequest
+from singletable.events import MessageFailed
 from singletable.failure_text import Caught
 from singletable.flow import SQS, UNGATED, Gate, Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.operations import (
@@ -33,8 +33,6 @@ Handle = Callable[[Message[T]], Awaitable[object] | object]
 """Handles a message: the application's function, or a flow. If it raises, the message is returned to the queue."""
 
 MAX_AT_ONCE = 15
-
-log = logging.getLogger("singletable.queues")
 
 
 class RetryLater(Exception):
@@ -125,7 +123,7 @@ class _Consumer(Generic[T]):
             self.kernel.trouble.fail()
             self.kernel.note("the message is received again", error)
         else:
-            log_failure(self.queue, error)
+            self.port.events.emit(MessageFailed(queue=self.queue.name, error=error))
         return False
 
     async def _give_back(self, receipt: str, seconds: float) -> None:
@@ -199,7 +197,7 @@ async def partial_failures(
     async def succeeds(make: Callable[[], Message[T]]) -> bool:
         error = await handled(port, queue, handle, make)
         if error is not None and not isinstance(error, RetryLater):
-            log_failure(queue, error)
+            port.events.emit(MessageFailed(queue=queue.name, error=error))
         return error is None
 
     async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -225,10 +223,6 @@ async def handled(
     except Exception as unreadable:
         error = unreadable
     return error
-
-
-def log_failure(queue: Queue[Any], error: BaseException) -> None:
-    log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
 
 
 def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:

@@ -56,13 +56,9 @@ async def _add_indexes(port: Port, definition: TableDefinition, missing: Abstrac
     for name in missing:
         await tables.add_index(port, definition, name)
     if missing and not await tables.is_empty(port, definition):
-        from logging import getLogger  # noqa: PLC0415 most programs never log
+        from singletable.events import IndexUnfilled  # noqa: PLC0415 most programs never need it
 
-        getLogger("singletable.records").warning(
-            "table %s has a new index, %s: queries of it find what is written from now on. Fill it with what is there: "
-            "singletable apply MODULE",
-            *(definition.name, ", ".join(sorted(missing))),
-        )
+        port.events.emit(IndexUnfilled(table=definition.name, indexes=tuple(sorted(missing))))
 
 
 async def maintain_stream(port: Port, table: Table) -> None:

@@ -6,7 +6,6 @@ again at the lowest failed sequence number, so later records are not begun.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +13,11 @@ from typing import Any
 import msgspec
 
 from singletable.errors import InvalidRequest
+from singletable.events import ChangeReturned
 from singletable.flow import Gate, LambdaAnswer, Port
 from singletable.operations import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
 from singletable.streams.dispatch import handle_record
-
-_log = logging.getLogger("singletable.streams")
 
 
 async def handle_event(port: Port, gate: Gate, consumer: Consumer, event: Mapping[str, Any]) -> LambdaAnswer:
@@ -27,14 +25,16 @@ async def handle_event(port: Port, gate: Gate, consumer: Consumer, event: Mappin
     comes while that is held, is passed over."""
     router, records = consumer.router, records_in(event)
     is_held = await gate.is_held(for_certain=True)
-    with router.passing_over(math.inf if is_held else gate.opened_at) as is_old:
+    with router.passing_over(math.inf if is_held else gate.opened_at, port.events) as is_old:
         for record in records:
             events = router.events_of(record)
             if not router.is_wanted(record, events) or is_old(record):
                 continue
             error = await handle_record(port, router, record, events)
             if error is not None:
-                _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
+                key_hash, named = router.hash_of(record, port.events), router.name_of(record)
+                failed = ChangeReturned(consumer=consumer.name, handler=named, key_hash=key_hash, error=error)
+                port.events.emit(failed)
                 return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}
     return {"batchItemFailures": []}
 

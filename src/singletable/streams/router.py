@@ -7,7 +7,6 @@ changed (one removed, another inserted), where it had expired (expired, then ins
 from __future__ import annotations
 
 import inspect
-import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import NotConfigured
+from singletable.events import ChangesPassedOver, Listeners
 from singletable.flow import instant
 from singletable.foundation import Model, Table
 from singletable.operations import StreamRecord, is_there, read_item, read_one
@@ -26,7 +26,6 @@ from singletable.values import json_decoder
 
 What = Literal["inserted", "modified", "removed", "expired"]
 _SETS = frozenset({"SS", "NS", "BS"})
-_log = logging.getLogger("singletable.streams")
 _SWITCH = (
     'Declare Table(..., stream="new_and_old"). A view can\'t be changed: `singletable plan` and `apply` end the stream '
     "and begin another, whose ARN an event source mapping then needs."
@@ -129,7 +128,7 @@ class Router:
         return wanted
 
     @contextmanager
-    def passing_over(self, before: float) -> Generator[Callable[[StreamRecord], bool]]:
+    def passing_over(self, before: float, events: Listeners) -> Generator[Callable[[StreamRecord], bool]]:
         """A function that says whether a record that has a handler is passed over, as it was made before a time. They
         are counted, and told at the end of the block."""
         count = 0
@@ -143,9 +142,12 @@ class Router:
         yield is_old
         if count:
             self.passed_over += count
-            _log.warning(
-                "%d changes of %s were made while it was held: they are handled by nobody", count, self.table.name
-            )
+            events.emit(ChangesPassedOver(table=self.table.name, count=count))
+
+    def hash_of(self, record: StreamRecord, events: Listeners) -> str:
+        """The hash of its item's key, for events."""
+        keys = (value for _, value in sorted(record.dynamodb.keys.items()))
+        return events.hash_of(*(text for value in keys for text in map(str, value.values())))
 
     def name_of(self, record: StreamRecord) -> str:
         """`type#EVENT`, by the type that the item has or had."""

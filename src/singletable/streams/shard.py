@@ -289,7 +289,7 @@ class ShardReader:
         shard.iterator = answer.next_shard_iterator
         shard.is_read_out = shard.iterator is None
         shard.empty_reads = 0 if answer.records else shard.empty_reads + 1
-        with self.consumer.router.passing_over(self.kernel.gate.opened_at) as is_old:
+        with self.consumer.router.passing_over(self.kernel.gate.opened_at, self.port.events) as is_old:
             for record in answer.records:
                 if record.sequence > shard.read_to:  # not again what an answer repeats
                     self._take_one(shard, record, is_old)

@@ -229,8 +229,8 @@ class ConsumerWorker:
         tries = entry.tries + 1
         named = self.consumer.router.name_of(entry.record)
         lease = shard.lease
-        events, keys = self.port.events, entry.record.dynamodb.keys
-        key_hash = events.hash_of(*(text for _, value in sorted(keys.items()) for text in map(str, value.values())))
+        events = self.port.events
+        key_hash = self.consumer.router.hash_of(entry.record, events)
         names = {"consumer": self.consumer.name, "handler": named, "key_hash": key_hash}
         if tries >= self.options.tries:
             type_ = named.partition("#")[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -31,11 +30,12 @@ from singletable.errors import (
     SingletableError,
     Unavailable,
 )
+from singletable.events import PageFailed, PageRefused
 from singletable.flow import Meter
 from singletable.records import CursorSeal
 from singletable.studio.addresses import PERSONAL, SHOWN, Addresses
 from singletable.studio.gates import Gate, TokenSigner, cookies_of
-from singletable.studio.guard import USER, StudioGuard
+from singletable.studio.guard import USER, StudioGuard, first_part
 from singletable.studio.html import environment, render
 from singletable.studio.navigation import chrome_of
 from singletable.studio.page import Action, Feed, Page, PageAnswer
@@ -46,7 +46,6 @@ from singletable.studio.text import encoded
 from singletable.studio.view import FailurePage, PageCost, View
 from singletable.studio.visit import Visit
 
-_log = logging.getLogger("singletable.studio")
 _MOST_BODY_BYTES = 8_000_000
 """An item of 400 KB as a form and as it was seen: each byte is eight characters at most, as in `%5Cu0001`."""
 _FORM_TOKEN, _TABLE_NAME = "form_token", "table_name"
@@ -83,7 +82,7 @@ class Studio:
         self._seal = CursorSeal([self._signer.text("seal")])
         self._templates = environment()
         self._pages = pages()
-        self._app = StudioGuard(self._routed(close), gate)
+        self._app = StudioGuard(self._routed(close), gate, site.db.port.events)
 
     def __repr__(self) -> str:
         return f"<Studio of {self.site.title}>"
@@ -148,7 +147,10 @@ class Studio:
             view, _ = await self._measured(act)
             if isinstance(view, FailurePage):
                 if view.status == HTTPStatus.FORBIDDEN:
-                    _log.warning("%s: POST %r was refused: %s", visit.user, request.url.path, view.what)
+                    page = first_part(request.url.path)
+                    self.site.db.port.events.emit(
+                        PageRefused(method="POST", page=page, status=view.status, why=view.what, user=visit.user)
+                    )
                 return await self._html("failure.html", visit, view, view.status)
             result = results[0]
             if isinstance(result, PageAnswer):
@@ -214,7 +216,7 @@ class Studio:
             except SingletableError as error:
                 view, failed = _failure(error), True
             except Exception as error:
-                _log.exception("a page failed")
+                self.site.db.port.events.emit(PageFailed(error=error))
                 said = f"{type(error).__name__} while the page was made: this is a defect of the studio"
                 view, failed = FailurePage(title="Error", status=500, what=said), True
         cost = PageCost.of(meter, monotonic() - began)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl
@@ -11,10 +10,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from singletable.events import Listeners, PageRefused
 from singletable.studio.gates import Gate
 from singletable.sync import HttpRequest
 
-_log = logging.getLogger("singletable.studio")
 USER = "singletable.user"
 """The scope's key for the user."""
 _METHODS = ("GET", "HEAD", "POST")
@@ -33,8 +32,8 @@ _HEADERS = {
 class StudioGuard:
     """Lets a request through to the pages, or answers it."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    def __init__(self, app: ASGIApp, gate: Gate, events: Listeners) -> None:
+        self._app, self._gate, self._events = app, gate, events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,11 +58,11 @@ class StudioGuard:
         request = _request_of(scope)
         host = request.headers.get("host", "")
         if [name for name, _ in scope["headers"]].count(b"host") != 1 or not self._gate.knows_host(host):
-            return _refused(request, 421, "This studio has another host: use the address that it printed.")
+            return self._refused(request, 421, "This studio has another host: use the address that it printed.")
         if request.method not in _METHODS:
-            return _refused(request, 405, "Only GET and POST are answered.")
+            return self._refused(request, 405, "Only GET and POST are answered.")
         if not self._comes_from_here(request, host):
-            return _refused(request, 403, "The request comes from another site.")
+            return self._refused(request, 403, "The request comes from another site.")
         if (cookie := self._gate.cookie_for(request)) is not None:
             path = scope["path"] or "/"
             return RedirectResponse(
@@ -71,9 +70,13 @@ class StudioGuard:
             )
         user = await self._gate.user_of(request)
         if not user:
-            return _refused(request, *self._gate.refusal)
+            return self._refused(request, *self._gate.refusal)
         scope[USER] = user
         return None
+
+    def _refused(self, request: HttpRequest, status: int, text: str) -> Response:
+        self._events.emit(PageRefused(method=request.method, page=first_part(request.path), status=status, why=text))
+        return PlainTextResponse(f"{status} {HTTPStatus(status).phrase}. {text}\n", status)
 
     def _comes_from_here(self, request: HttpRequest, host: str) -> bool:
         origin = request.headers.get("origin")
@@ -88,9 +91,6 @@ def _request_of(scope: Scope) -> HttpRequest:
     return HttpRequest(scope["method"], scope["path"], headers, query)
 
 
-def _refused(request: HttpRequest, status: int, text: str) -> Response:
-    """Logged by method and path, never by query, which may hold a token. Not to be signed in is not a warning."""
-    level = logging.INFO if status == HTTPStatus.UNAUTHORIZED else logging.WARNING
-    _log.log(level, "%s %r was refused: %d %s", request.method, request.path, status, text)
-    phrase = HTTPStatus(status).phrase
-    return PlainTextResponse(f"{status} {phrase}. {text}\n", status)
+def first_part(path: str) -> str:
+    """The page that a path leads to: the rest may hold an item's key."""
+    return f"/{path.strip('/').partition('/')[0]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,13 +13,13 @@ from msgspec.structs import replace
 
 from singletable.database_async import AsyncDatabase
 from singletable.errors import Denied, InvalidRequest, NotFound
+from singletable.events import ItemWritten
 from singletable.foundation import COVERED, Table, Unreadable, covered_place, entity_name
 from singletable.studio.addresses import Addresses, Place
 from singletable.studio.site import Site, model_of_type, name_of_type
 from singletable.studio.view import UnreadItem
 
 T = TypeVar("T")
-_log = logging.getLogger("singletable.studio")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +144,12 @@ class Visit:
         return UnreadItem(self.told(entity_name(model.kind)), address, self.told(why))
 
     def log_write(self, did: str, table: Table, type_name: str, place: Place) -> None:
-        """Say that an item was written: who, what, which class and key; never a value, no personal part of a key."""
-        partition, sort = covered_place(table, type_name, place)
-        kind = name_of_type(table, type_name)
-        _log.info("%s: %s %s %r / %r in table %s", self.user, did, kind, partition, sort, table.name)
+        """Say that an item was written: who, what, which class, and the hash of its key."""
+        events, kind = self.site.db.port.events, name_of_type(table, type_name)
+        written = ItemWritten(
+            user=self.user, action=did, table=table.name, entity=kind, key_hash=events.hash_of(*place)
+        )
+        events.emit(written)
 
 
 def whole_number(name: str, text: str, most: int, least: int = 0) -> int:

@@ -18,7 +18,6 @@ where an item was changed or deleted that is not shown.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +44,7 @@ from singletable.documents.inspect import (
     scalars_of,
 )
 from singletable.errors import Unavailable
+from singletable.events import ClientResetNeeded
 from singletable.flow import Port, Race
 from singletable.foundation import ANY, Query, flows, prepare_query, ready
 from singletable.schema import between
@@ -54,12 +54,8 @@ from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Clear, Delete, Ope
 from singletable.sync.views import Sight, View
 
 _INBOX_ROWS = 20
-_OTHER_HISTORY = (
-    "a client group has followed another history of its document, and is told to begin anew: the table was restored, "
-    "or is a copy"
-)
+_OTHER_HISTORY = "it has followed another history of its document: the table was restored, or is a copy"
 
-log = logging.getLogger("singletable.sync")
 
 Hashes = Mapping[str, Mapping[str, bytes]]
 """The sha256 of each item's content, by collection and item id."""
@@ -115,14 +111,15 @@ class Puller:
 
         A refusal for a group that has followed another history of the document.
         """
-        asker = Asker(asked.group, Sight.of(self.context.model, view))
+        asker = Asker(asked.group, Sight.of(self.context.model, view, port.events))
         if asked.cookie is None:
             return await self._everything(port, head, asker)
         cookie = read_cookie(asked.cookie)
         versions = [] if cookie is None else await self._versions(port, cookie, head)
         if cookie is None or not versions:
             if await self._has_followed(port, asked.group, cookie):
-                log.warning("%s", _OTHER_HISTORY)
+                fields = self.context.event_fields(port.events, head.document_id)
+                port.events.emit(ClientResetNeeded(**fields, why=_OTHER_HISTORY))
                 return CLIENT_STATE_NOT_FOUND
             return await self._everything(port, head, replace(asker, lead=0 if cookie is None else cookie.order + 1))
         asker = replace(asker, lead=cookie.lead)

@@ -11,24 +11,22 @@ and its client group is told that it is unknown.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from singletable.documents import Context, Mutation, Submission
 from singletable.documents.flows import flawed, refs_in, submit_in_order
+from singletable.events import ClientResetNeeded
 from singletable.flow import Port
 from singletable.sync.client_groups import Bindings, ClientGroupOwner, GroupKeys, bind_clients, bind_group
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal
 
-log = logging.getLogger("singletable.sync")
-
 NAMELESS = "$nameless"
 """The name of a flawed mutation without a known name; no mutator has it."""
 _LOST = (
-    "a push was refused, and its client group is told to begin anew: a client is in another group, or its mutations do "
-    "not follow those that are stored, as after the table was restored"
+    "a push was refused: a client is in another group, or its mutations do not follow those that are stored, as after "
+    "the table was restored"
 )
 
 
@@ -73,7 +71,8 @@ class Pusher:
 
         skipped = await submit_in_order(port, self.context, document_id, submissions, admit)
         if skipped is None:
-            log.warning("%s", _LOST)
+            fields = self.context.event_fields(port.events, document_id)
+            port.events.emit(ClientResetNeeded(**fields, why=_LOST))
             return PushResult(CLIENT_STATE_NOT_FOUND)
         return PushResult(skipped=skipped)
 

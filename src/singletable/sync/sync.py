@@ -11,7 +11,6 @@ Any number of processors may work on one document concurrently: that costs time,
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
@@ -30,6 +29,7 @@ from singletable.errors import (
     OutcomeUnknown,
     Unavailable,
 )
+from singletable.events import AnswerRefused, MutationsDropped, MutationsWaiting, described
 from singletable.flow import UNGATED, Awaiting, Stop, check_going_on, is_of_shell, stopping
 from singletable.foundation import Finding, LayerBelongings, LayerChecks
 from singletable.queues import Message, Queue, consume
@@ -61,8 +61,6 @@ Processor = Literal["inline", "elsewhere"] | Queue[Pointer]
 _REMEMBERED = 20_000
 _TRIES = 5
 _FIRST_WAIT_SECONDS = 0.1
-
-log = logging.getLogger("singletable.sync")
 
 
 class NewVersion(Protocol):
@@ -164,7 +162,7 @@ class Sync:
         Returns once the row's mutation is applied. Rows that are handled concurrently share versions of a document,
         which are applied one at a time.
         """
-        await follow(partial(self._apply_row, change.new), change.new.document_id)
+        await follow(self._db.port, partial(self._apply_row, change.new), change.new.document_id)
 
     async def on_version(self, change: NewVersion) -> None:
         """A handler of changes that pokes at once: `changes.on(Project.Version).inserted(sync.on_version)`."""
@@ -251,7 +249,7 @@ class Sync:
         except (OSError, Unavailable):
             return True
         except Exception as error:
-            log.warning("authorise failed at a push, and refuses it: %s", type(error).__name__)
+            self._db.port.events.emit(AnswerRefused(function="authorise", then="the push is refused", error=error))
             return False
 
     async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
@@ -287,15 +285,18 @@ class Sync:
 
     async def _apply_inbox(self, document_id: str) -> None:
         """Apply the inbox. A mutation that keeps failing stays in it, for the next push or pull."""
+        events = self._db.port.events
+        fields = self._context.event_fields(events, document_id)
         for tried in range(_TRIES):
             try:
                 while await self._locks.run(document_id, lambda: self._apply_next(document_id)):
                     continue
             except NotFound:
-                log.info("the document was deleted before its mutations were applied")
+                events.emit(MutationsDropped(**fields, why="the document was deleted", is_expected=True))
                 return
             except (Unavailable, Conflict, OutcomeUnknown) as error:
-                log.warning("pushed mutations stay in the inbox: %s", error.code)
+                is_last = tried == _TRIES - 1
+                events.emit(MutationsWaiting(**fields, why=described(error), is_retried=not is_last))
                 await self._db.port.sleep(_FIRST_WAIT_SECONDS * 2**tried * self._db.port.random())
             else:
                 return
@@ -310,7 +311,7 @@ class Sync:
         return result
 
     async def _handle(self, message: Message[Pointer]) -> None:
-        await follow_message(self._process, message)
+        await follow_message(self._db.port, self._process, message)
 
     async def _process(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         done: list[Outcome] = []

@@ -12,7 +12,6 @@ everything again. A mutation works on its user's view: a hidden item is missing 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -20,12 +19,11 @@ from typing import Any, Generic, TypeVar
 from singletable.documents import Document, Items, Ref
 from singletable.documents.inspect import DocumentModel, document_model
 from singletable.errors import DeclarationError, InvalidRequest
+from singletable.events import AnswerRefused, Listeners
 
 T = TypeVar("T")
 Predicate = Callable[[Any], bool]
 MOST_NAME_CHARACTERS = 500
-
-log = logging.getLogger("singletable.sync")
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,14 @@ class Sight:
     view: View | None
     where: Mapping[str, Predicate | None]
     """The predicate that selects the items of each shown collection; None shows all of them."""
+    events: Listeners
 
     @classmethod
-    def of(cls, model: DocumentModel, view: View | None) -> Sight:
+    def of(cls, model: DocumentModel, view: View | None, events: Listeners) -> Sight:
         """Build the sight of a view. Raises DeclarationError if the view lists an unknown collection."""
         if view is None:
-            return cls(None, dict.fromkeys(model.collections))
-        return cls(view, {_name_of(model, shown.collection): shown.where for shown in view.shown})
+            return cls(None, dict.fromkeys(model.collections), events)
+        return cls(view, {_name_of(model, shown.collection): shown.where for shown in view.shown}, events)
 
     @property
     def name(self) -> str:
@@ -82,7 +81,7 @@ class Sight:
         try:
             return bool(where(item))
         except Exception as error:
-            log.warning("a view's predicate failed, which hides the item: %s", type(error).__name__)  # no value of it
+            self.events.emit(AnswerRefused(function="a view's predicate", then="the item is hidden", error=error))
             return False
 
 
@@ -110,7 +109,7 @@ def restrict_draft(draft: Document, view: View | None) -> None:
     if view is None or values["mutation"].mutation.name.startswith("$"):
         return
     model = document_model(draft.__class__)
-    sight = Sight.of(model, view)
+    sight = Sight.of(model, view, values["_events"])
     for name in model.collections:
         if sight.where.get(name, _nothing) is not None:
             values[name] = _ShownItems(values[name], name, sight)

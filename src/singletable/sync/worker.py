@@ -17,7 +17,6 @@ newer one knows. It returns the pointer to the queue, for the newer program.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from msgspec import Struct
 
 from singletable.documents import Context, InboxRow, Outcome
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue, NotFound
+from singletable.events import MessageDropped
 from singletable.flow import UNGATED, Blocking, LambdaAnswer, LambdaHandler, Port, Stop, is_of_shell, stopping
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, partial_failures, send
 from singletable.sync.access import Authoriser, Viewer
@@ -39,8 +39,6 @@ AGAIN_SECONDS, AGAIN_SECONDS_FIFO = 300, 5
 """The longest delay of a returned pointer. On a FIFO queue the document's other pointers wait behind it."""
 LAMBDA_MARGIN_SECONDS = 5.0
 """A Lambda function that has less time left begins no further pointer."""
-
-log = logging.getLogger("singletable.sync")
 
 
 class Pointer(Struct, frozen=True, rename={"document_id": "project"}):
@@ -62,24 +60,25 @@ async def wake(port: Port, queue: Queue[Pointer], document_id: str, once: str) -
     await send(port, queue, [Outgoing(Pointer(document_id), group, f"{document_id} {once}" if queue.is_fifo else "")])
 
 
-async def follow(apply: Apply, document_id: str) -> None:
+async def follow(port: Port, apply: Apply, document_id: str) -> None:
     """Apply the inbox of the pointer's document. A missing document and an invalid id are logged, and nothing else."""
     try:
         await apply(document_id)
     except NotFound:
-        log.info("a pointer to a document that is missing, or was deleted, was dropped")
+        why = "it points to a document that is missing, or was deleted"
+        port.events.emit(MessageDropped(why=why, is_expected=True))
     except InvalidValue as error:
-        log.warning("a pointer that can't name a document was dropped: %s", error.what)
+        port.events.emit(MessageDropped(why=f"it can't name a document: {error.what}"))
 
 
-async def follow_message(apply: ApplyTelling, message: Message[Pointer]) -> None:
+async def follow_message(port: Port, apply: ApplyTelling, message: Message[Pointer]) -> None:
     """Apply the inbox of a message's document. Raises RetryLater if a mutation waits for a newer program.
 
     The delays double, beginning with two seconds. They end when the mutation is rejected: after
     `Bounds.unknown_seconds`, an hour by default.
     """
     unknown: list[InboxRow] = []
-    await follow(lambda document_id: apply(document_id, unknown.append), message.body.document_id)
+    await follow(port, lambda document_id: apply(document_id, unknown.append), message.body.document_id)
     if unknown:
         longest = AGAIN_SECONDS_FIFO if message.group else AGAIN_SECONDS
         raise RetryLater(min(longest, 2 ** min(message.receives, 10)))
@@ -146,7 +145,7 @@ class Worker:
             self._turns.apply(change.new, lambda: self._db.run(self._applier.next(self._db.port, document_id)))
             return []
 
-        self._db.run(follow(apply, change.new.document_id))
+        self._db.run(follow(self._db.port, apply, change.new.document_id))
 
     def run(
         self,
@@ -182,7 +181,7 @@ class Worker:
         return handler
 
     def _handle(self, message: Message[Pointer]) -> None:
-        self._db.run(follow_message(self._process, message))
+        self._db.run(follow_message(self._db.port, self._process, message))
 
     async def _process(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         return await self._applier.all(self._db.port, document_id, on_unknown)

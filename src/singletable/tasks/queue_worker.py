@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from singletable.events import MessageDropped
 from singletable.flow import Gate, Kernel, Port
 from singletable.queues import Message, Queue, RetryLater, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
@@ -31,8 +31,6 @@ _CONSUMERS = 14
 """A port calls 16 functions concurrently; one is the heartbeat, and one sends to the queue."""
 _LAMBDA_QUEUE = Queue("lambda", object)
 _FIFO_QUEUE = Queue("lambda.fifo", object)
-
-log = logging.getLogger("singletable.tasks")
 
 
 @dataclass(eq=False)
@@ -100,7 +98,7 @@ async def handle(worker: WorkerSlots, message: Message[Any], counts: Counts) -> 
     try:
         pointer = msgspec.convert(message.body, TaskPointer)
     except msgspec.ValidationError:
-        log.error("a message of the tasks' queue is not a pointer to a task")
+        worker.port.events.emit(MessageDropped(why="it is in the tasks' queue, and not a pointer to a task"))
         return
     early = await run_pointer(worker, pointer, counts)
     if early is not None:

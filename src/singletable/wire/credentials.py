@@ -144,6 +144,7 @@ class CachedCredentials(ABC):
         self._cached: Credentials | None = None
         self._since = -inf
         self._until = -inf
+        self._failure: Exception | None = None
 
     def cached(self, now: float) -> Credentials | None:
         # Before `_since` the clock has been set back: the noted times mean nothing.
@@ -170,7 +171,7 @@ class CachedCredentials(ABC):
         except Exception as error:
             if renew or cached is None or not self._is_valid(cached, now):
                 raise
-            _log_failure(error)
+            self._failure = error
             self._since, self._until = now, now + RETRY_SECONDS
             return cached
         # The object is replaced only when its contents change: the signer is cached by the object.
@@ -178,6 +179,11 @@ class CachedCredentials(ABC):
             self._cached = cached = fetched
         self._since, self._until = self._used_between(cached, now)
         return cached
+
+    def take_failure(self) -> Exception | None:
+        """The error of a renewal that did not matter, once: the cached credentials are valid, and were given."""
+        failure, self._failure = self._failure, None
+        return failure
 
     @abstractmethod
     def _load(self, renew: bool) -> Credentials:
@@ -254,15 +260,6 @@ class ChainCredentials(CachedCredentials):
 
     def _used_between(self, cached: Credentials, now: float) -> tuple[float, float]:
         return now, now + RENEW_BEFORE_SECONDS
-
-
-def _log_failure(error: Exception) -> None:
-    from logging import getLogger  # noqa: PLC0415 most programs never log
-
-    # Only its class: the message is foreign, and may hold a secret.
-    getLogger("singletable.wire").warning(
-        "the credentials could not be renewed (%s); the cached ones are still valid and are used", type(error).__name__
-    )
 
 
 def credentials_from(environ: Mapping[str, str], *, local: bool = False) -> CredentialSource:

@@ -29,7 +29,7 @@ from singletable.flow import (
     count_units,
     lacking,
 )
-from singletable.wire.credentials import Credentials, CredentialSource
+from singletable.wire.credentials import CachedCredentials, Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.error_answers import (
     CLOCK_CODES,
@@ -285,7 +285,7 @@ class Delivery:
 
     def _look_at_date(self, answer: HttpResponse, asked_at: float) -> None:
         if ahead := self.clock.look(answer.headers, asked_at):
-            _log_skew(self.endpoint.url, ahead, "the service's time decides")
+            self._tell_skew(ahead, "the service's time decides")
 
     def _corrects_clock(self, answer: HttpResponse, signed_at: float) -> float:
         """The seconds that the clock which signed is ahead of the service's (the answer's Date), if they are the reason
@@ -296,8 +296,13 @@ class Delivery:
         clock = self.clock
         if abs(self.now() + clock.skew - date) >= _SKEW_SECONDS:  # the first of several refused requests
             clock.correct(date)
-            _log_skew(self.endpoint.url, signed_at - date, "requests are signed by the service's clock")
+            self._tell_skew(signed_at - date, "requests are signed by the service's clock")
         return signed_at - date
+
+    def _tell_skew(self, ahead: float, then: str) -> None:
+        from singletable.events import ClockCorrected  # noqa: PLC0415 only if the clock is wrong
+
+        self._events.emit(ClockCorrected(endpoint=self.endpoint.url, ahead_seconds=round(ahead), then=then))
 
     def _error_body(self, answer: HttpResponse) -> bytes | None:
         """An error's body, with the header's code if the body has none; None for a damaged answer."""
@@ -310,7 +315,13 @@ class Delivery:
         return answer.body or None
 
     async def _fetch(self, exchange: Exchange, now: float, *, renew: bool = False) -> Credentials:
-        return await exchange.run_blocking(lambda: self._source.fetch(now, renew=renew))
+        source = self._source
+        credentials = await exchange.run_blocking(lambda: source.fetch(now, renew=renew))
+        if isinstance(source, CachedCredentials) and (failure := source.take_failure()) is not None:
+            from singletable.events import CredentialsKept  # noqa: PLC0415 most programs never need it
+
+            self._events.emit(CredentialsKept(error=failure))
+        return credentials
 
     async def _renew(self, exchange: Exchange, state: RetryState, failed: FailedTry) -> None:
         """Fetch credentials in place of the expired ones. Raises `Denied` if it gets the same ones."""
@@ -349,12 +360,6 @@ def _verdict_on(fault: Undelivered) -> Verdict:
     if fault.forgotten:
         return Verdict.FORGOTTEN
     return Verdict.REFUSED if fault.refused else Verdict.UNDELIVERED
-
-
-def _log_skew(url: str, ahead: float, then: str) -> None:
-    from logging import getLogger  # noqa: PLC0415 only where the clock is wrong
-
-    getLogger("singletable.wire").warning("this machine's clock is %+.0f s off that of %s: %s", ahead, url, then)
 
 
 def fresh_token() -> str:
