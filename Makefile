@@ -16,8 +16,8 @@ BIN := .venv/bin
 # A folder is checked from the day it holds something.
 CODE := $(wildcard src tests conftest.py examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
-# Of the library and of what is beside it. The engine's has a binary, which is not installed from here.
-PROJECTS := pyproject.toml $(filter-out packages/engine/%,$(wildcard packages/*/pyproject.toml examples/*/pyproject.toml))
+# Of the library and of what is beside it. The engine's have what others publish, which is not installed from here.
+PROJECTS := pyproject.toml $(filter-out packages/engine/% packages/engine_python/%,$(wildcard packages/*/pyproject.toml examples/*/pyproject.toml))
 # Of the library, the local engine and the applications.
 DEMO_PROJECTS := $(filter-out packages/%,$(PROJECTS)) packages/local/pyproject.toml
 DEMO_READY := .venv/.ready-for-demo
@@ -104,7 +104,7 @@ bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an 
 screenshots: setup ## take the studio's pictures of the documentation anew where a page changed; ARGS=--check
 	$(BIN)/python -m tools.screenshots $(ARGS)
 
-wheels: setup ## build what is installed into dist: each distribution, and the binary of the local engine from npm
+wheels: setup ## build what is installed into dist: each distribution, and the local engine from npm and PyPI
 	$(BIN)/python -m tools.wheels
 
 docs: setup ## build the documentation into dist/site: pages that open from a disk

@@ -1,6 +1,6 @@
 """The distributions of this repository: the library, and those beside it that have its version.
 
-The engine's binary, `packages/engine`, has a version of its own and no code to import.
+The engines, `packages/engine` and `packages/engine_python`, have versions of their own and no code to import.
 """
 
 from __future__ import annotations

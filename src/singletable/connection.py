@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -129,12 +128,7 @@ class _NamedMarks(Struct, frozen=True):
 
 
 def local_engine() -> LocalEngine:
-    """The distribution `singletable-local`. NotConfigured if it is not installed, or can't run on this system."""
-    if os.name != "posix":  # before the import, which needs what only POSIX has
-        raise NotConfigured(
-            "the embedded engine runs on Linux and macOS only",
-            hint='Run your program in WSL, or connect to an endpoint: connect("http://127.0.0.1:8000").',
-        )
+    """The distribution `singletable-local`. NotConfigured if it is not installed."""
     try:
         from singletable_local import targets  # noqa: PLC0415 a program on AWS never needs it
     except ModuleNotFoundError as error:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, cast
@@ -27,6 +28,10 @@ LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "
 
 class BudgetExceeded(AssertionError):
     """The meter exceeds a limit."""
+
+
+class UnitsDiffer(UserWarning):
+    """A budget of units was kept or exceeded on an engine whose units are not those of the service."""
 
 
 class Budget(Protocol):
@@ -57,6 +62,9 @@ def metered(**limits: float) -> Generator[Meter, None, None]:
         )
     with Meter() as meter:
         yield meter
+    estimated = meter.estimated if limits.keys() & {"read_units", "write_units"} else {}
+    for why in dict.fromkeys(estimated.values()):
+        warnings.warn(f"the units of this budget are not those of AWS: {why}", UnitsDiffer, stacklevel=3)
     over = [
         f"{getattr(meter, name):g} {name.replace('_', ' ')}, {limit:g} allowed"
         for name, limit in limits.items()

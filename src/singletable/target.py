@@ -22,7 +22,9 @@ class RunningEngine(Protocol):
     """An embedded engine, which ends with its last user."""
 
     @property
-    def data(self) -> Path: ...
+    def data(self) -> Path | None:
+        """Its file; None of one without."""
+        ...
 
     def stop(self) -> None: ...
 
@@ -69,9 +71,10 @@ class Target(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The identity of the data: the data file of an embedded engine, or the address; and the names that tables
+        """The identity of the data: the embedded engine's file, or the address; and the names that tables
         have there, where these are not the declared ones."""
-        place = self.endpoint.url if self.engine is None else str(self.engine.data)
+        file = None if self.engine is None else self.engine.data
+        place = self.endpoint.url if file is None else str(file)
         return f"{place} {self.names.text}" if self.names.text else place
 
 

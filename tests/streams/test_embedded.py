@@ -36,6 +36,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 def data_of(db: Database) -> Path:
     assert db.target.engine is not None
+    assert db.target.engine.data is not None
     return db.target.engine.data
 
 

@@ -128,6 +128,7 @@ def _empty(owner: Database) -> bool:
     """
     assert owner.target.engine is not None
     data = owner.target.engine.data
+    assert data is not None
     had_streams = False
     connection, _ = open_unix(UnixEndpoint.at(owner.target.endpoint.url), _PATIENCE_SECONDS)
     with connection, connection.makefile("rb") as answers:

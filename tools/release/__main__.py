@@ -23,8 +23,7 @@ from tools.distributions import APPLICATIONS, PYTHONPATH, ROOT
 from tools.pythons import Python, pythons
 from tools.release.alone import TESTS, try_alone, try_application
 from tools.release.environments import bare, install
-from tools.wheels.__main__ import engine, source, wheels
-from tools.wheels.platforms import PLATFORMS
+from tools.wheels.__main__ import engines, source, wheels
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first_table.py"
 TOOLS = ROOT / ".venv-tools" / "bin"
@@ -72,7 +71,7 @@ def try_with_previous() -> None:
 
 def build(out: Path) -> list[Path]:
     """The sdist of the library, the wheels, and the engine's wheels."""
-    return [source(out), *wheels(out), *(engine(platform, out) for platform in PLATFORMS.values())]
+    return [source(out), *wheels(out), *engines(out)]
 
 
 def try_out(python: Python, environment: Path, wheels: Path, expected: str) -> None:

@@ -72,7 +72,7 @@ GROUND = {
     "singletable.layers": ("TableLayer", "ToolSettings"),
     "singletable.foundation": ("ItemCheck", "LayerChecks", "ToolItem", "ToolKey", "place_in", "type_in"),
     "singletable.operations": ("Item",),
-    "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded"),
+    "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded", "UnitsDiffer"),
 }
 """Of the packages below, what applications meet; the rest of them is the library's own."""
 _HEADING = re.compile(r"^(#{2,4}) ((?:`[\w.]+`(?: · )?)+|\w+ · `[\w.-]+`)$")

@@ -1,9 +1,11 @@
-"""Builds what is installed: the distributions' wheels, and the engine's from what npm serves. `make wheels`.
+"""Builds what is installed: the distributions' wheels, and the engine's from what npm and PyPI serve. `make wheels`.
 
     python -m tools.wheels                            into dist: all, and the engine for every platform
     python -m tools.wheels --out here linux-x64       the engine for one platform
+    python -m tools.wheels --out here python          the engine in Python, for all others
 
-The engine's archive is fetched by `npm pack` and compared with its pinned checksum before it is unpacked.
+The binary's archive is fetched by `npm pack`, ministack's wheel by `pip download`; each is compared with its pinned
+checksum before it is unpacked.
 """
 
 from __future__ import annotations
@@ -16,13 +18,17 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from singletable.version import VERSION
 from tools.distributions import FOLDERS, ROOT
+from tools.wheels import emulator
 from tools.wheels.platforms import PLATFORMS, VERSION as ENGINE_VERSION, Platform
 
 MEMBER = "package/dynoxide"
+IN_PYTHON = "python"
+NAMES = (*PLATFORMS, IN_PYTHON)
 
 
 def fetch(platform: Platform, folder: Path) -> Path:
@@ -65,6 +71,20 @@ def engine(platform: Platform, out: Path) -> Path:
     return out / f"singletable_engine-{ENGINE_VERSION}-{platform.tag}.whl"
 
 
+def engine_in_python(out: Path) -> Path:
+    """The wheel of the engine in Python, for every platform."""
+    with tempfile.TemporaryDirectory() as folder:
+        modules = emulator.fetch(Path(folder))
+        # Read by packages/engine_python/wheel_hook.py.
+        _build(ROOT / "packages" / "engine_python", out, {"SINGLETABLE_ENGINE_EMULATOR": str(modules)})
+    return out / f"singletable_engine_python-{emulator.VERSION}-py3-none-any.whl"
+
+
+def engines(out: Path, names: Iterable[str] = NAMES) -> list[Path]:
+    """The engine's wheels, by the names of platforms; by default all."""
+    return [engine_in_python(out) if name == IN_PYTHON else engine(PLATFORMS[name], out) for name in names]
+
+
 def wheel(distribution: Path, out: Path) -> Path:
     """The wheel of one distribution of this checkout, by its folder."""
     _build(distribution, out, {})
@@ -90,13 +110,13 @@ def _build(project: Path, out: Path, variables: dict[str, str], target: str = "w
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("platforms", nargs="*", metavar="PLATFORM", help=f"{', '.join(PLATFORMS)}; default: all")
+    parser.add_argument("platforms", nargs="*", metavar="PLATFORM", help=f"{', '.join(NAMES)}; default: all")
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the wheels' folder; default: dist")
     asked = parser.parse_args()
-    if unknown := sorted(set(asked.platforms) - set(PLATFORMS)):
-        parser.error(f"no such platform: {', '.join(unknown)}; there are {', '.join(PLATFORMS)}")
+    if unknown := sorted(set(asked.platforms) - set(NAMES)):
+        parser.error(f"no such platform: {', '.join(unknown)}; there are {', '.join(NAMES)}")
     built = [] if asked.platforms else wheels(asked.out)
-    built += [engine(PLATFORMS[name], asked.out) for name in asked.platforms or PLATFORMS]
+    built += engines(asked.out, asked.platforms or NAMES)
     for path in built:
         sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0

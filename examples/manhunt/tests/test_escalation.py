@@ -130,6 +130,7 @@ def let_the_stream_forget(world: World) -> None:
     """The embedded engine's stream after a day in which the machine ran: the changes until now are gone."""
     assert world.db.target.engine is not None
     data, now, uptime = world.db.target.engine.data, world.db.port.now(), elapsed()
+    assert data is not None
     for hours in (2, 27):
         maintain_streams(data, now + hours * 3600, uptime + hours * 3600)
 

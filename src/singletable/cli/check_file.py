@@ -6,8 +6,8 @@ that kind: the next run cuts it off, and goes on from there. So no finding is in
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from io import BufferedRandom
 from pathlib import Path
@@ -19,6 +19,9 @@ import msgspec
 
 from singletable.flow import sync_directory
 from singletable.records import CheckState, RepairMode
+
+if sys.platform != "win32":  # the command must import where a check writes no file
+    import fcntl
 
 _MOST_HEAD_BYTES = 1_000_000
 
@@ -106,6 +109,8 @@ class CheckFile:
 
 def _opened(path: Path) -> BufferedRandom:
     """The file, at its beginning; no other run has it."""
+    if sys.platform == "win32":
+        raise click.UsageError("A check that is kept in a file takes a lock that Windows has not: leave the file out.")
     try:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
     except OSError as error:

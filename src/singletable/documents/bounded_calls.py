@@ -168,7 +168,8 @@ class _Worker:
 _MOST_IDLE = 4
 _idle: list[_Worker] = []
 """Threads between two uses: starting one for each edit is a tenth of the edit's time. A forked child has none."""
-os.register_at_fork(after_in_child=_idle.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
 def _idle_worker() -> _Worker:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from singletable.errors import Unavailable
+from singletable.errors import NotConfigured, Unavailable
 from singletable.exchange.store_faults import faults
 from singletable.flow import Port, Tenure, acquire
 
@@ -53,6 +53,11 @@ class LockClaim:
         self._handle = -1
 
     async def take(self, port: Port) -> None:
+        if sys.platform == "win32":
+            raise NotConfigured(
+                f"an export into the folder {self._url} takes a lock that Windows has not",
+                hint="Export into a bucket: s3://bucket/prefix.",
+            )
         while self._handle < 0:
             with faults(self._url, "write"):  # of a link that somebody else made nothing is opened
                 handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

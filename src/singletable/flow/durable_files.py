@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,10 @@ _KNOWN_DIRECTORIES = 10_000
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    """Make the names in a directory durable. Windows opens no directory: there it does nothing."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
     finally:

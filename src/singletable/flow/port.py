@@ -113,6 +113,8 @@ class Traits(Struct, frozen=True):
     """Whether a scan is in the order of keys, not of a hash of them. A plan can't know it otherwise."""
     counts_parts: bool = False
     """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
+    units_differ: str = ""
+    """Why the units that the engine reports are not those of the service; empty where they are."""
     encryption_keys: bool = True
     """Whether a table can be given an encryption key; a declared one is left alone where it can't."""
     index_lag_seconds: float = 5.0

@@ -41,7 +41,7 @@ class DatabasePlace(Struct, frozen=True):
 def database_place_of(db: AsyncDatabase) -> DatabasePlace:
     """The place of a database. The account is known once a table was described."""
     engine, endpoint, names = db.target.engine, db.target.endpoint, db.target.names
-    if engine is not None:
+    if engine is not None and engine.data is not None:
         return DatabasePlace(_near(engine.data), target=f"local:{_near(engine.data)}", names=names.options)
     if is_aws_host(endpoint.host):
         place = f"AWS {endpoint.region}"

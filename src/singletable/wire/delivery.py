@@ -28,6 +28,7 @@ from singletable.flow import (
     count_try,
     count_units,
     lacking,
+    note_estimate,
 )
 from singletable.wire.credentials import CachedCredentials, Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
@@ -80,6 +81,7 @@ class Delivery:
         self.budget = RetryBudget()
         self.lacks: frozenset[Capability] = frozenset()
         """The capabilities that the service is known to lack: no request is sent for them."""
+        self._units_differ = options.traits.units_differ
         self._names = options.names
         self._events = options.events
         self._listens = options.events.listens
@@ -114,6 +116,8 @@ class Delivery:
             raise
         if meters := ACTIVE.get():
             count_units(meters, request.operation, consumed)
+            if self._units_differ:
+                note_estimate(request.operation, self._units_differ)
         if call is not None:
             call.ended(value, consumed)
         return value

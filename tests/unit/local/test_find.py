@@ -12,6 +12,7 @@ import pytest
 from singletable import connect
 from singletable.errors import NotConfigured
 from singletable_local import ENGINE_VERSION, engine_package, find_engine
+from singletable_local.binary import find_emulator, no_file
 
 
 def program(path: Path) -> Path:
@@ -78,7 +79,10 @@ def test_a_missing_engine_names_the_places_searched_and_what_to_do(tmp_path: Pat
 def test_where_there_is_no_wheel_the_error_names_npm_s_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
     monkeypatch.setattr("platform.machine", lambda: "arm64")
-    with pytest.raises(NotConfigured, match=f"Run `npm install @dynoxide/darwin-arm64@{ENGINE_VERSION}`"):
+    with pytest.raises(
+        NotConfigured,
+        match=rf"\[local\]'` for an engine in memory, or `npm install @dynoxide/darwin-arm64@{ENGINE_VERSION}`",
+    ):
         find_engine({"PATH": str(tmp_path)}, tmp_path)
 
 
@@ -136,16 +140,6 @@ def test_a_fault_within_the_distribution_is_not_taken_for_its_absence(monkeypatc
         connect("local")
 
 
-def test_windows_gets_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is imported that Windows has not."""
-    monkeypatch.setattr("singletable.connection.os.name", "nt")
-    for name in [name for name in sys.modules if name.startswith("singletable_local")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    with pytest.raises(NotConfigured, match=r"Linux and macOS only.*connect\(\"http"):
-        connect("local")
-
-
 @pytest.mark.parametrize(
     ("system", "machine", "package"),
     [
@@ -161,3 +155,51 @@ def test_the_package_is_named_for_the_machine(
     monkeypatch.setattr("sys.platform", system)
     monkeypatch.setattr("platform.machine", lambda: machine)
     assert engine_package() == package
+
+
+@pytest.fixture
+def emulator(tmp_path: Path) -> Path:
+    """A folder as that of the engine in Python's wheel."""
+    (tmp_path / "site" / "singletable_engine_python" / "emulator" / "ministack").mkdir(parents=True)
+    (tmp_path / "site" / "singletable_engine_python" / "__init__.py").touch()
+    return tmp_path / "site" / "singletable_engine_python" / "emulator"
+
+
+def test_the_engine_in_python_is_taken_where_there_is_no_binary(
+    emulator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_emulator({"PATH": ""}) is None
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert find_emulator({"PATH": ""}) == emulator
+    assert find_emulator(on_path(tmp_path)) is None
+    assert find_emulator({**on_path(tmp_path), "SINGLETABLE_ENGINE": "python"}) == emulator
+    assert find_emulator({**on_path(tmp_path), "SINGLETABLE_ENGINE": str(emulator)}) == emulator
+    assert find_emulator({"SINGLETABLE_ENGINE": str(program(tmp_path / "mine"))}) is None
+
+
+def test_the_engine_in_python_that_is_asked_for_and_missing_is_named() -> None:
+    with pytest.raises(NotConfigured, match=r"no package singletable-engine-python\. Run `pip install singletable-eng"):
+        find_emulator({"SINGLETABLE_ENGINE": "python"})
+
+
+@pytest.mark.parametrize("named", ["python", "folder"])
+def test_the_engine_in_python_is_not_taken_for_a_binary(named: str, emulator: Path) -> None:
+    with pytest.raises(NotConfigured, match="chooses the engine in Python, which has no file"):
+        find_engine({"SINGLETABLE_ENGINE": named.replace("folder", str(emulator))})
+
+
+def test_elsewhere_than_on_posix_the_binary_is_not_looked_for(
+    emulator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    environ = on_path(tmp_path)
+    monkeypatch.setattr("singletable_local.binary.IS_POSIX", False)
+    assert find_emulator(environ) == emulator
+    assert find_emulator({"SINGLETABLE_ENGINE": str(tmp_path / "bin" / "dynoxide")}) == emulator
+    monkeypatch.setitem(sys.modules, "singletable_engine_python", None)
+    with pytest.raises(NotConfigured, match="no package singletable-engine-python"):
+        connect("local")
+    assert "WSL" in str(no_file("local:a.db"))
+    with pytest.raises(NotConfigured, match="Linux and macOS only"):
+        connect("unix:///run/engine.sock")

@@ -1,4 +1,7 @@
-"""The engine's binary: from the environment variable, else its wheel, else the nearest node_modules, else PATH."""
+"""The engine's binary: from the environment variable, else its wheel, else the nearest node_modules, else PATH.
+
+Where there is none, `find_emulator` has the folder of the engine in Python.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,17 @@ from singletable.errors import NotConfigured
 
 ENGINE_VARIABLE = "SINGLETABLE_ENGINE"
 ENGINE_VERSION = "1.2.1"
+PYTHON_ENGINE_VERSION = "1.5.33"
+"""ministack's."""
 ENGINE_NAME = "dynoxide"
 ENGINE_WHEEL = "singletable_engine"
 WITH_WHEEL = {"@dynoxide/linux-x64"}
+PYTHON_ENGINE = "python"
+"""The value of the variable that chooses the engine in Python where there is a binary too."""
+PYTHON_ENGINE_WHEEL = "singletable_engine_python"
+
+IS_POSIX = sys.platform != "win32"
+"""Elsewhere the binary does not run: its supervisor uses processes, locks and sockets as POSIX has them."""
 
 # npm's names of processors, by uname's.
 _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -37,10 +48,43 @@ def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Pa
     if named:
         return _named_engine(Path(named))
     start = (directory or Path.cwd()).resolve()
-    program = _first_program((*_in_wheel(environ), *_node_modules(start))) or _on_path(environ)
+    program = _found(environ, start)
     if program is None:
         raise _missing(start)
     return program
+
+
+def find_emulator(environ: Mapping[str, str]) -> Path | None:
+    """The folder of the engine in Python, if it is what `connect("local")` starts: a folder with `ministack`.
+
+    It is, where `SINGLETABLE_ENGINE` is `python` or names such a folder; else where the package
+    `singletable-engine-python` is installed, and there is no binary or the system is not POSIX. Raises `NotConfigured`
+    if it is asked for, or the only one that runs here, and is not installed.
+    """
+    named = environ.get(ENGINE_VARIABLE)
+    if named and named != PYTHON_ENGINE and (_holds_emulator(Path(named)) or IS_POSIX):
+        return Path(named).absolute() if _holds_emulator(Path(named)) else None
+    if not named and IS_POSIX and _found(environ, Path.cwd()) is not None:
+        return None
+    spec = importlib.util.find_spec(PYTHON_ENGINE_WHEEL)
+    if spec is not None and spec.submodule_search_locations:
+        return Path(spec.submodule_search_locations[0]) / "emulator"
+    if named or not IS_POSIX:
+        raise NotConfigured(
+            f"the engine in Python is not installed: this Python ({sys.executable}) has no package "
+            "singletable-engine-python",
+            hint=f"Run `pip install singletable-engine-python=={PYTHON_ENGINE_VERSION}`.",
+        )
+    return None
+
+
+def no_file(target: str) -> NotConfigured:
+    """The error of a file where only the engine in Python is."""
+    install = f"Install the binary, `{_npm_command()}`" if IS_POSIX else "Run your program in WSL"
+    return NotConfigured(
+        f"{target}: the engine in Python is in memory, and keeps no file",
+        hint=f'{install}, or use connect("local").',
+    )
 
 
 def engine_package() -> str:
@@ -50,6 +94,11 @@ def engine_package() -> str:
 
 
 def _named_engine(path: Path) -> Path:
+    if str(path) == PYTHON_ENGINE or _holds_emulator(path):
+        raise NotConfigured(
+            f"{ENGINE_VARIABLE} chooses the engine in Python, which has no file and starts with `connect` alone",
+            hint=f'Use connect("local"), or unset {ENGINE_VARIABLE} where the binary is installed.',
+        )
     if not _is_program(path):
         raise NotConfigured(
             f"{ENGINE_VARIABLE} is {str(path)!r}, which is not an executable file",
@@ -94,8 +143,16 @@ def _on_path(environ: Mapping[str, str]) -> Path | None:
     return Path(found).absolute() if found else None
 
 
+def _found(environ: Mapping[str, str], start: Path) -> Path | None:
+    return _first_program((*_in_wheel(environ), *_node_modules(start))) or _on_path(environ)
+
+
 def _first_program(paths: Iterable[Path]) -> Path | None:
     return next((path for path in paths if _is_program(path)), None)
+
+
+def _holds_emulator(folder: Path) -> bool:
+    return (folder / "ministack").is_dir()
 
 
 def _is_program(path: Path) -> bool:
@@ -113,6 +170,9 @@ def _missing(start: Path) -> NotConfigured:
 
 
 def _install_command() -> str:
-    if engine_package() in WITH_WHEEL:
-        return "pip install 'singletable[local]'"
+    pip = "pip install 'singletable[local]'"
+    return pip if engine_package() in WITH_WHEEL else f"{pip}` for an engine in memory, or `{_npm_command()}"
+
+
+def _npm_command() -> str:
     return f"npm install {engine_package()}@{ENGINE_VERSION}"

@@ -13,14 +13,17 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest
+from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow import Traits
 from singletable.target import Options, Target, seal_of
-from singletable.wire import RetryPolicy, beside, credentials_from, elapsed, endpoint_at
+from singletable.wire import RetryPolicy, beside, credentials_from, elapsed, endpoint_at, endpoint_for
+from singletable_local import binary
+from singletable_local.binary import find_emulator, no_file
 from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted
 from singletable_local.engine import Engine
 from singletable_local.held_copies import HeldCopy
+from singletable_local.python_engine import PythonEngine
 from singletable_local.stream_upkeep import maintain_streams
 from singletable_local.unix_endpoint import UnixEndpoint
 
@@ -35,6 +38,15 @@ _TRAITS = Traits(
     index_lag_seconds=0.0,
 )
 """The differences of the engine from Amazon DynamoDB."""
+_PYTHON_TRAITS = Traits(
+    creates_tables=True,
+    scan_page_limit=1000,  # as above
+    segments_shift=True,
+    encryption_keys=False,
+    index_lag_seconds=0.0,
+    units_differ="the engine in Python counts half a unit for a read, and too few for a transaction",
+)
+"""The differences of the engine in Python."""
 
 
 def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -47,6 +59,11 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
         _check_alone(environ)
     if path is not None and (not path.name or path.is_dir()):
         raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
+    emulator = find_emulator(environ)
+    if emulator is not None:
+        if path is not None:
+            raise no_file(target)
+        return _in_python(emulator, options, environ)
     engine = Engine.start(path, environ=environ)
     data = engine.data
     endpoint = endpoint_at(engine, environ=environ, region=options.region)
@@ -68,8 +85,24 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
     return Target(endpoint, credentials, traits, seal, beside(endpoint), engine, options.retry or RetryPolicy())
 
 
+def _in_python(emulator: Path, options: Options, environ: Mapping[str, str]) -> Target:
+    """The engine in Python, in a process that this one starts."""
+    engine = PythonEngine.start(emulator, environ)
+    region = options.region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION")
+    endpoint = endpoint_for(engine.url, environ={}, region=region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    seal = seal_of(options, environ, partial(_own_key, None))
+    retry = options.retry or RetryPolicy()
+    return Target(endpoint, credentials, _PYTHON_TRAITS, seal, beside(endpoint), engine, retry)
+
+
 def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """An embedded engine that another database of this user runs; it ends with that one."""
+    if not binary.IS_POSIX:
+        raise NotConfigured(
+            "a unix:// address is that of the engine's binary, which runs on Linux and macOS only",
+            hint='Use connect("local").',
+        )
     engine = UnixEndpoint.at(target)
     data = engine.data_file()
     endpoint = endpoint_at(engine, environ=environ, region=options.region)

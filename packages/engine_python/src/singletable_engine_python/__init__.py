@@ -1,0 +1,1 @@
+"""ministack's DynamoDB, for `singletable.connect("local")`: a process of its own imports it from `emulator`."""
