@@ -18,9 +18,11 @@ from typing import Any, Final
 from benchmarks.libraries import OURS, OURS_ASYNC
 from benchmarks.report import RESULTS, table
 from benchmarks.stages import drawn
+from singletable.reports import Chart, Series, svg_of
 
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = ("README.md", "docs/explanation/speed.md")
+PICTURE: Final = "docs/images/speed.svg"
 _PLACE: Final = re.compile(r"(<!-- measured: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TOLD: Final = {
     "get": "get",
@@ -34,6 +36,7 @@ _TOLD: Final = {
     "gets32": "32 gets at once",
 }
 _NAMES: Final = {
+    OURS_ASYNC: "singletable, asyncio",
     "boto3": "boto3, client",
     "boto3_resource": "boto3, resource",
     "pynamodb": "PynamoDB",
@@ -64,6 +67,19 @@ def _row(found: Mapping[str, Any], name: str) -> dict[str, str]:
     return row | {"import and client": _times(cold["median"]) if cold else ""}
 
 
+def drawing() -> str:
+    """A picture of what one query of 100 items costs each library."""
+    found = _results("peers")["client_cpu_us"]
+    used = sorted((us["query100"], _NAMES.get(name, name)) for name, us in found.items())
+    chart = Chart(
+        "One query of 100 items: client CPU, microseconds",
+        tuple(name for _, name in used),
+        (Series("us", tuple(float(round(us)) for us, _ in used)),),
+    )
+    head, rest = svg_of(chart).split("</title>", 1)
+    return f'{head}</title><rect width="100%" height="100%" fill="#ffffff"/>{rest}\n'
+
+
 def network() -> str:
     """What a single request takes behind a network."""
     wall = _results("peers")["over_network_wall_us"]
@@ -79,9 +95,9 @@ def throughput() -> str:
     grown = _results("peers")["streaming_grew_mb"]
     return (
         f"* One program makes {_rounded(one)} reads a second in one thread and {_rounded(many)} in one event loop; the "
-        "embedded engine is the bottleneck: [throughput](benchmarks/results/throughput.md).\n"
+        "embedded engine is the bottleneck: [throughput](../../benchmarks/results/throughput.md).\n"
         f"* `iter` reads 100,000 items in {grown[OURS]:.0f} MB, with asyncio in {grown[OURS_ASYNC]:.0f}, and memory "
-        "does not grow over a million requests: [memory](benchmarks/results/soak_memory.md)."
+        "does not grow over a million requests: [memory](../../benchmarks/results/soak_memory.md)."
     )
 
 
@@ -141,10 +157,11 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the pages that are behind")
     is_written = parser.parse_args().write
     behind = 0
-    for name in PAGES:
-        page = (ROOT / name).read_text()
-        made = page_with_figures(page)
-        if made == page:
+    for name, made in {
+        **{name: page_with_figures((ROOT / name).read_text()) for name in PAGES},
+        PICTURE: drawing(),
+    }.items():
+        if made == (ROOT / name).read_text():
             continue
         behind += not is_written
         print(f"{name}: {'written' if is_written else 'behind its results: python -m benchmarks.pages --write'}")

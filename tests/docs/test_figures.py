@@ -15,6 +15,11 @@ def test_a_page_has_the_figures_of_the_results(name: str) -> None:
     assert pages.page_with_figures(page) == page, "python -m benchmarks.pages --write"
 
 
+def test_the_picture_is_drawn_of_the_results() -> None:
+    """It shows the least first."""
+    assert (pages.ROOT / pages.PICTURE).read_text() == pages.drawing(), "python -m benchmarks.pages --write"
+
+
 def test_every_figure_has_a_place_in_a_page() -> None:
     texts = ((pages.ROOT / name).read_text() for name in pages.PAGES)
     places = [place for text in texts for place in re.findall(r"<!-- measured: (.*?) -->", text)]
