@@ -11,7 +11,9 @@ from singletable.erasure import Erasure
 from tests.migrations.watching import Killed, before_each
 
 
-def is_killed(db: Database, table: Table, subject: Query[Any], at: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+def is_killed(
+    db: Database, table: Table, subject: Query[Any], at: int, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> bool:
     """Erase a subject, and be killed before request `at`, from 1. False where it ended before."""
     left = at
 
@@ -24,7 +26,7 @@ def is_killed(db: Database, table: Table, subject: Query[Any], at: int, monkeypa
     with monkeypatch.context() as patched:
         before_each(db, patched, kill)
         try:
-            Erasure(db, table).apply(subject)
+            Erasure(db, table).apply(subject, **options)
         except Killed:
             return True
     return False

@@ -14,10 +14,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from singletable.cli import output
 from singletable.cli.arguments import PatternCommand, arguments_of
 from singletable.cli.lookup import pattern_of
-from singletable.cli.session import options_anywhere, rate_of, session_of
+from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
 from singletable.flow import Rate
+from singletable.foundation import TableItems
 
 
 @click.command(cls=PatternCommand)
@@ -31,7 +32,7 @@ from singletable.flow import Rate
 )
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the record, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@options_anywhere("rate", "read-rate", "blobs", "json", "db")
+@options_anywhere("from-export", "rate", "read-rate", "blobs", "json", "db")
 @click.pass_context
 def erase(
     ctx: click.Context, /, module: str, pattern: str, words: tuple[str, ...], as_json: bool, **options: Any
@@ -46,6 +47,9 @@ def erase(
     and what the layers that MODULE binds keep of it. Then it asks. The subject is deleted last. An erasure that was
     killed goes on when it is called again. The receipt says what was deleted, and where copies still are.
 
+    With --from-export the list is looked for in an export, in place of scans of the table, and each item of it is read
+    again. The erasure scans the table afterwards, until nothing is left, whatever was written since.
+
     The exit code is 1 where nothing is found, and where something stays that needs a person.
     """
     from singletable.documents import LocalBlobs
@@ -56,17 +60,17 @@ def erase(
         table = bound.captured.model.table
         blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
         erasure = Erasure(db, table, blobs=blobs)
-        rate = rate_of(options)
+        rate, export = rate_of(options), export_named(options, [table])
         with output.MeteredBlock(db) as cost:
             kept: tuple[Kept, ...] = ()
             if options["dry_run"] or not options["yes"]:
-                plan = erasure.plan(asked, rate=rate)
+                plan = erasure.plan(asked, rate=rate, from_export=export)
                 _show(plan, as_json and options["dry_run"], personal=options["personal"])
                 kept = plan.kept
                 if not options["dry_run"]:
                     _confirm(db, plan)
             if not options["dry_run"]:
-                receipt = _erased(erasure, asked, table.name, options["by"], rate)
+                receipt = _erased(erasure, asked, table.name, options["by"], rate, export)
                 _tell(receipt, as_json, options["to"])
                 kept = receipt.kept
     cost.print()
@@ -83,7 +87,7 @@ def _confirm(db: Database, plan: ErasurePlan) -> None:
     click.confirm(f"Delete this at {db.target.endpoint.url} for good?", abort=True)
 
 
-def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None) -> Receipt:
+def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None, export: TableItems | None) -> Receipt:
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:g} deleted")
     with Progress(*columns, console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(table, total=None)
@@ -91,7 +95,7 @@ def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None
         def tell(at: Erasing) -> None:
             bars.update(task, completed=at.done, total=at.total)
 
-        return erasure.apply(asked, by=by, rate=rate, progress=tell)
+        return erasure.apply(asked, by=by, rate=rate, progress=tell, from_export=export)
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------

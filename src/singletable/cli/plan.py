@@ -14,7 +14,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of, tables_to_make
-from singletable.cli.session import options_anywhere, rate_of, session_of
+from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
 from singletable.cli.two_versions import TABLE, show_versions
 from singletable.database import Database
@@ -63,7 +63,7 @@ purge_option = click.option(
 )
 @purge_option
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
-@options_anywhere("rate", "read-rate", "price", "sample", "segments", "json", "db")
+@options_anywhere("from-export", "rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -86,6 +86,9 @@ def plan(
     service's last count, which is up to six hours old on AWS. Nothing is written to the table. Above 10,000 read units
     it asks, but for a table on this machine. An apply on this machine takes the counts for a day.
 
+    With --from-export the items of an export are counted, for no read units: the plan says as of when, leaves out what
+    items lack in others, as guards and edge sets, and an apply counts the table itself.
+
     With --from or --to no table is planned: it says what programs of the two versions meet of each other, by class and
     verb, during and after each step, and in which order to deploy them. OLD and NEW are files of --check-in, or "table"
     for the model that the table was last brought to.
@@ -104,7 +107,9 @@ def plan(
     with session_of(ctx).connect_to_read() as db:
         prices = prices_for(db, options["price"])
         with output.MeteredBlock(db) as cost:
-            plans = [plan_of(db, table, {**options, "again": True}, prices) for table in tables_to_make(db, module)]
+            tables = tables_to_make(db, module)
+            options |= {"again": True, "from_export": export_named(options, tables)}
+            plans = [plan_of(db, table, options, prices) for table in tables]
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:
@@ -130,6 +135,7 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
             keep=_kept_at(options.get("keep"), table),
             again=options["again"],
             progress=reading.progress,
+            from_export=options.get("from_export"),
         )
     reading.tell_end(plan)
     return plan
@@ -168,7 +174,7 @@ class _ShownReading:
         if plan.counted_at is not None:
             when = f"{plan.counted_at:%Y-%m-%d %H:%M:%S} UTC"
             output.note(f"{self._table.name}: an earlier plan counted the items, at {when}; --again counts them anew")
-        elif not self._has_begun:
+        elif not self._has_begun and plan.as_of is None:
             output.note(f"{self._table.name}: no items are read")
 
 
@@ -196,6 +202,7 @@ def as_facts(plan: Plan) -> dict[str, Any]:
         "accepted": list(plan.accepted),
         "purge": list(plan.purge),
         "counted_at": plan.counted_at and plan.counted_at.isoformat(),
+        "as_of": plan.as_of and plan.as_of.isoformat(),
     }
 
 

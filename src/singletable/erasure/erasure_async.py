@@ -9,7 +9,7 @@ from singletable.erasure import execution
 from singletable.erasure.execution import Progress, parts_of
 from singletable.erasure.receipt import ErasurePlan, Receipt
 from singletable.flow import Rate, at_rate, check_awaiting
-from singletable.foundation import AwaitingDatabase, HasBelongings, LayerBelongings, Query, Table
+from singletable.foundation import AwaitingDatabase, HasBelongings, LayerBelongings, Query, Table, TableItems
 from singletable.schema import Whole
 
 
@@ -39,14 +39,18 @@ class AsyncErasure:
     def _parts(self) -> list[LayerBelongings]:
         return parts_of(self.table, self._layers, self.db.target.seal, self._blobs)
 
-    async def plan(self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None) -> ErasurePlan:
+    async def plan(
+        self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None, from_export: TableItems | None = None
+    ) -> ErasurePlan:
         """Predict `apply`: the items to delete, one by one, and the ones that stay. Writes nothing.
 
         A query for each reference whose values make a partition, and a consistent scan of the table for each level of
-        those that don't. InvalidRequest for a pattern of another table, NotFound if nothing belongs to the subject.
+        those that don't. With `from_export`, as `export_of(shop, "s3://...")`, that export is read instead of a scan,
+        and what it shows is read again by its key. InvalidRequest for a pattern of another table, NotFound if nothing
+        belongs to the subject.
         """
         port = at_rate(self.db.port, rate)
-        return await self.db.run(execution.plan(port, self.table, subject, self._parts()))
+        return await self.db.run(execution.plan(port, self.table, subject, self._parts(), from_export))
 
     async def apply(
         self,
@@ -55,6 +59,7 @@ class AsyncErasure:
         by: str = "",
         rate: Rate | None = None,
         progress: Progress | None = None,
+        from_export: TableItems | None = None,
     ) -> Receipt:
         """Delete all of it, the subject last. Programs may read and write meanwhile: it looks again until nothing is
         left. Returns what was deleted, and where copies still are.
@@ -63,6 +68,9 @@ class AsyncErasure:
         counts each item once. It searches as `plan` does, three times or more, and writes each item, and a record for
         each 48. One erasure or `Migrations.apply` runs on a table at a time: ApplyRefused. InvalidRequest, NotFound, as
         `plan`. `by` is stored with the record: who does it.
+
+        With `from_export` the first search reads the export, and takes a scan less for each level. The searches after
+        it scan the table: nothing that was written since the export is left.
         """
-        flow = execution.apply(self.db.port, self.table, subject, self._parts(), by=by, rate=rate, progress=progress)
-        return await self.db.run(flow)
+        options: Any = {"by": by, "rate": rate, "progress": progress, "from_export": from_export}
+        return await self.db.run(execution.apply(self.db.port, self.table, subject, self._parts(), **options))

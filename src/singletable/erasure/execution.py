@@ -26,6 +26,7 @@ from singletable.foundation import (
     Query,
     Subject,
     Table,
+    TableItems,
     belongings_of,
 )
 from singletable.layers import belongings_of as layer_belongings
@@ -38,16 +39,24 @@ SEARCHES = 10
 
 
 async def plan(
-    port: Port, table: Table, asked: Query[Any] | Whole[Any], parts: Sequence[LayerBelongings]
+    port: Port,
+    table: Table,
+    asked: Query[Any] | Whole[Any],
+    parts: Sequence[LayerBelongings],
+    from_export: TableItems | None = None,
 ) -> ErasurePlan:
     """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
     root = root_of(table, asked)
     with Meter() as meter:
-        items = await SubjectSearch(port, table, parts).run(root)
+        search = SubjectSearch(port, table, parts, from_export)
+        items = await search.run(root)
     left_out = tuple(text for part in parts for text in part.left_out)
+    as_of = None if from_export is None else from_export.complete_at
+    if as_of is not None and search.has_scanned:
+        left_out += (f"what was written since {as_of:%Y-%m-%d %H:%M:%S} UTC: the erasure scans the table for it",)
     if items.is_empty and not items.kept:
         raise nothing(table, root)
-    return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, meter.read_units)
+    return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, meter.read_units, as_of)
 
 
 async def apply(
@@ -59,6 +68,7 @@ async def apply(
     by: str = "",
     rate: Rate | None = None,
     progress: Progress | None = None,
+    from_export: TableItems | None = None,
 ) -> Receipt:
     """Erase, or go on with an erasure of the same subject that was ended. ApplyRefused, NotFound."""
     root = root_of(table, asked)
@@ -67,7 +77,7 @@ async def apply(
         try:
             leased = LeasedPort(at_rate(port, rate), table, held)
             leased.doing = f"erase {root.name}"
-            run = ErasureRun(leased, table, parts, root, by, progress)
+            run = ErasureRun(leased, table, parts, root, by, progress, from_export)
             await run.all()
         finally:
             with suppress(SingletableError):
@@ -113,9 +123,10 @@ class ErasureRun:
         root: Root,
         by: str,
         progress: Progress | None,
+        from_export: TableItems | None = None,
     ) -> None:
         self.port, self.table, self.root, self.by = port, table, root, by
-        self.parts, self.progress = parts, progress
+        self.parts, self.progress, self.from_export = parts, progress, from_export
         self.known: dict[tuple[str, str], Subject] = {}
         self.searches, self.done, self.total = 0, 0, 0
         self.looked = at(port.now())
@@ -123,7 +134,8 @@ class ErasureRun:
     async def all(self) -> None:
         """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
         self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
-        items = await self._search()
+        # One that goes on looks in the table: what is still there tells what the earlier run has deleted.
+        items = await self._search(None if self.journal.is_stored else self.from_export)
         if self.journal.is_stored:
             await self.journal.resumed(items.all)
         elif items.is_empty:
@@ -137,11 +149,11 @@ class ErasureRun:
         self.found = items
         await self.journal.close()
 
-    async def _search(self) -> ErasableItems:
+    async def _search(self, from_export: TableItems | None = None) -> ErasableItems:
         self.searches += 1
         self.looked = at(self.port.now())
         known, again = list(self.known.values()), self.journal.record.again
-        items = await SubjectSearch(self.port, self.table, self.parts).run(self.root, known, again)
+        items = await SubjectSearch(self.port, self.table, self.parts, from_export).run(self.root, known, again)
         for belonging in items.levels[0] if items.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject

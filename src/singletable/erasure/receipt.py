@@ -41,6 +41,8 @@ class ErasurePlan(Struct, frozen=True):
     """The parts that are not searched, in words."""
     read_units: float = 0.0
     """The units of the search; the erasure searches at least twice more."""
+    as_of: datetime | None = None
+    """The moment of the export in which candidates were looked for; None for the table."""
 
     @property
     def is_empty(self) -> bool:

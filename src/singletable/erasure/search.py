@@ -30,6 +30,7 @@ from singletable.foundation import (
     Reference,
     Subject,
     Table,
+    TableItems,
     Unreadable,
     advanced,
     all_segments,
@@ -41,6 +42,7 @@ from singletable.foundation import (
     model_of,
     partition_items,
     place_in,
+    port_over,
     read_pages,
     ready,
     references_of,
@@ -129,8 +131,13 @@ def root_of(table: Table, asked: Query[Any] | Whole[Any]) -> Root:
 class SubjectSearch:
     """One look for all that is erased with a subject."""
 
-    def __init__(self, port: Port, table: Table, layers: Sequence[LayerBelongings]) -> None:
+    def __init__(
+        self, port: Port, table: Table, layers: Sequence[LayerBelongings], from_export: TableItems | None = None
+    ) -> None:
         self.port, self.table, self.layers = port, table, layers
+        self.scanned = port_over(port, from_export)
+        """Answers scans. An item that an export has is a candidate: it is read again by its key."""
+        self.is_exported, self.has_scanned = from_export is not None, False
         self.indexes = projected_in(table.definition)
         self.references = [*references_of(table), *(each for layer in layers for each in layer.references)]
         self.plain = frozenset(kind for layer in layers for kind in layer.kinds)
@@ -252,6 +259,7 @@ class SubjectSearch:
             for name in layer.scans(subjects):
                 watchers.setdefault(name, []).append(layer)
         if scanned or watchers:
+            self.has_scanned = True
             await self._scan(scanned, watchers)
         for layer in self.layers:
             for belonging in await layer.of(self.port, subjects, self._tell):
@@ -292,18 +300,40 @@ class SubjectSearch:
         wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]],
         watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> None:
-        segments = all_segments(usual_segments(self.port))
+        segments = all_segments(usual_segments(self.scanned))
         while segments:
-            pages = await scan_pages(self.port, self.table, segments)
-            for page in pages:
-                for item in page.items:
-                    type_name = self.table.type_of(item)
-                    if met := wanted.get(type_name):
-                        await self._meet(item, met)
-                    if (model := self.table.model_of_type(type_name)) is not None:
-                        for layer in watchers.get(type_name, ()):
-                            layer.see(model, item)
+            pages = await scan_pages(self.scanned, self.table, segments)
+            items = [item for page in pages for item in page.items]
+            for item in items:
+                type_name = self.table.type_of(item)
+                if (model := self.table.model_of_type(type_name)) is not None:
+                    for layer in watchers.get(type_name, ()):
+                        layer.see(model, item)
+            for item in await self._now([item for item in items if self.table.type_of(item) in wanted], wanted):
+                await self._meet(item, wanted[self.table.type_of(item)])
             segments = advanced(segments, pages)
+
+    async def _now(
+        self, items: Sequence[Item], wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]
+    ) -> list[Item]:
+        """The items of a scan as they are; of an export those that may refer to a subject, read again."""
+        if not self.is_exported:
+            return [*items]
+        places = [place_in(self.table, item) for item in items if self._may_refer(item, wanted)]
+        there = await items_at(self.port, self.table, places)
+        return [item for item in there.values() if self.table.type_of(item) in wanted]
+
+    def _may_refer(self, item: Item, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> bool:
+        """Whether an exported item refers to a subject, or can't be read."""
+        for reference, values in wanted[self.table.type_of(item)]:
+            model = model_of(reference.holder)
+            try:
+                entity = model.load_anywhere(item) if model.is_mine(item) else None
+            except SingletableError:
+                return True
+            if entity is not None and reference.is_met(entity, values):
+                return True
+        return False
 
     async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:
         """Take what a reference finds, if it is of the class and has the values."""

@@ -98,7 +98,7 @@ class _ExportScans(WrappedPort):
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         scans = [self._scan(operation.request(self.names)) for operation in operations]
         sent = [operation for operation, scan in zip(operations, scans, strict=True) if scan is None]
-        values = iter(await self._port.send_all(sent)) if sent else iter(())
+        values = iter(await self._port.send_all(sent))  # also nothing: a port under a lease shows then that it lives
         calls = [partial(self._pages.answer, scan) for scan in scans if scan is not None]
         answers = iter(await self._port.call_all(calls)) if calls else iter(())
         pairs = zip(operations, scans, strict=True)

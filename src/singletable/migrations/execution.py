@@ -46,7 +46,7 @@ async def apply(
     steps = _left(plan, current)
     if not steps:
         return outcome
-    if plan is None or plan.is_sample:
+    if plan is None or plan.is_sample or plan.as_of is not None:
         await check_free(port, table, by)
         await check_readable(port, table, accept, purge, segments, rate)
     run = ApplyRun(port, table, by, rate, segments, progress, purge)

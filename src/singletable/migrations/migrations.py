@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from singletable.flow import Rate, at_rate, check_blocking
-from singletable.foundation import BlockingDatabase, Finding, Repaired, Table, flows
+from singletable.foundation import BlockingDatabase, Finding, Repaired, Table, TableItems, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.acceptance import Accepted
 from singletable.migrations.apply_lease import check_free
@@ -41,6 +41,7 @@ class Migrations:
         keep: Path | None = None,
         again: bool = False,
         progress: Callable[[PlanReading], object] | None = None,
+        from_export: TableItems | None = None,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
@@ -58,6 +59,11 @@ class Migrations:
         the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read or where
         a difference may leave them so, or read otherwise, or with `again`.
 
+        With `from_export`, as `export_of(shop, "s3://...")`, the items of that export are counted in place of the
+        table's, for no read units; `Plan.as_of` is the moment that it shows. What items lack outside of themselves is
+        not counted, and an apply of such a plan counts the table itself first. Corrupt for a damaged export;
+        InvalidRequest for one of another table, and with `sample`.
+
         Where a difference from the record may leave items unreadable, or read otherwise, it counts them. PlanRefused
         where there are any, with five keys of each; `accept` has what to go on with: `("type.changed", "Order.total")`.
         PlanRefused also for another model's table, and for an older program.
@@ -68,7 +74,8 @@ class Migrations:
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
         check_texts(purge=purge)
         options |= {"accept": accept, "purge": purge, "begins": begins, "keep": keep, "again": again}
-        return self.db.run(plans.plan(self.db.port, self.table, **options, progress=progress))
+        options |= {"progress": progress, "from_export": from_export}
+        return self.db.run(plans.plan(self.db.port, self.table, **options))
 
     def recorded(self, *, before: bool = False) -> ModelDocument | None:
         """The model that the table was last brought to, or the one before; None where there is none. One request.

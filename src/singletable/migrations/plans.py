@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from singletable.errors import Corrupt
 from singletable.flow import Port, Rate, at_rate
-from singletable.foundation import Table
+from singletable.foundation import Table, TableItems, flows, port_over
 from singletable.migrations.acceptance import (
     Accepted,
     accepted_in,
@@ -41,6 +41,7 @@ _PAGE_BYTES = 2**20
 """The most that one answer of a scan holds."""
 _FILL_TELLS = frozenset({"writes", "twice"})
 """The counts of what a fill meets again: it refuses a value that is twice, and names an item without a key."""
+_NOT_EXPORTED = "what items lack outside of themselves is not counted: guards, copies and edge sets are no export's"
 _Found = tuple[Plan, Live | None, Any]
 
 
@@ -58,24 +59,27 @@ async def plan(
     keep: Path | None = None,
     again: bool = False,
     progress: Callable[[PlanReading], object] | None = None,
+    from_export: TableItems | None = None,
 ) -> Plan:
     """The plan of an apply, with the cost of each step. `begins` gets the cost of the reading, before it; `keep` is the
-    file of its progress, and of its end, which is taken unless `again`."""
-    parts = segments_of(port, table, segments)
+    file of its progress, and of its end, which is taken unless `again`. Nothing of an export is kept."""
+    parts, keep = segments_of(port, table, segments), keep if from_export is None else None
+    port = port_over(port, from_export, sample)
     outlined, live, record = await _compared(port, table, purge)
     reading = _reading(table, outlined, live, record, accept)
-    port = at_rate(port, rate)
+    port = at_rate(port, rate if from_export is None else None)
     document = outlined.document if outlined.document is not None else document_of(table)
     path = None if keep is None or live is None else _file_in(keep, table, live)
     work = _work(document, record, reading, live, (parts, sample, outlined.purge))
     refuses = not _is_filled(outlined) or any(one.counts not in _FILL_TELLS for one in reading.differences)
     kept = CountsFile(port, path, work, reading, is_fresh=again, refuses=refuses, tell=progress)
     takes = None if live is None else _reading_cost(outlined, live, kept, parts, sample)
-    if takes is not None and live is not None and begins is not None:
+    if takes is not None and live is not None and begins is not None and from_export is None:
         begins(_priced(takes, rate, prices, _billing(table, live)))
-    planning = Planning(port, table, document, record, live, parts, sample, kept)
+    planning = Planning(port, table, document, record, live, parts, sample, kept, from_export is not None)
     steps: list[Step] = []
-    left = list(outlined.left)
+    is_read = takes is not None and from_export is not None
+    left = [*outlined.left, *([_NOT_EXPORTED] if is_read and flows.gaps_of(table) is not None else [])]
     for step in outlined.steps:
         prediction = await step.predict(planning)
         left += prediction.left
@@ -96,6 +100,7 @@ async def plan(
         accepted=taken,
         is_sample=is_sample,
         counted_at=kept.counted_at,
+        as_of=from_export.complete_at if from_export is not None and is_read else None,
     )
 
 

@@ -91,11 +91,14 @@ async def count_fill(
     kept: CountsFile,
     later: Mapping[Place, Item] = {},
     purge: Purge | None = None,
+    with_gaps: bool = True,
 ) -> FillCount:
     """Predict a fill. Reads the table of about this size once, or about the share `sample`; `kept` counts the same
-    items. `later` has the library's own items that will be others before the fill, by their places."""
+    items. `later` has the library's own items that will be others before the fill, by their places.
+    `with_gaps` counts what items lack outside of themselves."""
     chosen = segments_to_read(table, segments, sample, size_bytes)
     run = FillForecast(port, table, indexes, chosen, kept, later, is_sample=sample is not None, purge=purge)
+    run.gaps = run.gaps if with_gaps else None
     return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
 
 

@@ -108,6 +108,12 @@ class Planning(Struct, frozen=True):
     sample: float | None
     kept: CountsFile
     """Counts the items that the prediction reads, and keeps its progress."""
+    is_exported: bool = False
+    """Whether the items are those of an export: then they are compared with nothing else."""
+
+    def is_proof(self, kept: CountsFile) -> bool:
+        """Whether the counts are of every item as it is now: then a step that nothing needs is left out."""
+        return self.sample is None and not kept.is_taken and not self.is_exported
 
 
 @dataclass(eq=False)
@@ -204,6 +210,8 @@ class Plan(Struct, frozen=True):
     """Whether only a part of the table was read: an apply reads the rest."""
     counted_at: datetime | None = None
     """When the items were counted, by an earlier plan; None if they were counted now, or nothing had to be."""
+    as_of: datetime | None = None
+    """The moment of the export whose items were counted: an apply reads the table. None if the table was read."""
 
     @property
     def is_empty(self) -> bool:

@@ -51,8 +51,10 @@ class FillItems(Step, frozen=True, tag="fill"):
         indexes, kept = _indexes(table, planning.live), planning.kept
         record = _toward(planning.record, planning.declared)
         later = {} if record is None else _placed(table, record)
-        counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, later)
-        if sample is None and not kept.is_taken and not counted.writes and not counted.gaps:
+        counted = await count_fill(
+            port, table, indexes, planning.segments, sample, size, kept, later, with_gaps=not planning.is_exported
+        )
+        if planning.is_proof(kept) and not counted.writes and not counted.gaps:
             return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
         read_units = counted.read_units + 2.0  # the two reads of the parts

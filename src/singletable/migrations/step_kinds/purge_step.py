@@ -42,7 +42,7 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
         size, kept = planning.live.description.bytes, planning.kept.of("purge")
         indexes = projected_in(table.definition)
         counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, purge=self.remains)
-        if sample is None and not kept.is_taken and not counted.writes:
+        if planning.is_proof(kept) and not counted.writes:
             return StepPrediction(None)
         requests, units = requests_of(counted, planning.segments), counted.write_units
         declared = planning.declared.with_purged(counted.purged)
