@@ -134,7 +134,7 @@ class ErasureRun:
     async def all(self) -> None:
         """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
         self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
-        # One that goes on looks in the table: what is still there tells what the earlier run has deleted.
+        # One that goes on looks in the table: it counts what the earlier run has deleted by what is still there.
         items = await self._search(None if self.journal.is_stored else self.from_export)
         if self.journal.is_stored:
             await self.journal.resumed(items.all)

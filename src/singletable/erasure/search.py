@@ -316,7 +316,7 @@ class SubjectSearch:
     async def _now(
         self, items: Sequence[Item], wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]
     ) -> list[Item]:
-        """The items of a scan as they are; of an export those that may refer to a subject, read again."""
+        """The items of a scan; for an export, the ones that may refer to a subject, read again from the table."""
         if not self.is_exported:
             return [*items]
         places = [place_in(self.table, item) for item in items if self._may_refer(item, wanted)]
