@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import singletable.events as events
-from singletable.events import Event
+from singletable.events import Event, Problem
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "log-records.md"
@@ -25,7 +25,7 @@ def kinds() -> Iterator[type[Event]]:
     """Every class of events, by its name."""
     for name in sorted({*events.__getattr__("__all__")}):
         kind = getattr(events, name)
-        if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event:
+        if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, Problem):
             yield kind
 
 

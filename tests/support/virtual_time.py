@@ -40,6 +40,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._virtual.at
 
+    def pass_time(self, seconds: float) -> None:
+        """What blocks the loop for some seconds."""
+        self._virtual.at += seconds
+
     @contextmanager
     def working(self) -> Generator[None, None, None]:
         self._virtual.working += 1

@@ -40,7 +40,7 @@ GROUND = {
         *("Connections", "RetryPolicy", "Timeouts"),
     ),
     "singletable.events": (
-        *("Event", "Listener", "RequestEnded", "RequestTried"),
+        *("Event", "Listener", "FirstAnswered", "RequestEnded", "RequestTried", "WorkOverran"),
         *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
         *("ChangeRetried", "LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
         *("Problem", "ClockCorrected", "CredentialsKept", "IndexUnfilled", "GuardKept", "MessageFailed"),

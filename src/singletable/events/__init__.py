@@ -12,7 +12,14 @@
 
 from typing import TYPE_CHECKING
 
-from singletable.events.listeners import DEBUG as DEBUG, SILENT as SILENT, Levels as Levels, Listeners as Listeners
+from singletable.events.listeners import (
+    DEBUG as DEBUG,
+    INFO as INFO,
+    SILENT as SILENT,
+    SLOW_SECONDS as SLOW_SECONDS,
+    Levels as Levels,
+    Listeners as Listeners,
+)
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
         WorkerPaused as WorkerPaused,
         WorkerStarted as WorkerStarted,
         WorkerStopped as WorkerStopped,
+        WorkOverran as WorkOverran,
     )
     from singletable.events.mutations import (
         AnswerRefused as AnswerRefused,
@@ -61,7 +69,11 @@ if TYPE_CHECKING:
         MessageFailed as MessageFailed,
         TableHeld as TableHeld,
     )
-    from singletable.events.requests import RequestEnded as RequestEnded, RequestTried as RequestTried
+    from singletable.events.requests import (
+        FirstAnswered as FirstAnswered,
+        RequestEnded as RequestEnded,
+        RequestTried as RequestTried,
+    )
 
 # A program that nobody listens to makes no event.
 __getattr__ = late_names(
@@ -73,9 +85,9 @@ __getattr__ = late_names(
     ),
     lifecycle=(
         "ChangeRetried LeaseLost LeaseTaken LetterAdded ShardGap ShardOpened StepApplied"
-        " TaskBegun TaskEnded TaskOutcome WorkerPaused WorkerStarted WorkerStopped"
+        " TaskBegun TaskEnded TaskOutcome WorkerPaused WorkerStarted WorkerStopped WorkOverran"
     ),
     mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
-    requests="RequestEnded RequestTried",
+    requests="FirstAnswered RequestEnded RequestTried",
 )

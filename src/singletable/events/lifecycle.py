@@ -12,6 +12,11 @@ from typing import ClassVar, Literal
 from singletable.events.event import Event, described
 
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
+_LATE_SECONDS = 60.0
+_GAPS = {
+    "trimmed": ": a stream keeps changes for a day, and these were not read by then",
+    "replaced": ": the table has another stream, as one that was made again",
+}
 
 
 TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost", "open"]
@@ -104,7 +109,12 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        return f"{self.worker}: {'took over' if self.is_takeover else 'took'} the lease of {self.lease}"
+        if not self.is_takeover:
+            return f"{self.worker}: took the lease of {self.lease}"
+        return (
+            f"{self.worker}: took over the lease of {self.lease} from a worker that has given no sign of life for the "
+            "lease's length: it was killed, or hangs"
+        )
 
     @property
     def cause(self) -> Hashable:
@@ -129,10 +139,40 @@ class LeaseLost(Event, frozen=True, kw_only=True):
         return self.worker, self.lease
 
 
+class WorkOverran(Event, frozen=True, kw_only=True):
+    """A task, or a handler of a change, runs for longer than the length of its lease, which its worker renews."""
+
+    logger: ClassVar[str] = "singletable.workers"
+    levels: ClassVar[tuple[str, ...]] = ("INFO",)
+
+    worker: str
+    work: str
+    """The task's name, or the event that is handled, as `order#INSERT`."""
+    key_hash: str
+    seconds: float
+    """Since it began."""
+
+    @property
+    def level(self) -> int:
+        return _INFO
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.worker}: {self.work} ({self.key_hash}) has run for {self.seconds:.0f} s and has not ended; "
+            "its worker lives and renews the lease, so nobody takes it over"
+        )
+
+    @property
+    def cause(self) -> Hashable:
+        return self.worker, self.work, self.key_hash
+
+
 class TaskBegun(Event, frozen=True, kw_only=True):
-    """A worker claimed a task, and begins its function."""
+    """A worker claimed a task, and begins its function. It is a WARNING where the first try is over a minute late."""
 
     logger: ClassVar[str] = "singletable.tasks"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "WARNING")
 
     table: str
     task: str
@@ -144,8 +184,17 @@ class TaskBegun(Event, frozen=True, kw_only=True):
     """Since it was due."""
 
     @property
+    def level(self) -> int:
+        return _WARNING if self.attempt == 1 and self.late_seconds >= _LATE_SECONDS else _DEBUG
+
+    @property
     def text(self) -> str:
-        return f"task {self.task} ({self.key_hash}): try {self.attempt} began, {self.late_seconds:.1f} s after its time"
+        text = f"task {self.task} ({self.key_hash}): try {self.attempt} began, {self.late_seconds:.1f} s after its time"
+        return text if self.level == _DEBUG else f"{text}: more is due than the workers end, or they were down"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.table, self.task
 
 
 class TaskEnded(Event, frozen=True, kw_only=True):
@@ -211,11 +260,13 @@ class ShardGap(Event, frozen=True, kw_only=True):
     consumer: str
     shard: str
     reason: str
-    """Why they are gone: `trimmed`, as the stream keeps changes for a day."""
+    """Why they are gone: `trimmed`, or `replaced`."""
 
     @property
     def text(self) -> str:
-        return f"{self.consumer}: changes of the shard {self.shard} are lost ({self.reason})"
+        place = f"the shard {self.shard}" if self.shard else "its stream"
+        why = _GAPS.get(self.reason, "")
+        return f"{self.consumer}: changes of {place} are lost ({self.reason}{why})"
 
     @property
     def cause(self) -> Hashable:

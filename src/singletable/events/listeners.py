@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from singletable.events.log import EventLog
 
 DEBUG: Final = 10
+INFO: Final = 20
 _WARNING = 30
+SLOW_SECONDS: Final = 1.0
+"""An answer that takes so long is told at INFO."""
+SLOW_FIRST_SECONDS: Final = 0.2
+"""The same for the first one of a connection."""
 _LISTENING: Final[ContextVar[bool]] = ContextVar("singletable_listening", default=False)
 """True while a listener is called: nobody hears what its own requests do."""
 

@@ -10,12 +10,44 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from singletable.events.event import Event
+from singletable.events.listeners import SLOW_FIRST_SECONDS, SLOW_SECONDS
 
 _DEBUG = 10
 _INFO = 20
 _WARNING = 30
 _GIVEN_UP = ("unavailable", "outcome-unknown", "denied", "conflict.transaction-conflict")
 """Outcomes, or their beginnings, of a call that the service did not answer as it should."""
+_LONG_POLL = "ReceiveMessage"
+"""The operation whose answer waits on purpose."""
+
+
+class FirstAnswered(Event, frozen=True, kw_only=True):
+    """The first request of a database was answered. Only this one waits for credentials and a first connection."""
+
+    logger: ClassVar[str] = "singletable.requests"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO")
+
+    operation: str
+    endpoint: str
+    region: str
+    milliseconds: float
+    """The time of the request, from its beginning to its answer."""
+    credentials_milliseconds: float
+    """The part of it that was spent waiting for credentials."""
+    since_connect: float
+    """Seconds from `connect` to the answer."""
+
+    @property
+    def level(self) -> int:
+        return _INFO if self.milliseconds >= 1000 * SLOW_FIRST_SECONDS else _DEBUG
+
+    @property
+    def text(self) -> str:
+        return (
+            f"cold start: the first answer of {self.endpoint}, to {self.operation}, took {self.milliseconds:.0f} ms "
+            f"with a new connection and {self.credentials_milliseconds:.0f} ms for credentials, "
+            f"{self.since_connect:.1f} s after connect"
+        )
 
 
 class RequestTried(Event, frozen=True, kw_only=True):
@@ -53,17 +85,23 @@ class RequestTried(Event, frozen=True, kw_only=True):
 
     @property
     def level(self) -> int:
-        return _DEBUG if self.retry_in is None else _INFO
+        return _DEBUG if self.retry_in is None and not self.is_slow else _INFO
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the answer took over a second. A long poll is meant to wait."""
+        return self.milliseconds >= 1000 * SLOW_SECONDS and self.operation != _LONG_POLL
 
     @property
     def text(self) -> str:
         name = f"{self.operation} of {self.table}" if self.table else self.operation
-        text = f"{name}: try {self.attempt}, {self.outcome}, {self.milliseconds:.1f} ms"
+        slow = " (slow)" if self.is_slow else ""
+        text = f"{name}: try {self.attempt}, {self.outcome}, {self.milliseconds:.1f} ms{slow}"
         return text if self.retry_in is None else f"{text}: {self.why}; next try in {self.retry_in:.3f} s"
 
     @property
     def cause(self) -> Hashable:
-        return self.operation, self.table, self.outcome
+        return self.operation, self.table, self.outcome, self.is_slow
 
 
 class RequestEnded(Event, frozen=True, kw_only=True):

@@ -32,8 +32,10 @@ async def handle_queue(
         # At least one: otherwise a slow machine would make no progress.
         if not await may_go_on(entry) or (number and port.monotonic() > until):
             return
+        entry.begun_at = port.monotonic()
         with handling_while(goes_on):
             error = await handle_record(port, router, entry.record, entry.events)
+        entry.begun_at = None
         if isinstance(error, HandedBack):
             return
         entry.error = error

@@ -48,6 +48,8 @@ class PendingRecord:
     tries: int = 0
     wait_until: float = 0.0
     """Seconds of the clock of intervals."""
+    begun_at: float | None = None
+    """Since when a handler runs, by the clock of intervals."""
     error: BaseException | None = None
     """The error of its last try, until it is written down."""
     is_own: bool = False

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from singletable.errors import PASSING, Unavailable
-from singletable.events import ChangeRetried, LeaseLost, LetterAdded
+from singletable.events import ChangeRetried, LeaseLost, LetterAdded, WorkOverran
 from singletable.flow import Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.foundation import flows
 from singletable.holds import TableGate
@@ -121,6 +121,16 @@ class ConsumerWorker:
         shard.beats += 1
         renewed = await leases.heartbeat(self.port, self.consumer.state, shard.lease, shard.beats)
         self._note(shard, renewed, began)
+        for queue in list(shard.queues.values()):
+            for entry in list(queue):
+                if entry.begun_at is not None and began - entry.begun_at >= self.options.lease_seconds:
+                    self._tell_overrun(entry, began - entry.begun_at)
+
+    def _tell_overrun(self, entry: PendingRecord, seconds: float) -> None:
+        router, events = self.consumer.router, self.port.events
+        work, key_hash = router.name_of(entry.record), router.hash_of(entry.record, events)
+        overran = WorkOverran(worker=self.consumer.name, work=work, key_hash=key_hash, seconds=seconds)
+        events.emit(overran)
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
         is_held = bool(lease and lease.owner)  # without an owner it was released, or its shard is over

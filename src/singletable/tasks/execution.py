@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import InvalidRequest, SingletableError
-from singletable.events import TaskBegun, TaskEnded, TaskOutcome
+from singletable.events import TaskBegun, TaskEnded, TaskOutcome, WorkOverran
 from singletable.failure_text import Caught, error_text
 from singletable.flow import Port, instant, refuse_awaitable
 from singletable.foundation import Write, model_for
@@ -247,6 +247,7 @@ class Execution:
                 until = instant(claimed.claim_time.wall_at(now) + self.lease_seconds)
                 await apply(self.port, extend_writes(self.tasks, claimed.item, until))
                 claimed.renewed_at = now
+                self._tell_overrun(claimed, now)
         except ClaimLost:
             claimed.is_lost = True  # whether that matters shows when the task ends
         finally:
@@ -370,6 +371,12 @@ class Execution:
             late_seconds=claimed.claim_time.wall - item.due.timestamp(),
         )
         events.emit(begun)
+
+    def _tell_overrun(self, claimed: Claimed, now: float) -> None:
+        events, item, seconds = self.port.events, claimed.item, now - claimed.claim_time.monotonic
+        if seconds >= self.lease_seconds:
+            names = {"worker": self.tasks.worker, "work": item.function, "key_hash": events.hash_of(item.id)}
+            events.emit(WorkOverran(**names, seconds=seconds))
 
     def _tell_end(
         self, claimed: Claimed, outcome: TaskOutcome, error: BaseException | None, retry_in: float | None = None

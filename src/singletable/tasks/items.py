@@ -148,6 +148,11 @@ class TaskEntities:
     by_place: ByPlace
     by_order: ByOrder
 
+    @property
+    def worker(self) -> str:
+        """The name of their workers in events."""
+        return f"tasks of {self.table.name}"
+
     def model_of_type(self, type_name: str) -> Model[Any] | None:
         """The model of what runs: a task or an ordered task."""
         return next((m for m in (model_of(self.task), model_of(self.ordered)) if m.type == type_name), None)

@@ -112,12 +112,8 @@ class WorkerSlots:
         await self.port.sleep(min(self._lease_left + _AFTER_ITS_TIME_SECONDS, self.options.poll_seconds))
         return True
 
-    @property
-    def _name(self) -> str:
-        return f"tasks of {self.tasks.table.name}"
-
     def kernel(self, *, outlives_passing: bool = True) -> Kernel:
-        return Kernel(self.port, self.gate, self.stop, self._name, self.trouble, outlives_passing)
+        return Kernel(self.port, self.gate, self.stop, self.tasks.worker, self.trouble, outlives_passing)
 
     def heartbeat(self) -> Heartbeat[Claimed]:
         execution = self.execution
@@ -236,7 +232,7 @@ class WorkerSlots:
                 self._look_at = self._looked_at + self.options.poll_seconds
             return
         if candidate.lease != 0.0:
-            taken = LeaseTaken(worker=self._name, lease=item.function, fence=item.fence, is_takeover=True)
+            taken = LeaseTaken(worker=self.tasks.worker, lease=item.function, fence=item.fence, is_takeover=True)
             self.port.events.emit(taken)
         self._gained, self._look_at = True, self._looked_at
         self._remember(item)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from singletable.errors import SingletableError
-from singletable.events import Listeners, RequestEnded, RequestTried
+from singletable.events import FirstAnswered, Listeners, RequestEnded, RequestTried
 from singletable.flow import NO_FACTS, NOTHING_CONSUMED, Consumed, Operation, OperationFacts, Request, Response
 
 if TYPE_CHECKING:
@@ -70,6 +70,20 @@ class CallEvents:
         )
         self._wait = retry_in or 0.0
         self._waited += self._wait
+
+    def first_answered(self, request: Request, started: float, opened_at: float, fetching_seconds: float) -> None:
+        """Emit the event of a database's first answer, which came now."""
+        now = self._monotonic()
+        self._events.emit(
+            FirstAnswered(
+                operation=request.operation,
+                endpoint=self._endpoint.url,
+                region=self._endpoint.region,
+                milliseconds=1000 * (now - started),
+                credentials_milliseconds=1000 * fetching_seconds,
+                since_connect=now - opened_at,
+            )
+        )
 
     def ended(
         self, value: Any = None, consumed: Consumed = NOTHING_CONSUMED, error: BaseException | None = None

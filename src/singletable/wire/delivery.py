@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 
 from singletable.errors import SingletableError
-from singletable.events import DEBUG, SILENT
+from singletable.events import DEBUG, INFO, SILENT, SLOW_SECONDS
 from singletable.flow import (
     ACTIVE,
     OPERATIONS,
@@ -34,11 +34,11 @@ from singletable.wire.credentials import CachedCredentials, Credentials, Credent
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.error_answers import (
     CLOCK_CODES,
-    DISK,
-    Fault,
     Verdict,
     classify,
     code_in_header,
+    describe,
+    hint_of,
     read_fault,
     server_time,
     with_code,
@@ -59,10 +59,6 @@ T = TypeVar("T")
 _OK = 200
 _TOKEN_BYTES, _TOKEN_CHARACTERS = 16, 22
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
-_SAFE_MESSAGES = frozenset({Verdict.DENIED, Verdict.THROTTLED})
-"""Verdicts whose messages name a permission, a table or an index, never a value of an item."""
-_QUOTES_THE_REQUEST = "IncompleteSignature"
-"""The code whose message quotes the Authorization header."""
 _SKEW_SECONDS = 240.0
 """A signature is valid for five minutes: a smaller error of the clock is not the reason of a refusal."""
 _check_json = msgspec.json.Decoder(msgspec.Raw).decode
@@ -91,6 +87,9 @@ class Delivery:
         self._policy = options.policy
         self._checksum = options.checksum
         self._signer: Signer | None = None
+        self._opened_at: float | None = options.monotonic()
+        """None once its first answer was told, or a try has failed before it."""
+        self._fetching_seconds = 0.0
         self._first_timeout = min(options.timeouts.read, options.policy.deadline_seconds)
 
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
@@ -154,12 +153,19 @@ class Delivery:
         started = self.monotonic()
         outcome = await self._try(exchange, request, 1, self._first_timeout, round_trips, call)
         if type(outcome) is Response:
+            levels = self._levels
+            level = levels.own.level or levels.library.level or levels.root.level
             if call is not None:
                 call.tried(request, outcome)
+            elif level <= INFO and self.monotonic() - started >= SLOW_SECONDS:
+                self._tell_slow(request, outcome, operation, started)
+            if self._opened_at is not None:
+                self._tell_first(request, started)
             if self.budget.left < RetryBudget.CAPACITY:
                 self.budget.refill(RetryBudget.SUCCESS)
             return outcome
         assert isinstance(outcome, FailedTry)
+        self._opened_at = None
         state = RetryState(request, self._policy, self.budget, self.random, started=started)
         if call is not None:
             return await self._retry(exchange, state, outcome, round_trips, call)
@@ -282,10 +288,17 @@ class Delivery:
             if signed_at >= self.clock.look_at:
                 self._look_at_date(answer, signed_at)
             return Response(answer.status, body, False, answer.request_id)
-        what = _describe(answer.status, fault, verdict)
+        what = describe(answer.status, fault, verdict)
         if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
             verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {off:+.0f} s off"
-        return FailedTry(verdict, what, request_id=answer.request_id, bytes_in=len(body), signed_by=signed_by)
+        return FailedTry(
+            verdict,
+            what,
+            request_id=answer.request_id,
+            bytes_in=len(body),
+            signed_by=signed_by,
+            hint=hint_of(fault) if verdict is Verdict.THROTTLED else "",
+        )
 
     def _look_at_date(self, answer: HttpResponse, asked_at: float) -> None:
         if ahead := self.clock.look(answer.headers, asked_at):
@@ -319,13 +332,30 @@ class Delivery:
         return answer.body or None
 
     async def _fetch(self, exchange: Exchange, now: float, *, renew: bool = False) -> Credentials:
-        source = self._source
+        source, began = self._source, self.monotonic()
         credentials = await exchange.run_blocking(lambda: source.fetch(now, renew=renew))
+        self._fetching_seconds += self.monotonic() - began
         if isinstance(source, CachedCredentials) and (failure := source.take_failure()) is not None:
             from singletable.events import CredentialsKept  # noqa: PLC0415 most programs never need it
 
             self._events.emit(CredentialsKept(error=failure))
         return credentials
+
+    def _tell_slow(self, request: Request, answer: Response, operation: Operation[Any] | None, started: float) -> None:
+        """The log is at INFO, where a call has no event, and this one took long."""
+        call = self._call(operation)
+        if call is not None:
+            call.began(started)
+            call.tried(request, answer)
+
+    def _tell_first(self, request: Request, started: float) -> None:
+        """A cold start, as far as it is the library's."""
+        opened_at, self._opened_at = self._opened_at, None
+        levels = self._levels
+        is_heard = self._listens or (levels.own.level or levels.library.level or levels.root.level) <= INFO
+        call = self._call(None) if is_heard else None
+        if call is not None and opened_at is not None:
+            call.first_answered(request, started, opened_at, self._fetching_seconds)
 
     async def _renew(self, exchange: Exchange, state: RetryState, failed: FailedTry) -> None:
         """Fetch credentials in place of the expired ones. Raises `Denied` if it gets the same ones."""
@@ -370,17 +400,3 @@ def fresh_token() -> str:
     """22 URL-safe characters: 128 random bits."""
     text = b2a_base64(urandom(_TOKEN_BYTES), newline=False)[:_TOKEN_CHARACTERS]
     return text.translate(_URL_SAFE).decode()
-
-
-def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
-    """The service's answer in words, without text that could hold an item's values or parts of a signature."""
-    for text, of_disk in DISK.items():
-        if verdict is of_disk:
-            return f"The engine can't write its data file: {text}"
-    code = fault.code if fault and fault.code else "an error without a code"
-    if fault and verdict in _SAFE_MESSAGES and not fault.code.startswith(_QUOTES_THE_REQUEST):
-        first_line = fault.message.partition("\n")[0].strip()
-        text = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
-        limits = ", ".join(str(reason) for reason in fault.throttled)
-        return f"{text} ({limits})" if limits else text
-    return f"The service answered {code}, status {status}"

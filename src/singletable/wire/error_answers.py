@@ -168,8 +168,41 @@ class ThrottlingReason(Struct, frozen=True):
     def __str__(self) -> str:
         table, _, index = (self.resource or "").partition("table/")[2].partition("/index/")
         place = f"index {index} of {table}" if index else f"table {table}"
-        reason = self.reason or "throttled"
-        return f"{reason} of {place}" if table else reason
+        reason, limit = self.reason or "throttled", self.limit
+        if not table:
+            return reason
+        return f"{reason} of {place}: {limit.what}" if limit is not None else f"{reason} of {place}"
+
+    @property
+    def limit(self) -> ThrottlingLimit | None:
+        """The limit that a reason names; None for one that is not known."""
+        return next((limit for end, limit in _LIMITS.items() if (self.reason or "").endswith(end)), None)
+
+
+class ThrottlingLimit(Struct, frozen=True):
+    """A limit of throughput, and what to do about it."""
+
+    what: str
+    hint: str
+
+
+_LIMITS: Final[Mapping[str, ThrottlingLimit]] = {
+    "KeyRangeThroughputExceeded": ThrottlingLimit(
+        "one hot partition", "Spread the hot key over several, or retry later: each partition has a limit of its own"
+    ),
+    "ProvisionedThroughputExceeded": ThrottlingLimit(
+        "the provisioned capacity", "Raise its provisioned capacity, or retry later"
+    ),
+    "MaxOnDemandThroughputExceeded": ThrottlingLimit(
+        "the maximum that was set for on-demand capacity", "Raise that maximum, or retry later"
+    ),
+    "AccountLimitExceeded": ThrottlingLimit(
+        "the account's quota", "Ask AWS for a higher quota of the account, or retry later"
+    ),
+}
+"""The limits by the ends of reasons: `TableReadKeyRangeThroughputExceeded`, and the same for writes and for an index.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html"""
+THROTTLED_HINT: Final = "Retry later, or raise the capacity of the table or of its hot partition"
 
 
 class Fault(Struct, frozen=True):
@@ -259,3 +292,29 @@ def _classify_reasons(reasons: tuple[CancellationReason, ...]) -> Verdict:
     if Verdict.CONFLICT in passing:
         return Verdict.CONFLICT
     return Verdict.THROTTLED if Verdict.THROTTLED in passing else Verdict.ANSWER
+
+
+def hint_of(fault: Fault | None) -> str:
+    """The remedy for the limit that a throttled request has met; empty where the answer names none."""
+    limits = [reason.limit for reason in fault.throttled] if fault is not None else []
+    return next((limit.hint for limit in limits if limit is not None), "")
+
+
+_SAFE_MESSAGES = frozenset({Verdict.DENIED, Verdict.THROTTLED, Verdict.REFRESH})
+"""Verdicts whose messages name a permission, a table or an index, never a value of an item."""
+_QUOTES_THE_REQUEST = "IncompleteSignature"
+"""The code whose message quotes the Authorization header."""
+
+
+def describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
+    """The service's answer in words, without text that could hold an item's values or parts of a signature."""
+    for text, of_disk in DISK.items():
+        if verdict is of_disk:
+            return f"The engine can't write its data file: {text}"
+    code = fault.code if fault and fault.code else "an error without a code"
+    if fault and verdict in _SAFE_MESSAGES and not fault.code.startswith(_QUOTES_THE_REQUEST):
+        first_line = fault.message.partition("\n")[0].strip()
+        text = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
+        limits = ", ".join(str(reason) for reason in fault.throttled)
+        return f"{text} ({limits})" if limits else text
+    return f"The service answered {code}, status {status}"

@@ -21,7 +21,7 @@ from singletable.errors import (
 )
 from singletable.flow import Request
 from singletable.wire.credentials import Credentials
-from singletable.wire.error_answers import Verdict
+from singletable.wire.error_answers import THROTTLED_HINT, Verdict
 
 MAX_TRANSACTION_SECONDS = 300.0
 """The service remembers a client token for ten minutes after the first try ends; half of that is left for the try."""
@@ -40,7 +40,7 @@ _FINAL = frozenset(
 )
 _ONCE = frozenset({Verdict.REFRESH, Verdict.SKEWED})
 _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
-    Verdict.THROTTLED: (Throttled, "Retry later, or raise the capacity of the table or of its hot partition"),
+    Verdict.THROTTLED: (Throttled, THROTTLED_HINT),
     Verdict.CONFLICT: (TransactionConflict, "Read again and retry, or let fewer writers meet in one item"),
     Verdict.DENIED: (Denied, "Check the credentials, their permissions and this machine's clock"),
     Verdict.SKEWED: (Denied, "Set this machine's clock"),
@@ -129,6 +129,8 @@ class FailedTry(Struct, frozen=True):
     """The bytes of the answer's body, if there is one."""
     signed_by: Credentials | None = None
     cause: BaseException | None = None
+    hint: str = ""
+    """The remedy, where the answer says more than the verdict."""
     epoch: str = ""
     """The epoch of the service that the try may have reached, where a restart makes it forget tokens."""
 
@@ -193,6 +195,7 @@ class RetryState:
     def end(self, failed: FailedTry, now: float, *, because: str = "") -> SingletableError:
         """The error for giving up now. Where any try of a write may have been applied, its outcome is unknown."""
         kind, hint = _ENDS.get(failed.verdict, _RETRY_LATER)
+        hint = failed.hint or hint
         if self.unsettled and not self._reads:
             kind, hint = OutcomeUnknown, _READ_FIRST
         tried = "1 try" if self.tries == 1 else f"{self.tries} tries in {now - self._started:.1f} s"

@@ -41,7 +41,7 @@ def test_a_record_has_the_events_fields(log: EventLog, caplog: pytest.LogCapture
     assert (record.name, record.levelname) == ("singletable.streams", "ERROR")
     assert fields["singletable_shard"] == "shard-1"
     assert (fields["singletable_event"], fields["singletable_left_out"]) == ("ShardGap", 0)
-    assert record.getMessage() == "orders: changes of the shard shard-1 are lost (trimmed)"
+    assert record.getMessage() == GAP.text
 
 
 def test_a_cause_is_shown_once_a_minute(log: EventLog, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:

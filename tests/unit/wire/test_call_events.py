@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import logging
+import socket
 from typing import Any
 
 import pytest
 
 from singletable import Meter, errors
-from singletable.events import Event, Listeners, RequestEnded, RequestTried
+from singletable.events import Event, FirstAnswered, Listeners, RequestEnded, RequestTried
 from singletable.flow import OperationFacts, Response
-from singletable.wire import RetryPolicy
-from tests.fakes.scripted_server import ScriptedServer, answers, cut, fails, hang
-from tests.unit.wire.conftest import Ask, Client, FakeClock
+from singletable.wire import Credentials, FetchedCredentials, RetryPolicy
+from tests.fakes.scripted_server import Action, ScriptedServer, answers, cut, fails, hang
+from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask, Client, FakeClock
 
 THROTTLED = fails("ProvisionedThroughputExceededException")
 
@@ -24,6 +25,10 @@ class Heard(list[Any]):
     @property
     def tries(self) -> list[RequestTried]:
         return [event for event in self if isinstance(event, RequestTried)]
+
+    @property
+    def firsts(self) -> list[FirstAnswered]:
+        return [event for event in self if isinstance(event, FirstAnswered)]
 
     @property
     def ends(self) -> list[RequestEnded]:
@@ -44,8 +49,8 @@ async def test_a_call_that_succeeds_at_once(client: Client, server: ScriptedServ
     port, heard = heard_by(client)
     server.plan(answers(b'{"Item":{}}'))
     await client.run(port.send(Asked()))
-    (tried,), (ended,) = heard.tries, heard.ends
-    assert heard == [tried, ended]
+    (tried,), (ended,), (first,) = heard.tries, heard.ends, heard.firsts
+    assert heard == [tried, first, ended]
     assert (tried.operation, tried.table, tried.called, tried.region) == ("GetItem", "t", "t", "us-east-1")
     assert (tried.endpoint, tried.request_id, tried.outcome) == (server.url, "REQUEST-ID", "ok")
     assert (tried.attempt, tried.waited, tried.retry_in, tried.bytes_out, tried.bytes_in) == (1, 0.0, None, 17, 11)
@@ -201,3 +206,74 @@ async def test_a_logger_with_a_level_of_its_own_decides(client: Client, caplog: 
     caplog.set_level(logging.INFO, "singletable.requests")
     await client.run(client.port().send(Ask()))
     assert shown(caplog) == []
+
+
+# --- what is slow -----------------------------------------------------------------------------------------------------
+def takes(clock: FakeClock, seconds: float) -> Action:
+    """An answer after some seconds of the test's clock."""
+
+    def act(server: ScriptedServer, connection: socket.socket) -> bool:
+        clock.time += seconds
+        return answers()(server, connection)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("seconds", "operation", "lines"), [(0.999, "Query", 0), (1.0, "Query", 1), (20.0, "ReceiveMessage", 0)]
+)
+async def test_an_answer_that_takes_over_a_second_is_told_at_info(
+    client: Client,
+    server: ScriptedServer,
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
+    seconds: float,
+    operation: str,
+    lines: int,
+) -> None:
+    caplog.set_level(logging.INFO, "singletable.requests")
+    port = client.port()
+    server.plan(answers(), takes(clock, seconds))
+    for _ in range(2):
+        await client.run(port.send(Ask(operation)))
+    assert shown(caplog) == [("INFO", "Query of t: try 1, ok, 1000.0 ms (slow)")] * lines
+
+
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.WARNING])
+async def test_an_answer_that_takes_long_is_told_once(
+    client: Client, server: ScriptedServer, clock: FakeClock, caplog: pytest.LogCaptureFixture, level: int
+) -> None:
+    caplog.set_level(level, "singletable.requests")
+    port = client.port()
+    server.plan(answers(), takes(clock, 2.0))
+    for _ in range(2):
+        await client.run(port.send(Ask()))
+    assert sum("(slow)" in line for _, line in shown(caplog)) == (level == logging.DEBUG)
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(0.125, logging.DEBUG), (0.25, logging.INFO)])
+async def test_the_first_answer_is_told_once(
+    client: Client, server: ScriptedServer, clock: FakeClock, seconds: float, level: int
+) -> None:
+    def fetch() -> Credentials:
+        clock.time += seconds / 4
+        return SOME_CREDENTIALS
+
+    port, heard = heard_by(client, credentials=FetchedCredentials(fetch))
+    clock.time += 5.0
+    server.plan(takes(clock, seconds * 3 / 4))
+    for _ in range(2):
+        await client.run(port.send(Ask()))
+    (first,) = heard.firsts
+    assert (first.operation, first.endpoint, first.level) == ("GetItem", server.url, level)
+    assert first.milliseconds == pytest.approx(1000 * seconds, abs=0.01)
+    assert first.credentials_milliseconds == pytest.approx(250 * seconds, abs=0.01)
+    assert first.since_connect == pytest.approx(5.0 + seconds, abs=0.01)
+
+
+async def test_a_first_request_that_is_retried_is_no_cold_start(client: Client, server: ScriptedServer) -> None:
+    port, heard = heard_by(client)
+    server.plan(THROTTLED, answers(), answers())
+    await client.run(port.send(Ask()))
+    await client.run(port.send(Ask()))
+    assert (heard.firsts, len(heard.ends)) == ([], 2)

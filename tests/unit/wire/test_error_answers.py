@@ -12,7 +12,7 @@ import pytest
 from botocore.retries import standard
 
 from singletable.wire import read_fault
-from singletable.wire.error_answers import VERDICTS, Verdict, classify
+from singletable.wire.error_answers import VERDICTS, Fault, ThrottlingReason, Verdict, classify, hint_of
 
 
 def body(code: str, **fields: Any) -> bytes:
@@ -157,8 +157,8 @@ def test_what_was_throttled_is_named(name: str) -> None:
     fault = read_fault(json.dumps({"__type": "ThrottlingException", name: reasons}).encode())
     assert fault is not None
     assert [str(each) for each in fault.throttled] == [
-        "IndexWriteKeyRangeThroughputExceeded of index gsi1 of app",
-        "TableReadMaxOnDemandThroughputExceeded of table app",
+        "IndexWriteKeyRangeThroughputExceeded of index gsi1 of app: one hot partition",
+        "TableReadMaxOnDemandThroughputExceeded of table app: the maximum that was set for on-demand capacity",
         "throttled",
         "AccountLimitExceeded",
     ]
@@ -167,3 +167,21 @@ def test_what_was_throttled_is_named(name: str) -> None:
         read = read_fault(json.dumps({"__type": "ThrottlingException", name: empty}).encode())
         assert read is not None
         assert read.throttled == ()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "hint"),
+    [
+        (("IndexWriteKeyRangeThroughputExceeded",), "Spread the hot key"),
+        (("TableReadProvisionedThroughputExceeded",), "Raise its provisioned capacity"),
+        (("TableReadMaxOnDemandThroughputExceeded",), "Raise that maximum"),
+        ((None, "TableWriteAccountLimitExceeded"), "Ask AWS for a higher quota"),
+        (("SomethingNewExceeded",), ""),
+        ((), ""),
+    ],
+)
+def test_the_remedy_is_that_of_the_limit_that_was_met(reasons: tuple[str | None, ...], hint: str) -> None:
+    fault = Fault("ThrottlingException", throttled=tuple(ThrottlingReason(reason) for reason in reasons))
+    assert hint_of(fault).startswith(hint)
+    assert bool(hint_of(fault)) == bool(hint)
+    assert hint_of(None) == ""
