@@ -31,7 +31,10 @@ OWN_KIND = {"wire"}
 """Packages whose modules are written by hand for each shell: the transports."""
 SHELL = {"self", "db"}
 """What an awaited expression begins with where it is a call of the shell, not a flow."""
+ASYNC_SOURCE = r" \| AsyncIterable\[(?:[^\[\]]|\[[^\[\]]*\])*\]"
+"""In a signature, what the awaiting form alone takes."""
 WORDS = (
+    (ASYNC_SOURCE, ""),
     (r"\b([Aa])n (?=`?(Async[A-Z]|async |await ))", r"\1 "),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\bAwaiting(?=[A-Z]|\b)", "Blocking"),

@@ -322,7 +322,11 @@ class Database:
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 
     def write_many(
-        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any] | Entity] = (), rate: Rate | None = None
+        self,
+        *,
+        puts: Iterable[Entity] = (),
+        deletes: Iterable[KeyOf[Any] | Entity] = (),
+        rate: Rate | None = None,
     ) -> None:
         """Put entities and delete those, or their keys: each by itself, in no order, 25 a request.
 

@@ -7,7 +7,7 @@ works in scripts, threads, Lambda handlers and notebooks alike.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -329,7 +329,11 @@ class AsyncDatabase:
         return await flows.delete(self.port, target, where=where, expected=expected)
 
     async def write_many(
-        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any] | Entity] = (), rate: Rate | None = None
+        self,
+        *,
+        puts: Iterable[Entity] | AsyncIterable[Entity] = (),
+        deletes: Iterable[KeyOf[Any] | Entity] | AsyncIterable[KeyOf[Any] | Entity] = (),
+        rate: Rate | None = None,
     ) -> None:
         """Put entities and delete those, or their keys: each by itself, in no order, 25 a request.
 

@@ -160,6 +160,7 @@ from singletable.records.write import (
 from singletable.records.write_rounds import (
     BulkWrite as BulkWrite,
     BulkWrites as BulkWrites,
+    Source as Source,
     write_in_rounds as write_in_rounds,
 )
 from singletable.schema.bound_patterns import Bound as Bound, BoundKey as BoundKey, Declared as Declared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterable, AsyncIterator, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from singletable.foundation import (
     CursorSeal,
     Page,
     Position,
+    Source,
     read_batches,
     too_many_pages,
     write_batches,
@@ -73,12 +74,10 @@ async def get_many(
     return [found[place] for place in wanted if place in found]
 
 
-async def write_many(
-    port: Port, table: RawTable, puts: Iterable[Mapping[str, Any]], deletes: Iterable[Mapping[str, Any]]
-) -> None:
+async def write_many(port: Port, table: RawTable, puts: Source, deletes: Source) -> None:
     """Put and delete items, 25 in a request, each by itself, without conditions."""
     await table.ready(port)
-    names, deletes = _key_names(table, deletes)
+    names, deletes = await _key_names(port, table, deletes)
 
     def writes_of(puts: Iterable[Mapping[str, Any]], deletes: Iterable[Mapping[str, Any]]) -> Iterator[BulkWrite[str]]:
         for item in puts:
@@ -91,20 +90,36 @@ async def write_many(
     async def send(name: str, writes: BulkWrites) -> None:
         await write_batches(port, name, [request for _, request in writes.values()], _given)
 
-    await write_in_rounds(writes_of, puts, deletes, send, _repeated)
+    await write_in_rounds(port, writes_of, puts, deletes, send, _repeated)
 
 
-def _key_names(
-    table: RawTable, deletes: Iterable[Mapping[str, Any]]
-) -> tuple[Sequence[str], Iterable[Mapping[str, Any]]]:
+async def _key_names(port: Port, table: RawTable, deletes: Source) -> tuple[Sequence[str], Source]:
     """The attributes of the table's key, and the deletes: the first of them shows the key of a table by its name alone.
     Without any, the service refuses two writes of one item in one request."""
     if table.key:
         return table.key, deletes
+    if isinstance(deletes, AsyncIterable):
+        items = aiter(deletes)
+
+        async def take() -> Any:
+            return await anext(items, None)
+
+        first: list[Any] = await port.call_all([take])
+        return _names_in(first[0]), _after(first[0], items)
     rest = iter(deletes)
     first = [*islice(rest, 1)]
-    names = tuple(stored(first[0], "write_many")) if first else ()
-    return names, deletes if isinstance(deletes, Sized) else chain(first, rest)
+    return _names_in(first[0] if first else None), deletes if isinstance(deletes, Sized) else chain(first, rest)
+
+
+def _names_in(key: Mapping[str, Any] | None) -> Sequence[str]:
+    return () if key is None else tuple(stored(key, "write_many"))
+
+
+async def _after(first: Any, rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    if first is not None:
+        yield first
+    async for item in rest:
+        yield item
 
 
 def _place_of(wire: Key, names: Sequence[str]) -> Hashable:

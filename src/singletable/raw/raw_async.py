@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -142,8 +142,8 @@ class AsyncRaw:
     async def write_many(
         self,
         *,
-        puts: Iterable[Mapping[str, Any]] = (),
-        deletes: Iterable[Mapping[str, Any]] = (),
+        puts: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]] = (),
+        deletes: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]] = (),
         rate: Rate | None = None,
     ) -> None:
         """Put items and delete keys: each by itself, in no order, 25 a request, without conditions.

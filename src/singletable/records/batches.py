@@ -15,7 +15,7 @@ from singletable.records.query_request import check_whole
 from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
-from singletable.records.write_rounds import BulkWrite, BulkWrites, write_in_rounds
+from singletable.records.write_rounds import BulkWrite, BulkWrites, Source, write_in_rounds
 from singletable.schema import Entity, KeyOf, Model, Table, check_keys, model_for
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ async def read_batches(
     return read, rest
 
 
-async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> None:
+async def write_many(port: Port, puts: Source, deletes: Source) -> None:
     """Put entities and delete keys, 25 in a request, independently and in no order: overwrites, without conditions.
 
     `Incomplete` has the entities and keys that the service left unprocessed after several tries. Refused for tables
@@ -133,7 +133,7 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
         await ready(port, table)
         await _write_all(port, table, writes)
 
-    await write_in_rounds(_writes, puts, deletes, send, _repeated)
+    await write_in_rounds(port, _writes, puts, deletes, send, _repeated)
 
 
 async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
