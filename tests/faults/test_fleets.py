@@ -211,7 +211,7 @@ def task_worker(fleet: Fleet, bench: Bench, at_once: int = 3) -> Callable[[], Aw
     return start
 
 
-@pytest.mark.parametrize("what", [Match(), Match(WRITES), Match("Query")])
+@pytest.mark.parametrize("what", [Match(), Match(WRITES), Match("Query"), Match("Query", key="Due#7")])
 def test_throttled_workers_of_tasks_ask_rarely(fleet: Fleet, what: Match) -> None:
     async def work() -> None:
         bench = await tasks_of(fleet, 30)

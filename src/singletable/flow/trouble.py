@@ -82,16 +82,26 @@ class Trouble:
 
 
 class CarefulPort(WrappedPort):
-    """A port that sends one request at a time while its worker has trouble: the first that is refused is the last."""
+    """A port that sends one request at a time while its worker has trouble: the first that is refused is the last.
+
+    The place that was refused goes first the next time: where one partition alone is throttled, a look costs one request
+    and its retries, not those to the partitions before it as well.
+    """
 
     def __init__(self, port: Port, trouble: Trouble) -> None:
         super().__init__(port)
         self._trouble = trouble
+        self._refused_at = 0
 
     async def send(self, operation: Operation[T]) -> T:
         return await self._port.send(operation)
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        if self._trouble.is_near:
-            return [await self._port.send(operation) for operation in operations]
-        return await self._port.send_all(operations)
+        if not self._trouble.is_near:
+            return await self._port.send_all(operations)
+        values = dict[int, T]()
+        first = self._refused_at % max(1, len(operations))
+        for place in [*range(first, len(operations)), *range(first)]:
+            self._refused_at = place
+            values[place] = await self._port.send(operations[place])
+        return [values[place] for place in range(len(operations))]
