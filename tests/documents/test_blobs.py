@@ -120,6 +120,27 @@ ATTACKS = {
 }
 
 
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_directory_that_is_not_mounted_is_told_and_waited_for(tmp_path: Path, is_empty: bool) -> None:
+    directory, away = tmp_path / "blobs", tmp_path / "away"
+    with fresh() as db:
+        docs = Documents(db, Project, blobs=LocalBlobs(directory))
+        docs.create("o1", "p1")
+        docs.apply("p1", [put_shape(id="s", shape=Shape(1, 2, "hello")).by("c", 1)])
+        directory.rename(away)
+        if is_empty:
+            directory.mkdir()
+        with pytest.raises(Unavailable, match=rf"missing or empty: {directory}.*Mount it"):
+            docs.head("p1").shapes["s"]
+        docs.submit("p1", [move_shape(id="s", x=3, y=4).by("c", 2)])
+        with pytest.raises(Unavailable, match="missing or empty"):
+            docs.process("p1")
+        if is_empty:
+            directory.rmdir()
+        away.rename(directory)
+        assert [outcome.status for outcome in docs.process("p1")] == ["applied"]
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost(store: BlobStore, attack: str) -> None:
     with fresh() as db:

@@ -270,9 +270,11 @@ def test_an_attribute_that_the_function_would_not_see(db: Database) -> None:
     filled(db, 2, 0)
     (item,) = (i for i in db.run(all_items(db.port, "crm")) if i["pk"] == {"S": "contact#a1"})
     db.run(put_raw(db.port, old().Contact, {**item, "phone": {"S": "+44"}}))
-    can_not = "1 item that can't become what the function says, as contact#a1 / contact: Contact"
-    with pytest.raises(PlanRefused, match=can_not):
+    with pytest.raises(PlanRefused, match="1 item that can't become what the function says: Contact") as refused:
         Migrations(db, new().table).plan()
+    assert "#a1" not in str(refused.value), "the text of an error holds no key"
+    assert refused.value.counted[0].keys == ("contact#a1 / contact",)
+    assert "as contact#a1 / contact: Contact" in str(refused.value.counted[0])
     (finding,) = Migrations(db, new().table).fill().unreadable
     assert finding.what == "the function that converts Contact doesn't see the attribute 'phone'"
     assert types_in(db)["contact"] == 1

@@ -86,7 +86,10 @@ def _loader_of(module: str) -> Loader | None:
 
 
 def _fail(error: SingletableError) -> NoReturn:
+    """Print an error with its notes, and with the keys that a refused plan has as a field: for a person's terminal."""
     notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    keys = [key for counted in getattr(error, "counted", ()) for key in counted.keys]
+    notes += "".join(f"\n  {key}" for key in keys)
     raise Failed(f"{error}{notes}\n[{error.code}]") from error
 
 

@@ -109,6 +109,7 @@ class LocalBlobs:
                 with open(self.directory / path, "rb") as file:
                     return file.read(most + 1)
             except (FileNotFoundError, NotADirectoryError):
+                self._check_mounted()
                 return None
 
     def has(self, path: str) -> bool:
@@ -128,6 +129,15 @@ class LocalBlobs:
             target.unlink(missing_ok=True)
             if target.parent.exists():
                 self._directories.sync(target.parent)
+
+    def _check_mounted(self) -> None:
+        """Raises Unavailable where the whole directory is missing or empty: a content of it is not lost then."""
+        if not self.directory.is_dir() or not any(self.directory.iterdir()):
+            raise Unavailable(
+                f"the directory of the blob store is missing or empty: {self.directory}",
+                operation="blob get",
+                hint="Mount it, or correct its path, and call again: what waits for it goes on.",
+            )
 
     def _link(self, target: Path, data: bytes) -> bool:
         draft = self.directory / _WRITING / secrets.token_hex(16)

@@ -46,10 +46,7 @@ from singletable.operations import ReasonedCancellation, TransactWriteItems
 
 _TRIES = 60
 """More than others: every processor and every inline push of a document writes the same next version."""
-_LOST_HINT = (
-    "Is the store there, its directory mounted? Else put the blob back from a backup of it. "
-    "The submitted mutations stay in the inbox until then."
-)
+_LOST_HINT = "Put the blob back from a backup of the store. The submitted mutations stay in the inbox until then."
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
 

@@ -125,8 +125,7 @@ class Contents:
         return Corrupt(
             f"the blob {content.sha256} of {content.folder} {what}",
             operation="blob get",
-            hint="Is the store there, its directory mounted? Else put the blob back from a backup of it; its name is "
-            "the sha256 of its uncompressed bytes.",
+            hint="Put the blob back from a backup of the store; its name is the sha256 of its uncompressed bytes.",
         )
 
 

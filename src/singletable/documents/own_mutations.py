@@ -137,7 +137,7 @@ def _merge_items(name: str, items: Any, changes: Mapping[str, ItemMerge]) -> Non
     for id, change in changes.items():
         now = items.hash_of(id) if id in items else None
         if now != change.was:
-            raise InvalidValue(f"{name}/{id} {CHANGED}", operation=MERGE)
+            raise InvalidValue(f"an item of {name} {CHANGED}", operation=MERGE)
         if change.to is not None:
             items.refer(id, change.to)
         elif now is not None:

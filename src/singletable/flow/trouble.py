@@ -84,8 +84,8 @@ class Trouble:
 class CarefulPort(WrappedPort):
     """A port that sends one request at a time while its worker has trouble: the first that is refused is the last.
 
-    The place that was refused goes first the next time: where one partition alone is throttled, a look costs one request
-    and its retries, not those to the partitions before it as well.
+    The refused place goes first the next time: where one partition alone is throttled, a look costs one request and its
+    retries, not those to the partitions before it as well.
     """
 
     def __init__(self, port: Port, trouble: Trouble) -> None:

@@ -54,7 +54,7 @@ def _refused(reading: ItemCounts, counted: Sequence[Counted]) -> PlanRefused:
     purge = f" To delete what is left: {' '.join(f'--purge {name}' for name in left)}." if left else ""
     how = "Mend the items, or declare what they were, as by field(was=): docs/how-to/versions.md."
     return PlanRefused(
-        f"of {reading.seen} items that were read, {'; '.join(map(str, counted))}",
+        f"of {reading.seen} items that were read, {'; '.join(one.without_keys for one in counted)}",
         reason=_REASONS.get(first.rule, "items unreadable"),
         counted=tuple(counted),
         table=reading.table.name,

@@ -48,10 +48,17 @@ class Counted(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """The keys of the first five, without personal parts."""
 
-    def __str__(self) -> str:
+    @property
+    def without_keys(self) -> str:
+        """It in words that an error may hold."""
         which = _WHICH.get(self.difference.counts, "")
         noun = "item" if self.items == 1 else "items"
-        return f"{self.items} {noun}{which}, as {', '.join(self.keys)}: {self.difference}"
+        return f"{self.items} {noun}{which}: {self.difference}"
+
+    def __str__(self) -> str:
+        """The form for a terminal, with its keys."""
+        which, _, difference = self.without_keys.partition(": ")
+        return f"{which}, as {', '.join(self.keys)}: {difference}"
 
 
 class _ItemLook(Struct, frozen=True):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest
+from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow import Port, instant, patiently
 from singletable.foundation import MOST_SEGMENTS, ResumableRun, ScanSegment, advanced, scan_pages
 from singletable.migrations.item_counts import Counted, ItemCounts
@@ -125,10 +126,13 @@ class CountsFile:
         return kept
 
     def _load(self) -> KeptCounts | None:
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return None
         try:
-            kept = msgspec.json.decode(self.path.read_bytes(), type=KeptCounts)
+            with _access(self.path, "read"):
+                if not self.path.exists():
+                    return None
+                kept = msgspec.json.decode(self.path.read_bytes(), type=KeptCounts)
         except msgspec.MsgspecError:
             raise InvalidRequest(
                 f"{self.path} is not the file of a plan's reading", hint="Name another one, or delete it."
@@ -171,9 +175,23 @@ class CountsFile:
         counts, times = self.counts, (ended_at, self.port.now())
         kept = KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), *times)
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(kept))
-        os.replace(part, self.path)
+        with _access(self.path, "written"):
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(kept))
+            os.replace(part, self.path)
+
+
+@contextmanager
+def _access(path: Path, how: str) -> Generator[None]:
+    """Make an error of the file one that names it, as where it belongs to another user."""
+    try:
+        yield
+    except OSError as error:
+        raise NotConfigured(
+            f"the file of a plan's reading can't be {how}: {path}: {error.strerror or type(error).__name__}",
+            operation="plan",
+            hint="It may belong to another user: name another file with keep= or --keep, or delete it.",
+        ) from error
 
 
 class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
