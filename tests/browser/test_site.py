@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from singletable.version import VERSION
 from tests.browser.studio.opened import barriers
 from tools.site.__main__ import build
 
@@ -60,6 +61,21 @@ def test_on_a_phone_no_table_is_scrolled_and_each_cell_says_its_column(site: Pat
         assert page.locator("td").evaluate_all(too_wide) == 0, name
     says = "each => getComputedStyle(each, '::before').content"
     assert "measured" in page.locator("tbody tr").first.locator("td").nth(2).evaluate(says)
+    page.close()
+
+
+def test_nothing_of_the_first_pages_is_cut_and_no_code_is_broken_in_a_word(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    cut = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+    broken = "all => all.filter(each => each.getClientRects().length > 1).map(each => each.textContent)"
+    for name in ("index", "tutorial/first-table", "reference/errors"):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.locator("pre code").evaluate_all(cut) == []
+        codes = page.locator("td code").evaluate_all(broken)
+        assert [code for code in codes if " " not in code] == []
+    assert f"singletable {VERSION}" in page.locator("footer").inner_text().splitlines()
+    page.goto((site / "how-to/types.html").as_uri())
+    assert "X | None" in page.locator("td code").all_inner_texts()
     page.close()
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from singletable.version import VERSION
 from tests.support.no_engine import no_engine
+from tools.site.__main__ import packed
 from tools.site.agents import opening_of
 from tools.site.built import defects
 from tools.site.pages import place_of, sources
@@ -57,6 +61,27 @@ def test_files_that_pages_link_to_are_part_of_it() -> None:
     assert isinstance(recipe, str)
     assert recipe.startswith("# Unique email\n")
     assert made[place_of(ROOT / "LICENSE")] == (ROOT / "LICENSE").read_bytes()
+
+
+def test_a_bar_in_the_code_of_a_table_is_shown_as_one() -> None:
+    page = str(sources()[Path("how-to/types.md")])
+    assert "| <code>X &#124; None</code> | as `X` |" in page
+    assert "\\|" not in "".join(line for line in page.splitlines() if line.startswith("|"))
+
+
+def test_an_archive_of_the_site_has_its_version_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+    (tmp_path / "site" / "how-to").mkdir(parents=True)
+    (tmp_path / "site" / "index.html").write_text("first")
+    (tmp_path / "site" / "how-to" / "types.html").write_text("types")
+    first = packed(tmp_path / "site", tmp_path)
+    content = first.read_bytes()
+    os.utime(tmp_path / "site" / "index.html", (0, 0))
+    assert packed(tmp_path / "site", tmp_path).read_bytes() == content
+    assert first.name == f"singletable-site-{VERSION}.zip"
+    with zipfile.ZipFile(first) as archive:
+        root = f"singletable-site-{VERSION}"
+        assert archive.namelist() == [f"{root}/how-to/types.html", f"{root}/index.html"]
+        assert archive.read(f"{root}/index.html") == b"first"
 
 
 def test_an_error_has_a_page_that_links_lead_to() -> None:

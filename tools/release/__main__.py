@@ -1,6 +1,6 @@
 """`make release`: everything up to the upload, which a person does.
 
-    python -m tools.release                 into dist/release: sdist, wheels, an SBOM, checksums
+    python -m tools.release                 into dist/release: sdist, wheels, the site, an SBOM, checksums
     python -m tools.release --out here
 
 What it makes is installed into an empty environment of each Python at hand, without npm and without a compiler, and the
@@ -23,6 +23,7 @@ from tools.distributions import APPLICATIONS, PYTHONPATH, ROOT
 from tools.pythons import Python, pythons
 from tools.release.alone import TESTS, try_alone, try_application
 from tools.release.environments import bare, install
+from tools.site import __main__ as site_builder
 from tools.wheels.__main__ import engines, source, wheels
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first_table.py"
@@ -55,6 +56,7 @@ def main() -> int:
         for application in APPLICATIONS:
             try_application(next(iter(environments)), Path(folder, application), out, application)
             say(f"examples/{application} starts after one install")
+    say(f"built {documentation(out).name}: it opens from a disk")
     sums = write_sums(out)
     say(f"{sums.name}: {len(sums.read_text().splitlines())} files. Nothing was uploaded.")
     if is_without_address():
@@ -72,6 +74,15 @@ def try_with_previous() -> None:
 def build(out: Path) -> list[Path]:
     """The sdist of the library, the wheels, and the engine's wheels."""
     return [source(out), *wheels(out), *engines(out)]
+
+
+def documentation(out: Path) -> Path:
+    """The site as an archive. SystemExit where a page has a defect."""
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(folder, "site")
+        if wrong := site_builder.build(site, Path(folder, "work")):
+            raise SystemExit("\n".join(["the site has defects:", *wrong]))
+        return site_builder.packed(site, out)
 
 
 def try_out(python: Python, environment: Path, wheels: Path, expected: str) -> None:

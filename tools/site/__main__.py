@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from singletable.studio.tables import with_columns
+from singletable.version import VERSION
 from tools.site import agents
 from tools.site.built import defects, pages
 from tools.site.error_pages import FOLDER
@@ -29,6 +32,10 @@ from tools.site.public import ROOT
 SETTINGS = Path(__file__).with_name("zensical.toml")
 SEARCH_FROM_DISK = ROOT / "node_modules" / "iframe-worker" / "shim" / "index.js"
 ASSETS = [Path(__file__).with_name(name) for name in ("style.css", "accessible.js")]
+
+
+_WORD = re.compile(r"<code>([^\s<]{1,36})</code>")
+"""A code that the style sheet holds together: a browser would break it at a hyphen."""
 
 
 def navigation() -> dict[str, list[Path]]:
@@ -65,16 +72,27 @@ def build(out: Path, work: Path) -> list[str]:
         shutil.copy(asset, work / "docs")
     (work / "docs" / "assets").mkdir()
     shutil.copy(SEARCH_FROM_DISK, work / "docs" / "assets" / "iframe-worker.js")
-    shutil.copy(SETTINGS, work)
+    (work / SETTINGS.name).write_text(SETTINGS.read_text().replace("singletable VERSION", f"singletable {VERSION}"))
     said = _generate(work)
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(work / "site", out, ignore=shutil.ignore_patterns("404.html", "sitemap.xml*", "objects.inv"))
     for page in pages(out):
-        page.write_text(with_columns(page.read_text().replace("<th></th>", "<td></td>")))
+        text = page.read_text().replace("<th></th>", "<td></td>")
+        page.write_text(with_columns(_WORD.sub(r'<code class="word">\1</code>', text)))
     agents.write(out, navigation(), made)
     listed = {page for part in navigation().values() for page in part}
     lost = [f"{place}: is in no part of the navigation" for place in made if _belongs(place) and place not in listed]
     return [*said, *lost, *defects(out)]
+
+
+def packed(site: Path, out: Path) -> Path:
+    """An archive of a built site, named by its version. Of the same pages it has the same bytes."""
+    archive = out / f"singletable-site-{VERSION}.zip"
+    with zipfile.ZipFile(archive, "w") as pack:
+        for file in sorted(path for path in site.rglob("*") if path.is_file()):
+            place = zipfile.ZipInfo(f"singletable-site-{VERSION}/{file.relative_to(site).as_posix()}")
+            pack.writestr(place, file.read_bytes(), zipfile.ZIP_DEFLATED)
+    return archive
 
 
 def _belongs(place: Path) -> bool:

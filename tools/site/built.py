@@ -3,6 +3,7 @@ fetched from elsewhere, each page has a title of its own."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -53,7 +54,7 @@ def _defects(file: Path) -> Iterator[str]:
             yield f"fetches {address} from another host"
         elif not _target(file, address).exists():
             yield f"fetches {address}, which is not there"
-    for link in page.links:
+    for link in dict.fromkeys(page.links):
         if urlsplit(link).scheme or urlsplit(link).netloc:
             continue
         target, mark = _target(file, link), unquote(urlsplit(link).fragment)
@@ -65,7 +66,11 @@ def _defects(file: Path) -> Iterator[str]:
 
 def _target(file: Path, address: str) -> Path:
     path = unquote(urlsplit(address).path)
-    if not path:
-        return file
-    target = (file.parent / path).resolve()
+    return _page_at(file.parent, path) if path else file
+
+
+@cache
+def _page_at(folder: Path, path: str) -> Path:
+    """Each page has the links of the navigation: they are looked up once a folder."""
+    target = Path(os.path.normpath(folder / path))
     return target / "index.html" if target.is_dir() else target

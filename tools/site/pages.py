@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ PRINTED = ROOT / "tests" / "e2e" / "recipes" / "expected"
 _ROOTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 _FOLDERS = ("docs", "examples", "benchmarks")
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+_CODE_WITH_BAR = re.compile(r"`([^`]*\\\|[^`]*)`")
 _ITEM = re.compile(r"(?:[*-]|\d+\.) ")
 _PICTURES = (".svg", ".png", ".jpg")
 
@@ -101,8 +103,13 @@ def _shown(file: Path) -> str:
     return f"# {title}\n\n{told}\n\n{more}```python\n{text.rstrip()}\n```\n\n{run}"
 
 
+def _with_bars(code: re.Match[str]) -> str:
+    text = html.escape(code[1].replace("\\|", "|"), quote=False)
+    return f"<code>{text.replace('|', '&#124;')}</code>"
+
+
 def _spaced(text: str) -> str:
-    """An empty line before each list: this generator's Markdown takes none without it."""
+    """An empty line before each list, and no escaped bar in a table's code: this generator's Markdown takes neither."""
     made: list[str] = []
     in_code = False
     for line in text.splitlines():
@@ -112,5 +119,5 @@ def _spaced(text: str) -> str:
         starts = _ITEM.match(line) is not None and bool(before.strip())
         if starts and not in_code and not _ITEM.match(before) and not before.startswith(" "):
             made.append("")
-        made.append(line)
+        made.append(line if in_code or not line.startswith("|") else _CODE_WITH_BAR.sub(_with_bars, line))
     return "\n".join(made) + "\n"
