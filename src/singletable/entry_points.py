@@ -57,6 +57,7 @@ APART = frozenset({"_job_lines", "_job_part"})
 """The types among them whose items have a partition each: many processes write them at the same time."""
 
 JOBS: Mapping[str, str] = {
+    "check": "singletable.jobs.check_job:CHECK",
     "fill": "singletable.jobs.fill_job:FILL",
 }
 """Commands that run as durable jobs: `JobKind`s."""

@@ -13,6 +13,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
+from singletable.cli.job import is_job, run_as_job
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import UNITS, export_named, options_anywhere, session_of
 from singletable.database import Database
@@ -37,7 +38,7 @@ _SAID = {
 )
 @click.option("--repair", is_flag=True, help="Say how each finding can be mended; with --yes, mend it.")
 @click.option("--yes", is_flag=True, help="Write the repairs.")
-@options_anywhere("from-export", "sample", "seed", "segments", "blobs", "personal", "json", "db")
+@options_anywhere("job", "from-export", "sample", "seed", "segments", "blobs", "personal", "json", "db")
 @click.pass_context
 def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Find what is wrong in the tables, in every layer.
@@ -62,6 +63,11 @@ def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
     if options["yes"] and not options["repair"]:
         raise click.UsageError("--yes writes the repairs of --repair. Say both.")
     with session_of(ctx).connect_to_read() as db:
+        if is_job(options, "to", "repair", "sample", "segments", "from_export"):
+            as_job = {**options, "rate": None, "read_rate": options["rate"]}
+            given = {"blobs": str(Path(options["blobs"]).resolve())} if options["blobs"] else {}
+            run_as_job(ctx, db, tables_of(module), "check", given, as_job, as_json=as_json)
+            return
         run = CheckedTables(db, db.target.place, tables_of(module), as_json, options)
         for name, units in run.predicted().items():
             known = f"about {units:,.0f} read units to check, by the service's last count of its size"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +14,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import UNITS, options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import SingletableError
-from singletable.foundation import Table
+from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
     from singletable.jobs import Jobs, JobStatus
@@ -76,14 +76,14 @@ def list_command(ctx: click.Context, module: str, as_json: bool) -> None:
 @_module
 @_id
 @click.option("--lines", is_flag=True, help="Print what it has told, as findings: a line of JSON for each.")
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
-def show(ctx: click.Context, module: str, id: str, as_json: bool, lines: bool) -> None:
+def show(ctx: click.Context, module: str, id: str, as_json: bool, lines: bool, personal: bool) -> None:
     """Show a job: how far it is, its workers, what it took and may take yet, and its result."""
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
         jobs = _jobs_with(db, module, id)
         if lines:
-            for line in jobs.lines(id):
+            for line in _lines(jobs, jobs.show(id), personal=personal):
                 click.echo(output.json_text(line))
         else:
             _tell(jobs.show(id), as_json=as_json)
@@ -148,8 +148,9 @@ def run_as_job(
     options: Mapping[str, Any],
     *,
     as_json: bool,
-) -> list[JobStatus]:
-    """Begin a job for each table, or go on with the one of the same work, and work on it to its end."""
+) -> None:
+    """Begin a job for each table, or go on with the one of the same work, and work on it to its end. Its lines follow
+    as JSON, one by one. The exit code is 3 where it has not ended, else 1 where it found what needs a person."""
     from singletable.jobs import Jobs
 
     statuses = list["JobStatus"]()
@@ -160,17 +161,28 @@ def run_as_job(
             output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
             status = _work_on(jobs, begun.id, as_json=as_json)
             _tell(status, as_json=as_json)
+            for line in () if as_json else _lines(jobs, status, personal=options.get("personal", False)):
+                click.echo(output.json_text(line))
             statuses.append(status)
     cost.print()
     if any(status.state != "ended" for status in statuses):
         ctx.exit(_STOPPED)
-    return statuses
+    if any(status.result and status.result.get("found") for status in statuses):
+        ctx.exit(1)
 
 
 def _bounds(options: Mapping[str, Any]) -> dict[str, Any]:
     """The bounds of a job by the options' names: without a word they are of writes."""
     names = {"write_rate": "rate", "read_rate": "read_rate", "write_cap": "cap", "read_cap": "read_cap"}
     return {name: options.get(option) for name, option in names.items()}
+
+
+def _lines(jobs: Jobs, status: JobStatus, *, personal: bool) -> Iterator[dict[str, Any]]:
+    """All that a job has found, those of its end last, without what is personal in their keys."""
+    last = (status.result or {}).get("last", ())
+    for line in (*jobs.lines(status.id), *last):
+        key = tuple(line["key"])
+        yield {**line, "key": list(key if personal else covered_place(jobs.table, line["type"], key))}
 
 
 # --- one job ----------------------------------------------------------------------------------------------------------
@@ -239,6 +251,8 @@ def _tell(status: JobStatus, *, as_json: bool) -> None:
     for trouble in status.troubles:
         click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
     for name, value in (status.result or status.counts).items():
+        if name == "last":
+            continue
         click.echo(f"  {name}: {output.clean(value)}")
 
 

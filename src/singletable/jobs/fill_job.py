@@ -55,7 +55,8 @@ class FillWork(JobWork):
                 left.add(line["type"])
         whole = () if counts.get("contended") else obsolete_keys(self.table, left)
         shown = {name: counts.get(name, 0) for name in ("written", "unknown", "contended", "moved", "completed")}
-        return {"seen": told.seen, **shown, "findings": findings, "obsolete": list(whole)}
+        found = findings + counts.get("unknown", 0) + counts.get("contended", 0)
+        return {"seen": told.seen, **shown, "found": found, "obsolete": list(whole)}
 
 
 FILL = JobKind("fill", 1, FillJobOptions, FillWork)
