@@ -58,6 +58,7 @@ APART = frozenset({"_job_lines", "_job_part"})
 
 JOBS: Mapping[str, str] = {
     "check": "singletable.jobs.check_job:CHECK",
+    "copy": "singletable.exchange.copy_job:COPY",
     "fill": "singletable.jobs.fill_job:FILL",
 }
 """Commands that run as durable jobs: `JobKind`s."""

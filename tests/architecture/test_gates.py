@@ -20,6 +20,7 @@ UNGATED = {
     "singletable.flow.worker": "where it is declared",
     "singletable.flow": "passes it on",
     "singletable.queues.consumer": "the default of an application's own queue, which belongs to no table",
+    "singletable.jobs.flows": "a person began the job on the table; the target of a copy is held by it",
     "singletable.sync.sync": "an inbox that becomes versions has no effect outside of the table",
     "singletable.sync.worker": "the same",
 }

@@ -10,6 +10,7 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.job import is_job, run_as_job
 from singletable.cli.lookup import tables_of
 from singletable.cli.release import show_work
 from singletable.cli.session import Session, mask_key, must_say_yes, options_anywhere, session_of
@@ -33,7 +34,7 @@ _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 @click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
 @click.option("--hold/--no-hold", default=None, help="Hold the copy until its release. [default: if it has workers]")
 @click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
-@options_anywhere("sample", "seed", "rate", "read-rate", "write", "json", "names")
+@options_anywhere("job", "sample", "seed", "rate", "read-rate", "write", "json", "names")
 def copy_command(module: str, source: str, target: str, as_json: bool, **options: Any) -> None:
     """Copy tables from one database into another.
 
@@ -55,7 +56,8 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     tables = tables_of(module)
     if options["to_table"] and len(tables) > 1:
         raise click.UsageError(f"{module} has {len(tables)} tables: name one, MODULE:NAME, with --to-table.")
-    session = session_of(click.get_current_context())
+    ctx = click.get_current_context()
+    session = session_of(ctx)
     with (
         _connected(session.at(source), options["from_profile"], must_exist=True) as one,
         _connected(session.at(target), options["to_profile"], must_exist=False) as other,
@@ -63,6 +65,10 @@ def copy_command(module: str, source: str, target: str, as_json: bool, **options
     ):
         names = (options["to_table"] or other.target.names[table.name] for table in tables)
         must_say_yes(other, "writes items of", names, yes=options["yes"] or options["dry_run"])
+        if is_job(options, "sample", "follow_edges", "dry_run", "to_table"):
+            given = {"source": source, **{name: options[name] for name in ("keep_personal", "add", "hold")}}
+            run_as_job(ctx, other, tables, "copy", given, options, as_json=as_json, source=one)
+            return
         copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]
     if as_json:
         facts = [(table.name, msgspec.to_builtins(each)) for table, each in zip(tables, copied, strict=True)]

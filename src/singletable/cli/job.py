@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,17 +38,25 @@ def job() -> None:
     "--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Sections at the same time, here."
 )
 @click.option("--lease", type=UNITS, default=30.0, show_default=True, metavar="SECONDS", help="Of a section.")
+@click.option("--from", "source", metavar="TARGET", help="Of a copy: its source, where it is called otherwise here.")
 @options_anywhere("json", "db")
 @click.pass_context
-def run(ctx: click.Context, /, module: str, id: str, as_json: bool, at_once: int, lease: float) -> None:
+def run(
+    ctx: click.Context, /, module: str, id: str, as_json: bool, at_once: int, lease: float, source: str | None
+) -> None:
     """Work on a job, until it has ended or is cancelled, or until SIGTERM.
 
     Any number of processes do this at the same time, on any number of machines. One that is killed loses the rounds
     that it was at, which others do again. The exit code is 3 where the job has not ended.
     """
+    from singletable.jobs import Jobs
+
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
         jobs = _jobs_with(db, module, id)
-        status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
+        source = source or jobs.show(id).options.get("source")
+        with session_of(ctx).at(source).connect_to_read() if source else nullcontext() as read:
+            jobs = Jobs(db, jobs.table, source=read)
+            status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
     _tell(status, as_json=as_json)
     cost.print()
     if status.state != "ended":
@@ -148,6 +157,7 @@ def run_as_job(
     options: Mapping[str, Any],
     *,
     as_json: bool,
+    source: Database | None = None,
 ) -> None:
     """Begin a job for each table, or go on with the one of the same work, and work on it to its end. Its lines follow
     as JSON, one by one. The exit code is 3 where it has not ended, else 1 where it found what needs a person."""
@@ -156,7 +166,7 @@ def run_as_job(
     statuses = list["JobStatus"]()
     with output.MeteredBlock(db) as cost:
         for table in tables:
-            jobs = Jobs(db, table)
+            jobs = Jobs(db, table, source=source)
             begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
             output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
             status = _work_on(jobs, begun.id, as_json=as_json)

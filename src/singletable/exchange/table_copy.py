@@ -166,7 +166,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             self.work = tuple([each async for each in self._work()])
             return
         self.is_in_use = await _prepare(self.target, self.table)
-        what = ("copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None)
+        what = self._what(is_masked=is_masked)
         secret = secrets.token_bytes(_MASK_BYTES) if o.mask_key is None else sha256(o.mask_key).digest()
         own = private_store() if is_masked else None
         self.store = record = await open_record(self.target, self.table, what, self.state, own, secret)
@@ -186,6 +186,16 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         if self.is_held:
             await self._hold()
 
+    def _what(self, *, is_masked: bool) -> tuple[Any, ...]:
+        """The copy that the record in the target belongs to."""
+        o = self.options
+        return "copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None
+
+    async def forget(self) -> None:
+        """Delete the record of a whole copy without masks, whose progress is kept elsewhere."""
+        record = await open_record(self.target, self.table, self._what(is_masked=False), self.state)
+        await record.close()
+
     async def _hold(self) -> None:
         self.is_held = True
         if not self.options.dry_run:
@@ -203,7 +213,19 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         now = self.state.segments[: self.at_once]
         pages = await patiently(self.source, lambda: scan_pages(self.source, self.table, now, page=PAGE))
         items = [item for page in pages for item in page.items]
-        left_out = Counter(self.state.copied.left_out)
+        written, left_out = await self.put(items)
+        copied = self.state.copied
+        copied = replace(
+            copied,
+            read=copied.read + len(items),
+            written=copied.written + written,
+            left_out=dict(Counter(copied.left_out) + left_out),
+        )
+        self.state = CopyState(advanced(self.state.segments, pages), copied)
+
+    async def put(self, items: Sequence[Item]) -> tuple[int, Counter[str]]:
+        """Put the copied part of these items. Returns its size, and the items left behind by type and reason."""
+        left_out = Counter[str]()
         wanted = list(self._wanted(items, left_out))
         if self.slices is not None:
             wanted = list(self._wanted(await self.slices.around(wanted), left_out))
@@ -212,11 +234,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             await self._hold()
         if not self.options.dry_run:
             await put_patiently(self.target, self.table, remade)
-        copied = self.state.copied
-        copied = replace(
-            copied, read=copied.read + len(items), written=copied.written + len(remade), left_out=dict(left_out)
-        )
-        self.state = CopyState(advanced(self.state.segments, pages), copied)
+        return len(remade), left_out
 
     async def end(self) -> None:
         """Repair the attributes that a layer makes of several items, and delete the progress."""

@@ -31,7 +31,7 @@ class CheckWork(JobWork):
     def __init__(self, place: JobPlace, options: CheckJobOptions) -> None:
         blobs = LocalBlobs(options.blobs) if options.blobs else None
         layers = checks_of(place.table, place.seal, blobs)
-        self.table = place.table
+        self.table, self.options = place.table, options
         self.passes, _ = flows.check_passes(place.table, layers, is_sample=False)
         self.left_out = [text for layer in layers for text in layer.left_out]
 

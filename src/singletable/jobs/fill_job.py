@@ -25,7 +25,7 @@ class FillWork(JobWork):
     page = PAGE
 
     def __init__(self, place: JobPlace, options: FillJobOptions) -> None:
-        self.table = place.table
+        self.table, self.options = place.table, options
 
     def sections(self, port: Port, wanted: int) -> int:
         return 1 if fill_needs_one_segment(port, self.table) else wanted

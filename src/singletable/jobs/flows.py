@@ -11,9 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.flow import Port, Race, Stop, instant, patiently, stopping
+from singletable.flow import UNGATED, Port, Race, Stop, instant, patiently, stopping
 from singletable.foundation import Table
-from singletable.holds import TableGate
 from singletable.jobs.items import JobItem
 from singletable.jobs.refusals import JobRefusal, JobRefused
 from singletable.jobs.states import JobEvent, JobState
@@ -62,33 +61,34 @@ async def begin(
 ) -> JobStatus:
     """Begin a job, or find the one of the same work that has not ended. It does nothing until a worker runs."""
     found_kind, table = kind_named(kind), place.table
-    given = _options(found_kind.options, options)
-    work = found_kind.work(place, given)
+    work = found_kind.work(place, _options(found_kind.options, options))
     store = JobStore(port, table)
+    text, declaration = msgspec.json.encode(work.options, order="sorted").decode(), document_of(table).digest
+    own = await describe(port, table.definition)
+    if own is not None:
+        for job in await _swept(store):
+            same = (job.kind, job.options, job.declaration) == (kind, text, declaration)
+            if same and not JobState(job.state).is_final:
+                return await _status(store, table, job)
+    await work.first(port)
     await store.ready()
-    text, declaration = msgspec.json.encode(given, order="sorted").decode(), document_of(table).digest
-    jobs = await _swept(store)
-    for job in jobs:
-        same = (job.kind, job.options, job.declaration) == (kind, text, declaration)
-        if same and not JobState(job.state).is_final:
-            return await _status(store, table, job)
-    described = await describe(port, table.definition)
+    own = own or await describe(port, table.definition)
+    scanned = work.scanned(port)
+    described = own if scanned is port else await describe(scanned, table.definition)
     raw: Mapping[str, Any] = {} if described is None else described.raw
-    count = _sections(port, sections, int(raw.get("TableSizeBytes", 0)))
     job = store.job(
         job=f"{kind}-{_letters(port)}",
         kind=kind,
         options=text,
         declaration=declaration,
         format=found_kind.format,
-        identity=table_identity(raw),
-        sections=work.sections(port, count),
+        identity="" if own is None else table_identity(own.raw),
+        sections=work.sections(port, _sections(scanned, sections, int(raw.get("TableSizeBytes", 0)))),
         items=0 if described is None else described.items,
         begun_at=instant(port.now()),
         by=by,
         **{name: getattr(bounds, name) for name in bounds.__struct_fields__},
     )
-    await work.begin(port)
     await store.make(job)
     return status_of(table.name, job, (), port.now())
 
@@ -109,8 +109,7 @@ async def run(
     if JobState(job.state).is_final:
         return await _status(store, table, job)
     with stopping(stop, signals) as asked:
-        gate = TableGate(port, table)
-        return await JobWorker(port, table, work, store, job, gate, options, asked, progress).run()
+        return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress).run()
 
 
 async def pause(port: Port, table: Table, job_id: str, *, by: str = "") -> JobStatus:
@@ -235,6 +234,7 @@ def _numbers(job: JobItem) -> list[range]:
 
 async def _swept(store: JobStore) -> Sequence[JobItem]:
     """All jobs, after the deletion of long ended ones."""
+    await store.ready()
     jobs, since = await store.all(), instant(store.port.now()) - KEPT
     old = [job for job in jobs if job.ended_at is not None and job.ended_at < since]
     for job in old:

@@ -19,20 +19,27 @@ class AsyncJobs:
 
         AsyncJobs(db, shop).begin("fill")
 
+    `source` is the database that a copy reads; `db` has its target, and the job.
+
     Jobs are items of the table, or of what a foreign table names as `own_items`. Where the table has a stream, they
     make records there, which no handler gets.
     """
 
-    def __init__(self, db: AwaitingDatabase, table: Table) -> None:
+    def __init__(self, db: AwaitingDatabase, table: Table, *, source: AwaitingDatabase | None = None) -> None:
         check_awaiting(db, "AsyncJobs")
-        self.db, self.table = db, table
+        if source is not None:
+            check_awaiting(source, "AsyncJobs")
+        self.db, self.table, self.source = db, table, source
 
     def __repr__(self) -> str:
         return f"<AsyncJobs of {self.table.name}>"
 
     @property
     def _place(self) -> JobPlace:
-        return JobPlace(self.table, self.db.target.seal, self.db.target.place)
+        place = self.db.target.place
+        if self.source is None:
+            return JobPlace(self.table, self.db.target.seal, place)
+        return JobPlace(self.table, self.db.target.seal, place, self.source.port, self.source.target.place)
 
     async def begin(
         self,
@@ -73,8 +80,8 @@ class AsyncJobs:
 
         Killed, it loses the round of each section that was not kept, which another worker does again, once it has seen
         the section unchanged for `lease_seconds`. A round costs a write of the section, a section two more; each
-        process reads the job and the table's hold every three seconds. While the job is paused, or the table held, it
-        waits. JobRefused for a job that another program began, with other classes or of another version.
+        process reads the job every three seconds. While the job is paused it waits; a hold of the table stops none.
+        JobRefused for a job that another program began, with other classes or of another version.
         """
         options = WorkerOptions(at_once, lease_seconds)
         flow = flows.run(self.db.port, self._place, id, options, stop=stop, signals=signals, progress=progress)

@@ -72,6 +72,11 @@ class JobLimits:
         """The port of the sections' work."""
         return at_rate(self.port, self.rate)
 
+    def at_rate(self, port: Port) -> Port:
+        """A port of another database, at the job's rate: the rate is renewed where the job is."""
+        rate: Any = None if self.rate is None else _RenewedBy(self.rate, self.port)
+        return at_rate(port, rate)
+
     def charge(self, meter: Meter) -> None:
         """Charge requests that did not wait for the rate."""
         if self.rate is not None:
@@ -176,6 +181,19 @@ class JobLimits:
 
     def _race(self) -> Race:
         return Race(self.port, "job", "other workers took grants", self.table.name)
+
+
+class _RenewedBy:
+    """A rate that is renewed by one port, for requests by another one."""
+
+    def __init__(self, rate: SharedRate, port: Port) -> None:
+        self._rate, self._port = rate, port
+
+    async def renew(self, port: Port) -> None:
+        await self._rate.renew(self._port)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rate, name)
 
 
 def _caps(job: JobItem) -> tuple[tuple[str, float | None], tuple[str, float | None]]:

@@ -11,6 +11,7 @@ from singletable.flow import Operation, Port, WrappedPort
 from singletable.operations import Scan
 
 T = TypeVar("T")
+_SCAN: type[Any] = Scan
 
 
 class SmallPages(WrappedPort):
@@ -27,7 +28,7 @@ class SmallPages(WrappedPort):
         return await self._port.send_all([self._small(operation) for operation in operations])
 
     def _small(self, operation: Any) -> Any:
-        if not isinstance(operation, Scan):
+        if not isinstance(operation, _SCAN):
             return operation
         selection = operation.selection
         return replace(operation, selection=replace(selection, limit=min(selection.limit or self._page, self._page)))

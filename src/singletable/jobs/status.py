@@ -27,6 +27,7 @@ class JobStatus(Struct, frozen=True):
 
     id: str
     kind: str
+    options: Mapping[str, Any]
     table: str
     state: str
     """`running`, `paused`, `cancelled` or `ended`."""
@@ -90,6 +91,7 @@ def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) ->
     return JobStatus(
         id=job.job,
         kind=job.kind,
+        options=msgspec.json.decode(job.options),
         table=table,
         state=job.state,
         why=job.why,

@@ -44,6 +44,9 @@ class JobPlace(Struct, frozen=True):
     seal: CursorSeal
     place: str
     """The database, for people."""
+    source: Port | None = None
+    """Another database that is read."""
+    source_place: str = ""
 
 
 class SectionLines(Struct, frozen=True):
@@ -57,8 +60,20 @@ class SectionLines(Struct, frozen=True):
 class JobWork(ABC):
     """One command with its options, on one table."""
 
+    options: Any
+    """The options, as the job keeps them. Two jobs with the same are one."""
     page: int = 1_000
     """Most items of a round."""
+    at_rate: Callable[[Port], Port]
+    """A port of another database that keeps to the job's rate; set by the worker."""
+
+    def scanned(self, port: Port) -> Port:
+        """The database whose table is divided into sections; `port` is that of the job."""
+        return port
+
+    async def first(self, port: Port) -> None:
+        """Called before the job is made, and again after a kill there. Raises what refuses the job."""
+        return
 
     def sections(self, port: Port, wanted: int) -> int:
         """The number of its sections, by the wanted number."""
@@ -93,12 +108,23 @@ class JobKind:
 JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 
+_ALONE: Mapping[str, str] = {
+    "stats": "the shape of a table is put together in one place, of all partitions",
+    "plan": "its counts of unique values need all of them in one place",
+    "export": "its files and its manifest are put together in one place",
+    "erase": "it decides by all that it found, and looks again until nothing is left",
+    "collect": "a document's collection decides by all that reaches a content",
+}
+"""Commands that read whole tables, and work in one process, with the reason."""
+
+
 def kind_named(name: str) -> JobKind:
     """The kind of a name. InvalidRequest for one that is not registered."""
     entry = JOBS.entry(name)
     if entry is None:
         known = ", ".join(sorted(JOBS.entries()))
-        raise InvalidRequest(f"{name!r} does not run as a job", hint=f"These do: {known}.")
+        why = f": {_ALONE[name]}" if name in _ALONE else ""
+        raise InvalidRequest(f"{name!r} does not run as a job{why}", operation="job", hint=f"These do: {known}.")
     return JOBS.load(entry)
 
 

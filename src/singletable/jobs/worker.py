@@ -8,8 +8,8 @@
 Any number of processes do this at the same time. One that is killed loses the round that was not kept: the next owner
 does it again. One that stood still for longer than its lease keeps nothing more of that section.
 
-Between two rounds a worker stops if it was asked to, if the table is held, and if the job is paused or cancelled, which
-it notices within `LOOK_SECONDS`.
+Between two rounds a worker stops if it was asked to, and if the job is paused or cancelled, which it notices within
+`LOOK_SECONDS`. A hold of the table stops none: a person began the job there, and the target of a copy is held by it.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ class JobWorker:
     def __post_init__(self) -> None:
         name = f"job {self.job.job}"
         self.limits = JobLimits(self.port, self.table, self.store, self.job)
+        self.work.at_rate = self.limits.at_rate
         self.kernel = Kernel(self.port, self.gate, self.stop, name, Trouble(self.port))
         self._seen = Observations[tuple[int, int, int]](self.options.lease_seconds)
         self._next = int(self.port.random() * self.job.sections)
@@ -287,7 +288,7 @@ class JobWorker:
 
     async def _goes_on(self) -> bool:
         """Whether the next round may begin."""
-        if not self.kernel.goes_on() or await self.gate.is_held():
+        if not self.kernel.goes_on():
             return False
         await self._read_job()
         return self.job.state == JobState.RUNNING.value
