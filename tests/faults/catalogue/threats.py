@@ -93,7 +93,7 @@ SECTION = Section(
             (
                 "documents/test_blobs.py::test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost",
                 "sync/test_strict_json.py::test_a_bomb_of_brackets_is_refused",
-                "sync/test_pieces.py::test_the_worst_push_costs_less_than_a_second",
+                "sync/test_pieces.py::test_the_worst_push_is_read_in_bounded_work_and_memory",
             ),
         ),
         Entry(
