@@ -98,7 +98,7 @@ aws: setup ## the engine suites on an AWS account: says the cost, asks, deletes 
 audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
 	.venv-tools/bin/python -m requirements.audit
 
-bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an hour
+bench: setup $(PEERS_READY) ## measure against other libraries; some 20 minutes
 	$(BIN)/python -m benchmarks
 
 screenshots: setup ## take the studio's pictures of the documentation anew where a page changed; ARGS=--check

@@ -1,7 +1,8 @@
 """Every benchmark, one after the other, its tables printed and kept: `python -m benchmarks`, or `make bench`.
 
-python -m benchmarks            about a quarter of an hour, once the data files of the applications are built
-python -m benchmarks --quick    few short rounds, without the largest tables, and nothing is kept
+python -m benchmarks                           about 20 minutes, once the data files of the applications are built
+python -m benchmarks --quick                   few short rounds, without the largest tables, and nothing is kept
+python -m benchmarks --parts peers stages      some parts
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Final
 from benchmarks.libraries import OLDEST_PYTHON
 from tools.pythons import environment_of, pythons
 
-PARTS: Final = ("peers", "stages", "throughput", "waiting", "applications", "layers", "exports", "footprint")
+PARTS: Final = ("peers", "stages", "shares", "throughput", "waiting", "applications", "layers", "exports", "footprint")
 """Modules of this package; each keeps its results under its own name. `pages` writes the figures in pages then."""
+OPTIONS: Final = {"exports": ("--rounds", "1")}
+"""An export of a million items takes a minute and a half; its own run takes the median of three."""
 OF_EVERY_PEER: Final = "peers"
 """The one that is run by a Python that every library can do with."""
 
@@ -24,10 +27,12 @@ OF_EVERY_PEER: Final = "peers"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Every benchmark, one after the other.")
     parser.add_argument("--quick", action="store_true", help="few short rounds, and nothing is kept")
-    quick = parser.parse_args().quick
-    for part in PARTS:
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
+    given = parser.parse_args()
+    quick = given.quick
+    for part in given.parts:
         python = newest_python() if part == OF_EVERY_PEER else sys.executable
-        _run(python, part, ["--quick"] if quick else ["--write", part])
+        _run(python, part, ["--quick"] if quick else ["--write", part, *OPTIONS.get(part, ())])
     if not quick:
         _run(sys.executable, "pages", ["--write"])
 

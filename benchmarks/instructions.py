@@ -25,7 +25,8 @@ from benchmarks.measure import Bench
 from benchmarks.report import table
 from benchmarks.worker import measure as repeat
 
-_FEW: Final = 5
+FEW: Final = 5
+"""Of the fresh process that does it some times only."""
 _USUALLY_MORE: Final = 1000
 _MORE: Final = {"query1000": 10, "query100": 100, "batch_get100": 100, "mixed100": 100, "gets32": 50}
 """So many that what two starts differ by, some millions of instructions, is little beside them."""
@@ -34,16 +35,22 @@ _COLLECTED: Final = re.compile(r"Collected : (\d+)")
 
 def instructions(bench: Bench, library: str, operation: str) -> int:
     """Of one operation."""
-    more = _MORE.get(operation, _USUALLY_MORE)
-    few, many = (_counted(bench, library, operation, times) for times in (_FEW, _FEW + more))
+    more = more_times(operation)
+    few, many = (counted(bench, library, operation, times) for times in (FEW, FEW + more))
     return (many - few) // more
 
 
-def _counted(bench: Bench, library: str, operation: str, times: int) -> int:
+def more_times(operation: str) -> int:
+    """How often an operation is done beyond the first times."""
+    return _MORE.get(operation, _USUALLY_MORE)
+
+
+def counted(bench: Bench, library: str, operation: str, times: int, profile: str = os.devnull) -> int:
+    """Instructions of a process that does an operation so many times; callgrind's `profile` has them by function."""
     bench.server.replay(f"{library}/{operation}")
     asked = [sys.executable, "-m", "benchmarks.instructions", "ask", library, bench.server.url, operation, str(times)]
     ran = subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={os.devnull}", *asked],
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *asked],
         env=measure.environment(PYTHONHASHSEED="0"),
         capture_output=True,
         text=True,

@@ -2,7 +2,8 @@
 
     python -m benchmarks.pages --write     writes them; `python -m benchmarks` does at its end
 
-A page has a place for them between `<!-- measured: NAME -->` and `<!-- end -->`.
+A page has a place for them between `<!-- measured: NAME -->` and `<!-- end -->`. Pages of results are listed in the
+site's navigation.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import shares as instructions, waiting as bars_of_waiting
 from benchmarks.libraries import OURS, OURS_ASYNC
 from benchmarks.report import RESULTS, table
 from benchmarks.stages import drawn
@@ -23,6 +25,7 @@ from singletable.reports import Chart, Series, svg_of
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = ("README.md", "docs/explanation/speed.md")
 PICTURE: Final = "docs/images/speed.svg"
+SITE: Final = "tools/site/zensical.toml"
 _PLACE: Final = re.compile(r"(<!-- measured: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TOLD: Final = {
     "get": "get",
@@ -106,7 +109,7 @@ def floors() -> str:
     found = _results("peers")
     measured = found.get("floors_cpu_us")
     if not measured:
-        return "The results of the last run have no floors: `make bench` measures them."
+        return _NOT_YET
     parts: list[str] = []
     for shell, operations in measured.items():
         rows = {
@@ -124,13 +127,61 @@ def stages() -> str:
     return "\n\n".join([*drawn(found["stages_cpu_us"]), f"{_where(found)}."])
 
 
+def shares() -> str:
+    """What the instructions of a call are."""
+    found = _results("shares")
+    return f"{instructions.drawn(found['instructions'])}\n\nCallgrind, {found['machine']['python']}."
+
+
+def waiting() -> str:
+    """What waiting costs, beside its bars."""
+    found = _results_of_bench("waiting")
+    return _NOT_YET if found is None else f"{bars_of_waiting.held_to_bars(found['bars'])}\n\n{_where(found)}."
+
+
+def layers() -> str:
+    """What each layer adds to its requests."""
+    found = _results_of_bench("layers")
+    if found is None:
+        return _NOT_YET
+    rows = {
+        of["unit"]: {
+            "CPU": f"{of['cpu_us']:,.0f} us",
+            "of it the layer's own": f"{of['cpu_us'] - of['bare_us']:,.0f} us",
+            "requests": f"{of['requests']:.1f}",
+            "round trips": f"{of['round_trips']:.1f}",
+        }
+        for of in found["units"]
+    }
+    return f"{table(rows)}\n\n{_where(found)}."
+
+
+def site_with_results(site: str) -> str:
+    """The site's settings, in whose navigation every page of results is."""
+    (line,) = (line for line in site.splitlines() if "benchmarks/results/peers.md" in line)
+    names = sorted(path.stem for path in RESULTS.glob("*.md") if f"benchmarks/results/{path.name}" not in line)
+    listed = "".join(f', "benchmarks/results/{name}.md"' for name in names)
+    return site.replace(line, line.replace("] }", f"{listed}] }}")) if names else site
+
+
 FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "peers": peers,
     "network": network,
     "throughput": throughput,
     "floors": floors,
     "stages": stages,
+    "shares": shares,
+    "waiting": waiting,
+    "layers": layers,
 }
+
+
+_NOT_YET: Final = "The last run did not measure it: `make bench` does."
+
+
+def _results_of_bench(name: str) -> Mapping[str, Any] | None:
+    """The results of a part of `make bench` that earlier runs did not have."""
+    return _results(name) if (RESULTS / f"{name}.json").exists() else None
 
 
 def _results(name: str) -> Mapping[str, Any]:
@@ -160,6 +211,7 @@ def main() -> int:
     for name, made in {
         **{name: page_with_figures((ROOT / name).read_text()) for name in PAGES},
         PICTURE: drawing(),
+        SITE: site_with_results((ROOT / SITE).read_text()),
     }.items():
         if made == (ROOT / name).read_text():
             continue

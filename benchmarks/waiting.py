@@ -213,16 +213,24 @@ def is_reached(name: str, figure: float) -> bool:
     return figure >= bar if side == "at least" else figure <= bar
 
 
-def page(found: Mapping[str, Figures]) -> str:
-    bars = {
-        name: {
-            "bar": f"{BARS[name][1]} {BARS[name][0]:g}",
-            "measured": f"{figure:.2f}",
-            "": "reached" if is_reached(name, figure) else "MISSED",
+def held_to_bars(figures: Mapping[str, float]) -> str:
+    """A table of the figures that have a bar."""
+    return table(
+        {
+            name: {
+                "bar": f"{BARS[name][1]} {BARS[name][0]:g}",
+                "measured": f"{figure:.2f}",
+                "": "reached" if is_reached(name, figure) else "MISSED",
+            }
+            for name, figure in figures.items()
         }
-        for name, figure in measured(found).items()
-    }
-    return headed("Waiting", [table(bars), table({way: _shown(figures) for way, figures in found.items()})])
+    )
+
+
+def page(found: Mapping[str, Figures]) -> str:
+    return headed(
+        "Waiting", [held_to_bars(measured(found)), table({way: _shown(figures) for way, figures in found.items()})]
+    )
 
 
 def _shown(figures: Figures) -> dict[str, str]:

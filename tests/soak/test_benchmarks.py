@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.bars import FLOORS, OF_EVERY_PEER
 from benchmarks.libraries import LIBRARIES, why_missing
+from benchmarks.shares import KINDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,6 +76,13 @@ def test_a_unit_of_each_layer_is_measured_beside_another_tree() -> None:
     assert len(set(units)) == 2 * len({unit for _, unit in units}) == 8
     assert all(result["cpu_us"] > result["bare_us"] > 0 for result in told["units"])
     assert all(result["wall_us"] > 0 and result["round_trips"] > 0 for result in told["units"])
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_the_instructions_of_a_call_have_kinds() -> None:
+    told = json.loads(benchmark("shares", "--quick", "--json"))["put"]
+    assert all(told[kind] > 0 for kind, _ in KINDS)
+    assert told["other"] < sum(told.values()) / 4
 
 
 def test_what_waiting_costs_is_measured() -> None:
