@@ -34,8 +34,8 @@ SEARCH_FROM_DISK = ROOT / "node_modules" / "iframe-worker" / "shim" / "index.js"
 ASSETS = [Path(__file__).with_name(name) for name in ("style.css", "accessible.js")]
 
 
-_WORD = re.compile(r"<code>([^\s<]{1,36})</code>")
-"""A code that the style sheet holds together: a browser would break it at a hyphen."""
+_WORD = re.compile(r"<code>([^\s<]{1,36}|[^<]{1,24})</code>")
+"""A short code, which the style sheet holds together: a browser would break it at a space or a hyphen."""
 
 
 def navigation() -> dict[str, list[Path]]:
