@@ -59,7 +59,7 @@ test-all: setup ## every test but the long runs, on every Python at hand; ARGS="
 	WORKERS=$(WORKERS) $(BIN)/python -m tools.pythons test $(ARGS)
 
 # Not part of `make test`: it takes many times as long.
-engines: setup ## layers on ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"
+engines: setup ## layers on the engine in Python, ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"
 	$(BIN)/python -m tests.engines --workers $(WORKERS) $(ENGINES)
 
 # Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.

@@ -35,7 +35,7 @@ LAYERS = (
     "tests/stateful",
 )
 """What runs on each engine, but for what its list leaves out."""
-ENGINES = ("ministack", "moto", "dynalite")
+ENGINES = ("python", "ministack", "moto", "dynalite")
 ROOT = Path(__file__).parents[2]
 _MOST_SECONDS = 2700.0
 """Of one engine. An emulator that hangs doesn't hold up the others."""

@@ -9,6 +9,8 @@ sometimes = true    # left out: they always fail there, and one that passes fail
 [[left_out]]
 layers = ["tests/graph"]
 why = "why these layers don't run there at all"
+
+`as = "NAME"` has the differences of another list too, but for those whose tests are all in `put_right`.
 """
 
 from __future__ import annotations
@@ -84,7 +86,10 @@ def read_differences(engine: str) -> Differences:
         return Differences()
     said = tomllib.loads(path.read_text())
     left_out = tuple(LeftOut(tuple(each["layers"]), str(each["why"])) for each in said.get("left_out", ()))
-    return Differences(tuple(_read(each, path) for each in said["difference"]), said["about"], left_out)
+    own = tuple(_read(each, path) for each in said.get("difference", ()))
+    others = read_differences(said["as"]).all if "as" in said else ()
+    kept = (each for each in others if not all(test.startswith(tuple(said["put_right"])) for test in each.tests))
+    return Differences((*own, *kept), said["about"], left_out)
 
 
 def _read(said: dict[str, object], path: Path) -> Difference:

@@ -20,6 +20,7 @@ from tools.wheels.platforms import PLATFORMS
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 THIS = Python(sys.executable, sys.version.split()[0])
+IN_PYTHON = "singletable-engine-python"
 IS_WITHOUT_WHEEL = engine_package() not in {each.package for each in PLATFORMS.values()}
 
 
@@ -37,6 +38,24 @@ def test_the_tutorial_runs_after_one_install(python: Python, wheels: Path, tmp_p
     expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": PYTHONPATH})
     try_out(python, tmp_path / "environment", wheels, expected)
     assert len(expected.splitlines()) > 3
+
+
+def test_the_tutorial_runs_where_the_binary_has_no_wheel(wheels: Path, tmp_path: Path) -> None:
+    """The engine in Python is what pip installs there: here it takes the place of the binary's wheel."""
+    expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": PYTHONPATH})
+    environment = tmp_path / "environment"
+    install(THIS, environment, wheels)
+    python = str(environment / "bin" / "python")
+    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "uninstall", "--yes", "singletable-engine"], check=True)
+    subprocess.run([*pip, "install", "--no-index", "--find-links", str(wheels), IN_PYTHON], check=True)
+    found = "import os; from singletable_local.binary import find_emulator; print(find_emulator({'PATH': os.defpath}))"
+    place = subprocess.run([python, "-c", found], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert place.startswith(str(environment))
+    told = tutorial(python, environment, {})
+    assert [line for line in told.splitlines() if " ms" not in line] == [
+        line for line in expected.splitlines() if " ms" not in line
+    ]
 
 
 @pytest.mark.skipif(IS_WITHOUT_WHEEL, reason="there is no wheel of the engine for this machine")

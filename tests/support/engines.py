@@ -29,18 +29,24 @@ from singletable.connection import find_target
 from singletable.flow import Traits
 from singletable.operations import TableCall
 from singletable.target import Options
-from tests.support.emulators import DYNALITE_SERVER, MINISTACK, MOTO
+from tests.support.emulators import DYNALITE_SERVER, MINISTACK, MOTO, Emulator
 from tests.support.engine_pool import Pool
 from tests.support.prefixes import add_prefix
+from tests.support.python_engine import InPython
 
 LOCAL = "local"
 AWS = "aws"
 REPLAY = "replay"
-NAMES = (LOCAL, "ministack", "moto", "dynalite", AWS)
+NAMES = (LOCAL, "python", "ministack", "moto", "dynalite", AWS)
 _AT_ONCE = Traits(creates_tables=True, segments_shift=True, index_lag_seconds=0.0)
 """Of an engine whose indexes contain a write as soon as it is acknowledged."""
 _LIKE_AWS = Traits(creates_tables=True)
-EMULATORS = {"ministack": MINISTACK, "moto": MOTO, "dynalite": DYNALITE_SERVER}
+EMULATORS: dict[str, Emulator | InPython] = {
+    "python": InPython(),
+    "ministack": MINISTACK,
+    "moto": MOTO,
+    "dynalite": DYNALITE_SERVER,
+}
 
 
 @dataclass(frozen=True)

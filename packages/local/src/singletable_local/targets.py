@@ -23,7 +23,6 @@ from singletable_local.data_copy import copy_data as copy_data
 from singletable_local.data_wipe import wipe_deleted
 from singletable_local.engine import Engine
 from singletable_local.held_copies import HeldCopy
-from singletable_local.python_engine import PythonEngine
 from singletable_local.stream_upkeep import maintain_streams
 from singletable_local.unix_endpoint import UnixEndpoint
 
@@ -87,6 +86,8 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
 
 def _in_python(emulator: Path, options: Options, environ: Mapping[str, str]) -> Target:
     """The engine in Python, in a process that this one starts."""
+    from singletable_local.python_engine import PythonEngine  # noqa: PLC0415 for machines without the binary
+
     engine = PythonEngine.start(emulator, environ)
     region = options.region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION")
     endpoint = endpoint_for(engine.url, environ={}, region=region)
