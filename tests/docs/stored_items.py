@@ -36,6 +36,9 @@ these. `#` is the table's separator. The items of a document are those of a clas
 `shapes`; the first word of their types is the class's. Nodes and edges are the application's: their `_v` is the version
 of their class, and what the graph keeps in them is listed here.
 
+In a table with a stream, an application's item also has `_trace`: the [context of the trace](../how-to/trace.md) in
+which it was last written, if a listener gave one.
+
 * Every change of a form raises its version, but one: an attribute more that may be absent. A program of the version
   before reads such an item, and keeps the attribute.
 * A program that meets an item of a higher version than it knows raises `Newer`, which names both, and does not write

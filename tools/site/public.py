@@ -31,6 +31,7 @@ PACKAGES = (
     "singletable.reports",
     "singletable_deploy",
     "singletable.studio",
+    "singletable.otel",
     "singletable.errors",
 )
 """All that they pass on, as `X as X`, is for applications."""
@@ -41,6 +42,7 @@ GROUND = {
     ),
     "singletable.events": (
         *("Event", "Listener", "FirstAnswered", "RequestEnded", "RequestTried", "WorkOverran"),
+        *("Carrier", "Handled", "Sent", "TraceContext"),
         *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
         *("ChangeRetried", "LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),
         *("Problem", "ClockCorrected", "CredentialsKept", "IndexUnfilled", "GuardKept", "MessageFailed"),

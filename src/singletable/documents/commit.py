@@ -14,6 +14,7 @@ Any number of processors may work on one document: they only slow each other dow
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
 from singletable.documents.inbox import HeadState, newer_need, read_head_state
+from singletable.documents.mutation_traces import work_on
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
 from singletable.documents.rows import InboxRow, version_id
@@ -136,34 +138,35 @@ async def next_version(
     race.hint = "The submitted mutations are in the inbox; process again, with fewer processors."
     held: dict[str, Corrupt] = {}
     while True:
-        state, attempted, working = await _run_waiting(port, context, document_id, held, begun)
-        begun = None
-        if on_unknown is not None:
-            for row in state.unknown:
-                on_unknown(row)
-        if working is None:
-            broken = next((fault for fault in held.values() if not isinstance(fault, Newer)), None)
-            if broken is not None:
-                raise broken
-            return []
-        token = port.token()
-        actions = actions_of(context, state, working, attempted, port.now(), version_id(token))
-        try:
-            await ensure_contents(port, context, state.epoch, working.contents, working.needed())
-        except NotFound as missing:  # of a content: read_head_state has found the document
-            raise Corrupt(missing.what, operation="process", hint=_LOST_HINT) from None
-        try:
-            await port.send(TransactWriteItems(actions, token))
-        except ReasonedCancellation as lost:
-            _check_refusal(context, lost)
-            await race.lost()
-        except OutcomeUnknown as unknown:
-            settled = await _settled(port, context, document_id, attempted, unknown)
-            if settled is not None:
-                return settled + await _end(port, context, state, attempted)
-            await race.lost()
-        else:
-            return _outcomes(state, attempted) + await _end(port, context, state, attempted)
+        with ExitStack() as trace:
+            state, attempted, working = await _run_waiting(port, context, document_id, held, begun, trace)
+            begun = None
+            if on_unknown is not None:
+                for row in state.unknown:
+                    on_unknown(row)
+            if working is None:
+                broken = next((fault for fault in held.values() if not isinstance(fault, Newer)), None)
+                if broken is not None:
+                    raise broken
+                return []
+            token = port.token()
+            actions = actions_of(context, state, working, attempted, port.now(), version_id(token))
+            try:
+                await ensure_contents(port, context, state.epoch, working.contents, working.needed())
+            except NotFound as missing:  # of a content: read_head_state has found the document
+                raise Corrupt(missing.what, operation="process", hint=_LOST_HINT) from None
+            try:
+                await port.send(TransactWriteItems(actions, token))
+            except ReasonedCancellation as lost:
+                _check_refusal(context, lost)
+                await race.lost()
+            except OutcomeUnknown as unknown:
+                settled = await _settled(port, context, document_id, attempted, unknown)
+                if settled is not None:
+                    return settled + await _end(port, context, state, attempted)
+                await race.lost()
+            else:
+                return _outcomes(state, attempted) + await _end(port, context, state, attempted)
 
 
 async def _end(
@@ -202,10 +205,15 @@ async def _settled(
 
 
 async def _run_waiting(
-    port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt], begun: HeadState | None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    held: dict[str, Corrupt],
+    begun: HeadState | None,
+    trace: ExitStack,
 ) -> tuple[HeadState, list[EndedMutation], WorkingVersion | None]:
     """Run the waiting mutations that can be run. Clients with unreadable contents, or whose next mutation needs a newer
-    program, are added to `held`."""
+    program, are added to `held`. From there on the work is in the `trace` of the mutations."""
     newer: list[InboxRow] = []
     while True:
         state = begun or await read_head_state(port, context, document_id, held)
@@ -218,6 +226,8 @@ async def _run_waiting(
         state.unknown.extend(newer)
         if not state.waiting:
             return state, [], None
+        if port.events.carrier is not None:
+            trace.enter_context(work_on(port, context, state.waiting))
         attempted, working, more = await _run(port, context, state)
         for fault in more.values():
             _tell_waiting(port, context, document_id, described(fault))

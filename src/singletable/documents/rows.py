@@ -194,6 +194,8 @@ class InboxRow(DocumentRow):
     """Whether the library submitted it. Only then may it be one of the library's own mutations."""
     at: datetime | None = None
     """When it was submitted, by the submitter's clock; None in rows of an older library."""
+    trace: str | None = None
+    """The context of the trace in which it was submitted, where a listener gave one."""
 
     by_id: ClassVar[BoundKey[..., Any]]
 

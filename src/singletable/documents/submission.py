@@ -8,7 +8,6 @@ as a condition.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeGuard, TypeVar
@@ -30,6 +29,7 @@ from singletable.documents.inbox import (
     last_of,
     read_head,
 )
+from singletable.documents.mutation_traces import context_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
 from singletable.documents.read import client_rows, epoch_row, outcomes
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
@@ -204,22 +204,18 @@ def _rows(
     """The row of each mutation, and whether it needs blobs; and the blobs that they need."""
     contents = context.contents_of(epoch)
     needed: dict[Content, bytes | None] = {}
-    rows = [_row(context, contents, epoch.document_id, each, needed, own, _instant(port)) for each in new]
+    rows = [_row(port, context, contents, epoch.document_id, each, needed, own) for each in new]
     return rows, needed
 
 
-def _instant(port: Port) -> datetime:
-    return instant(int(port.now()))
-
-
 def _row(
+    port: Port,
     context: Context[Any],
     contents: Contents,
     document_id: str,
     each: Submission,
     needed: dict[Content, bytes | None],
     own: bool,
-    at: datetime,
 ) -> tuple[InboxRow, bool]:
     """The row of a mutation, and whether it needs blobs, which are added to `needed`."""
     mutation = each.mutation
@@ -241,7 +237,8 @@ def _row(
         refers=True if refs and digest is not None else None,
         principal=each.principal,
         own=own or None,
-        at=at,
+        at=instant(int(port.now())),
+        trace=context_of(port, context, mutation.name),
     )
     return row, bool(refs) or digest is not None
 
@@ -295,7 +292,7 @@ async def submit_next(
         submission = mutation.by(client, await _next_id(port, context, document_id, client), principal=principal)
         contents = context.contents_of(epoch)
         needed: dict[Content, bytes | None] = {}
-        row, _ = _row(context, contents, document_id, submission, needed, own, _instant(port))
+        row, _ = _row(port, context, contents, document_id, submission, needed, own)
         await ensure_contents(port, context, epoch, contents, needed)
         try:
             # A transaction, because its token settles a lost answer: an id in use is another call's.

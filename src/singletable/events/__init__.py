@@ -7,7 +7,8 @@
     db = connect("local", listeners=[count])
 
 `Event` says how the library's own log shows it. `Listeners` passes it on; a flow emits by
-`port.events.emit(event)`. An event never holds a value or a key of an item.
+`port.events.emit(event)`. An event never holds a value or a key of an item. A listener may be a `Carrier` too: its
+trace contexts are stored with tasks, mutations, messages and changed items, and given back where these are handled.
 """
 
 from typing import TYPE_CHECKING
@@ -23,6 +24,13 @@ from singletable.events.listeners import (
 from singletable.late_names import late_names
 
 if TYPE_CHECKING:
+    from singletable.events.context import (
+        Carrier as Carrier,
+        Handled as Handled,
+        Sent as Sent,
+        TraceContext as TraceContext,
+        TracedWork as TracedWork,
+    )
     from singletable.events.event import (
         Event as Event,
         Listener as Listener,
@@ -78,6 +86,7 @@ if TYPE_CHECKING:
 # A program that nobody listens to makes no event.
 __getattr__ = late_names(
     __name__,
+    context="Carrier Handled Sent TraceContext TracedWork",
     event="Event Problem Listener described",
     problems=(
         "ChangeReturned ChangesPassedOver ClockCorrected ContentsLeftOut CredentialsKept GuardKept"

@@ -12,13 +12,16 @@ from contextvars import ContextVar
 from os import urandom
 from sys import modules
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from singletable.events.context import Carrier, Kind, TraceContext, TracedWork
     from singletable.events.event import Event, Listener
     from singletable.events.log import EventLog
 
@@ -66,6 +69,8 @@ class Listeners:
         self._listeners = tuple(listeners)
         self.listens = bool(listeners)
         """Whether there is a listener, not the log alone."""
+        self.carrier: Carrier | None = _carrier_of(self._listeners)
+        """The listener that carries contexts: `context.Carrier`."""
         self.monotonic: Callable[[], float] = monotonic
         """The clock of the log, by which it shows a cause once a minute: that of the port."""
         self._failed: set[int] = set()
@@ -92,14 +97,46 @@ class Listeners:
         secret = blake2b(self._secret, person=b"singletable keys").digest()
         return blake2b("\0".join(key).encode("utf-8", "surrogatepass"), key=secret, digest_size=8).hexdigest()
 
+    def context(self, kind: Kind, name: str, place: str) -> TraceContext | None:
+        """The context to store with a write; None if no listener carries one."""
+        if self.carrier is None:
+            return None
+        from singletable.events.context import Sent  # noqa: PLC0415 for carriers
+
+        token = _LISTENING.set(True)
+        try:
+            return self.carrier.context(Sent(kind=kind, name=name, place=place))
+        except Exception as error:
+            self._note_carrier("context", error)
+            return None
+        finally:
+            _LISTENING.reset(token)
+
+    def context_text(self, kind: Kind, name: str, place: str) -> str | None:
+        """The context in its stored form."""
+        context = self.context(kind, name, place)
+        return None if context is None else context.text
+
+    def handling(self, kind: Kind, name: str, place: str, **facts: Any) -> AbstractContextManager[TracedWork]:
+        """The block of some work, for the carrier; `facts` are the other fields of a `Handled`."""
+        from singletable.events.context import Handled, TracedWork  # noqa: PLC0415 for workers
+
+        handled = Handled(kind=kind, name=name, place=place, **facts)
+        return TracedWork(None if self.carrier is None else self.carrier.handling, handled, self._note_carrier)
+
+    def _note_carrier(self, where: str, error: Exception) -> None:
+        self._note_failure(-1, self.carrier, f"its {where}()", error)
+
     def _pass_to(self, number: int, listener: Listener, event: Event) -> None:
         try:
             listener(event)
         except Exception as error:
-            if number not in self._failed:
-                self._failed.add(number)
-                failure = error
-                self._show(lambda log: log.show_failure(listener, event, failure))
+            self._note_failure(number, listener, f"a {type(event).__name__}", error)
+
+    def _note_failure(self, number: int, listener: object, where: str, error: Exception) -> None:
+        if number not in self._failed:
+            self._failed.add(number)
+            self._show(lambda log: log.show_failure(listener, where, error))
 
     def _show(self, show: Callable[[EventLog], None]) -> None:
         if self._log is None:
@@ -118,6 +155,18 @@ class Listeners:
 
         library = getLogger("singletable")  # first: its place between the two others stays
         return Levels(getLogger("singletable.requests"), library, getLogger())
+
+
+def _carrier_of(listeners: Sequence[Any]) -> Any:
+    """The listener that carries contexts, if any. InvalidRequest for two: an item holds one context."""
+    carriers = [one for one in listeners if hasattr(one, "context") and hasattr(one, "handling")]
+    if len(carriers) > 1:
+        raise InvalidRequest(
+            f"{len(carriers)} of the listeners carry a trace's context, and an item holds one",
+            operation="connect",
+            hint="Give one listener with context() and handling().",
+        )
+    return carriers[0] if carriers else None
 
 
 def _check(listener: Callable[..., object]) -> None:

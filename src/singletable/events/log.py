@@ -45,10 +45,10 @@ class EventLog:
             fields["singletable_error"] = type(error).__qualname__
         _write(logger, level, text, extra=fields, exc_info=error if level >= ERROR else None)
 
-    def show_failure(self, listener: object, event: Event, error: Exception) -> None:
-        """Show what a listener raised."""
+    def show_failure(self, listener: object, where: str, error: Exception) -> None:
+        """Show what a listener raised, and where: at an event, or in a method of its own."""
         name = getattr(listener, "__qualname__", type(listener).__qualname__)
-        text = f"the listener {name} raised at a {type(event).__name__}; what it raises further is not logged"
+        text = f"the listener {name} raised at {where}; what it raises further is not logged"
         _write(getLogger("singletable.events"), ERROR, text, exc_info=error)
 
     def _left_out(self, cause: Hashable) -> int | None:

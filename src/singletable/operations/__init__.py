@@ -32,6 +32,7 @@ from singletable.operations.read import (
     keys_in as keys_in,
 )
 from singletable.operations.write import (
+    CONTEXT_ATTRIBUTE as CONTEXT_ATTRIBUTE,
     CheckItem as CheckItem,
     DeleteItem as DeleteItem,
     PutItem as PutItem,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         DeleteMessageBatch as DeleteMessageBatch,
         Depth as Depth,
         GetQueueAttributes as GetQueueAttributes,
+        MessageAttribute as MessageAttribute,
         QueueEntry as QueueEntry,
         Received as Received,
         ReceiveMessage as ReceiveMessage,
@@ -95,7 +97,7 @@ __getattr__ = late_names(
     __name__,
     batch="BatchGetItem BatchWriteItem MAX_BATCH_WRITE",
     queue=(
-        "ChangeMessageVisibility DeleteMessageBatch Depth QueueEntry GetQueueAttributes"
+        "ChangeMessageVisibility DeleteMessageBatch Depth MessageAttribute QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"
         " ReceiveMessage Received SendMessageBatch"
     ),

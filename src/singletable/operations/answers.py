@@ -132,11 +132,11 @@ def facts_of(pattern: Any, items: int, index: str | None = None) -> OperationFac
     return OperationFacts(() if pattern is None else (pattern.shown,), items, index or "")
 
 
-def facts_of_batch(pattern_at: Callable[[Item], str] | None, places: Iterable[Item], items: int) -> OperationFacts:
+def facts_of_batch(pattern_at: Callable[[Item], Any] | None, places: Iterable[Item], items: int) -> OperationFacts:
     """The facts of an operation on items of several patterns."""
     if pattern_at is None:
         return OperationFacts((), items)
-    names = [name for place in places if (name := pattern_at(place))]
+    names = [pattern.shown for place in places if (pattern := pattern_at(place)) is not None]
     return OperationFacts(tuple(dict.fromkeys(names)), items)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
@@ -25,6 +26,7 @@ from singletable.operations.answers import (
     read_items,
 )
 from singletable.operations.limits import check_items
+from singletable.operations.write import ContextOf, with_context
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -63,8 +65,8 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     keys: Sequence[Key]
     reader: ItemReader[T]
     consistent: bool = False
-    pattern_at: Callable[[Item], str] | None = None
-    """The name of the pattern of a key, for events."""
+    pattern_at: Callable[[Item], Any] | None = None
+    """The pattern of a key, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
         wanted: dict[str, Any] = {"Keys": self.keys}
@@ -98,8 +100,8 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     table: str
     puts: Sequence[Item] = ()
     deletes: Sequence[Key] = ()
-    pattern_at: Callable[[Item], str] | None = None
-    """The name of the pattern of an item or a key, for events."""
+    pattern_at: Callable[[Item], Any] | None = None
+    """The pattern of an item or a key, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
         writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
@@ -118,3 +120,11 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     def facts(self, value: object) -> OperationFacts:
         items = len(self.puts) + len(self.deletes)
         return facts_of_batch(self.pattern_at, (*self.puts, *self.deletes), items)
+
+    def carrying(self, context: ContextOf) -> BatchWriteItem:
+        """The same, with the context of a trace in the items that may have one."""
+        pattern_at = self.pattern_at
+        if pattern_at is None:
+            return self
+        puts = [with_context(item, pattern_at(item), self.table, context) for item in self.puts]
+        return replace(self, puts=puts)

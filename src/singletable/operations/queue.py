@@ -33,6 +33,13 @@ _DEPTHS = (
 """The attributes that make up a queue's depth, in the order of `Depth`."""
 
 
+class MessageAttribute(Struct, frozen=True, rename="pascal"):
+    """A text beside the body of a message."""
+
+    string_value: str = ""
+    data_type: str = "String"
+
+
 class QueueEntry(Struct, frozen=True, rename="pascal", omit_defaults=True):
     """One message of a batch; `id` is its number within the request."""
 
@@ -41,6 +48,13 @@ class QueueEntry(Struct, frozen=True, rename="pascal", omit_defaults=True):
     delay_seconds: int = 0
     message_group_id: str = ""
     message_deduplication_id: str = ""
+    message_attributes: dict[str, MessageAttribute] = {}
+
+    @property
+    def size(self) -> int:
+        """The bytes that count for the limits."""
+        beside = ((name, value.string_value, value.data_type) for name, value in self.message_attributes.items())
+        return len(self.message_body.encode()) + sum(len(text.encode()) for texts in beside for text in texts)
 
 
 class Received(Struct, frozen=True, rename="pascal"):
@@ -50,6 +64,7 @@ class Received(Struct, frozen=True, rename="pascal"):
     receipt_handle: str
     body: str
     attributes: dict[str, str] = {}
+    message_attributes: dict[str, MessageAttribute] = {}
 
 
 class RefusedEntry(Struct, frozen=True, rename="pascal"):
@@ -83,15 +98,19 @@ class ReceiveMessage(Struct, frozen=True):
     limit: int
     wait_seconds: int
     visibility_seconds: int
+    attribute_names: Sequence[str] = ()
+    """The message attributes that are asked for."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
-        body = {
+        body: dict[str, Any] = {
             "QueueUrl": self.url,
             "MaxNumberOfMessages": self.limit,
             "WaitTimeSeconds": self.wait_seconds,
             "VisibilityTimeout": self.visibility_seconds,
             "MessageSystemAttributeNames": _READ,
         }
+        if self.attribute_names:
+            body["MessageAttributeNames"] = self.attribute_names
         return _request("ReceiveMessage", body, self.url)
 
     def answer(self, response: Response) -> tuple[list[Received], Consumed]:

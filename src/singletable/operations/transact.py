@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from singletable.errors import Conflict
 from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
@@ -20,7 +21,7 @@ from singletable.operations.answers import (
 )
 from singletable.operations.limits import check_items, check_transaction, check_update
 from singletable.operations.read import GetItem
-from singletable.operations.write import PutItem, TransactAction, UpdateItem
+from singletable.operations.write import ContextOf, PutItem, TransactAction, UpdateItem
 from singletable.values import MAX_ITEM_BYTES
 from singletable.wire import Fault, read_fault
 
@@ -103,6 +104,10 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
     def facts(self, value: None) -> OperationFacts:
         return _facts(self.actions, len(self.actions))
 
+    def carrying(self, context: ContextOf) -> TransactWriteItems:
+        """The same, with the context of a trace in the items that may have one."""
+        return replace(self, actions=[_carrying(action, context) for action in self.actions])
+
     def _check(self, encoded: bytes, table: str) -> None:
         """Raises TooLarge for an item, a value, or all of them together."""
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
@@ -139,6 +144,11 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: list[T | None] | None) -> OperationFacts:
         return _facts(self.gets, sum(item is not None for item in value or ()))
+
+
+def _carrying(action: TransactAction, context: ContextOf) -> TransactAction:
+    carrying: Callable[[ContextOf], TransactAction] | None = getattr(action, "carrying", None)
+    return action if carrying is None else carrying(context)
 
 
 def _facts(parts: Sequence[Any], items: int) -> OperationFacts:

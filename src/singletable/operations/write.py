@@ -5,10 +5,11 @@ A unit for each KB of the larger of the item before and after, the same again fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Response, TableNames
 from singletable.operations.answers import (
@@ -27,6 +28,10 @@ from singletable.operations.limits import check_items, check_update
 from singletable.values import AttributeValue
 
 T = TypeVar("T")
+
+CONTEXT_ATTRIBUTE: Final = "_trace"
+"""The context of the trace in which an item was last written, where a listener carries contexts."""
+_CONTEXT_NAME, _CONTEXT_VALUE = "#ctx", ":ctx"
 
 
 class TransactAction(Protocol):
@@ -59,6 +64,16 @@ class RawCondition(Struct, frozen=True, gc=False):
         return body
 
 
+ContextOf = Callable[[str], str | None]
+"""The stored form of a trace's context, for what is written to a table; None for none."""
+
+
+def with_context(item: Item, pattern: Any, table: str, context: ContextOf) -> Item:
+    """An item with the context of a trace, if its class may have one: `pattern` is that of its key, or None."""
+    text = context(table) if pattern is not None and pattern.carries_context else None
+    return item if text is None else {**item, CONTEXT_ATTRIBUTE: {"S": text}}
+
+
 class PutItem(Struct, frozen=True, gc=False):
     """Write a whole item, over the one there may be."""
 
@@ -84,6 +99,10 @@ class PutItem(Struct, frozen=True, gc=False):
 
     def facts(self, value: None) -> OperationFacts:
         return facts_of(self.pattern, 1)
+
+    def carrying(self, context: ContextOf) -> PutItem:
+        """The same, with the context of a trace in the item if it may have one."""
+        return replace(self, item=with_context(self.item, self.pattern, self.table, context))
 
 
 class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
@@ -118,6 +137,17 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, 1)
+
+    def carrying(self, context: ContextOf) -> UpdateItem[T]:
+        """The same, with the context of a trace in the item if it may have one."""
+        text = context(self.table) if self.pattern is not None and self.pattern.carries_context else None
+        if text is None:
+            return self
+        others = f", {rest}" if (rest := self.update.removeprefix("SET ")) != self.update else f" {self.update}"
+        names = {**self.guard.names, _CONTEXT_NAME: CONTEXT_ATTRIBUTE}
+        values = {**self.guard.values, _CONTEXT_VALUE: {"S": text}}
+        guard = replace(self.guard, names=names, values=values)
+        return replace(self, update=f"SET {_CONTEXT_NAME} = {_CONTEXT_VALUE}{others}", guard=guard)
 
 
 class DeleteItem(Struct, Generic[T], frozen=True, gc=False):

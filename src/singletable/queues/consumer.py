@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from singletable.errors import PASSING, InvalidRequest
-from singletable.events import MessageFailed
+from singletable.events import MessageFailed, TraceContext
 from singletable.failure_text import Caught
 from singletable.flow import SQS, UNGATED, Gate, Heartbeat, Kernel, Port, Stop, Trouble
 from singletable.operations import (
@@ -25,6 +25,7 @@ from singletable.operations import (
     Received,
     ReceiveMessage,
 )
+from singletable.queues.message_context import CONTEXT_ATTRIBUTES, contexts_of, contexts_of_record
 from singletable.queues.queue import Message, Queue, message_of, message_of_record
 
 T = TypeVar("T")
@@ -87,7 +88,8 @@ class _Consumer(Generic[T]):
         """Handle the messages of one request, those of a group in order. Each is kept invisible; handled ones are
         deleted together."""
         most = 1 if self.kernel.trouble.failures else MAX_BATCH_MESSAGES
-        ask = ReceiveMessage(self.queue.url, most, self.wait_seconds, self.visibility_seconds)
+        names = () if self.port.events.carrier is None else CONTEXT_ATTRIBUTES
+        ask = ReceiveMessage(self.queue.url, most, self.wait_seconds, self.visibility_seconds, names)
         received = await self.there.send(ask)
         now = self.port.monotonic()
         self._receipts |= {message.receipt_handle: _Receipt(message.receipt_handle, now) for message in received}
@@ -114,7 +116,8 @@ class _Consumer(Generic[T]):
     async def _handle_one(self, received: Received) -> bool:
         """Handle one message; returns whether it succeeded. A failed one is received again when its visibility ends, or
         after the seconds of RetryLater. A service that refuses the handler's requests has the worker pause."""
-        error = await handled(self.port, self.queue, self.handle, partial(message_of, self.queue, received))
+        make = partial(message_of, self.queue, received)
+        error = await handled(self.port, self.queue, self.handle, make, contexts_of(received))
         if error is None:
             return True
         if isinstance(error, RetryLater):
@@ -194,16 +197,16 @@ async def partial_failures(
         group = attributes.get("MessageGroupId", "") if queue.is_fifo else record["messageId"]
         groups.setdefault(group, []).append(record)
 
-    async def succeeds(make: Callable[[], Message[T]]) -> bool:
-        error = await handled(port, queue, handle, make)
+    async def succeeds(record: Mapping[str, Any]) -> bool:
+        make = partial(message_of_record, queue, record)
+        error = await handled(port, queue, handle, make, contexts_of_record(record))
         if error is not None and not isinstance(error, RetryLater):
             port.events.emit(MessageFailed(queue=queue.name, error=error))
         return error is None
 
     async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
         for number, record in enumerate(records):
-            make = partial(message_of_record, queue, record)
-            if not has_time() or await gate.is_held() or not await succeeds(make):
+            if not has_time() or await gate.is_held() or not await succeeds(record):
                 return [left["messageId"] for left in records[number:]]
         return []
 
@@ -214,14 +217,20 @@ async def partial_failures(
 
 
 async def handled(
-    port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]
+    port: Port,
+    queue: Queue[T],
+    handle: Handle[T],
+    make: Callable[[], Message[T]],
+    contexts: tuple[TraceContext, ...],
 ) -> BaseException | None:
     """Handle one message; returns the error that it raised, or None."""
     error: BaseException | None
-    try:
-        (error,) = await port.call_all([_attempt(handle, make())])
-    except Exception as unreadable:
-        error = unreadable
+    with port.events.handling("message", queue.name, queue.name, contexts=contexts, expected=(RetryLater,)) as work:
+        try:
+            (error,) = await port.call_all([_attempt(handle, make())])
+        except Exception as unreadable:
+            error = unreadable
+        work.error = error
     return error
 
 

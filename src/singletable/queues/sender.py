@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, TooLarge
 from singletable.flow import SQS, Port
 from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, QueueEntry, SendMessageBatch
+from singletable.queues.message_context import with_context
 from singletable.queues.queue import Outgoing, Queue
 
 _LEGAL = re.compile(r"[!-~]{1,128}")
@@ -37,6 +38,8 @@ async def send(port: Port, queue: Queue[T], messages: Sequence[Outgoing[T]]) -> 
     """
     there = port.to(SQS, queue.url)
     rest = [(message, _entry(queue, number, message)) for number, message in enumerate(messages)]
+    if port.events.carrier is not None:
+        rest = [(message, with_context(port, queue, entry)) for message, entry in rest]
     for attempt in range(_TRIES):
         rest = await _send_all(there, queue, rest)
         if not rest:
@@ -94,7 +97,7 @@ def _batches(pairs: Sequence[_Pair]) -> Iterator[list[_Pair]]:
     groups: set[str] = set()
     size = 0
     for pair in pairs:
-        group, length = pair[0].group, len(pair[1].message_body.encode())
+        group, length = pair[0].group, pair[1].size
         if len(batch) == MAX_BATCH_MESSAGES or size + length > MAX_BATCH_MESSAGE_BYTES or (group and group in groups):
             yield batch
             batch, groups, size = [], set[str](), 0

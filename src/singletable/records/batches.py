@@ -16,7 +16,7 @@ from singletable.records.readers import Place, place_in, placed_reader_of
 from singletable.records.target import target_of
 from singletable.records.unreadable import OnUnreadable, readable
 from singletable.records.write_rounds import BulkWrite, BulkWrites, Source, write_in_rounds
-from singletable.schema import Entity, KeyOf, Model, Table, check_keys, model_for
+from singletable.schema import Captured, Entity, KeyOf, Model, Table, check_keys, model_for
 
 T = TypeVar("T")
 
@@ -82,8 +82,8 @@ async def get_at(
     `key_at` makes the keys that `Incomplete` carries."""
     await ready(port, table)
 
-    def pattern_at(key: Item) -> str:
-        return key_at(place_in(table, key)).captured.shown
+    def pattern_at(key: Item) -> Captured:
+        return key_at(place_in(table, key)).captured
 
     keys = table.definition.keys_at(places)
     read, rest = await read_batches(port, table.name, keys, reader, consistent, pattern_at)
@@ -104,10 +104,10 @@ async def read_batches(
     keys: Sequence[Key],
     reader: ItemReader[T],
     consistent: bool,
-    pattern_at: Callable[[Item], str] | None = None,
+    pattern_at: Callable[[Item], Captured | None] | None = None,
 ) -> tuple[list[T], Sequence[Key]]:
     """The items of different keys, in no order, and the keys that were left unprocessed after several tries.
-    `pattern_at` names the pattern of a key, for events."""
+    `pattern_at` is the pattern of a key, for events."""
     rest, read = keys, list[T]()
     for tried in range(_TRIES):
         await _wait(port, tried)
@@ -178,11 +178,11 @@ async def _write_all(port: Port, table: Table, writes: BulkWrites) -> None:
     )
 
 
-def _pattern_of(given: Any) -> str:
-    """The name of the pattern of an entity or a key; empty for an item."""
+def _pattern_of(given: Any) -> Captured | None:
+    """The pattern of an entity or a key; None for an item."""
     if isinstance(given, KeyOf):
-        return given.captured.shown
-    return model_for(given).key.shown if isinstance(given, Entity) else ""
+        return given.captured
+    return model_for(given).key if isinstance(given, Entity) else None
 
 
 async def write_batches(
@@ -190,11 +190,11 @@ async def write_batches(
     table: str,
     requests: Sequence[dict[str, Any]],
     given: Callable[[dict[str, Any]], Any],
-    pattern_at: Callable[[Item], str] | None = None,
+    pattern_at: Callable[[Item], Captured | None] | None = None,
 ) -> None:
     """Puts and deletes of different items, as requests have them, without conditions. `Incomplete` has what a caller
-    gave for those that were left unprocessed after several tries. `pattern_at` names the pattern of an item or a key,
-    for events."""
+    gave for those that were left unprocessed after several tries. `pattern_at` is the pattern of an item or a key, for
+    events."""
     rest = requests
     for tried in range(_TRIES):
         await _wait(port, tried)
@@ -263,7 +263,9 @@ def _refuse_guarded(model: Model[Any]) -> None:
         )
 
 
-def _batch(table: str, requests: Sequence[dict[str, Any]], pattern_at: Callable[[Item], str] | None) -> BatchWriteItem:
+def _batch(
+    table: str, requests: Sequence[dict[str, Any]], pattern_at: Callable[[Item], Captured | None] | None
+) -> BatchWriteItem:
     puts = [r["PutRequest"]["Item"] for r in requests if "PutRequest" in r]
     deletes = [r["DeleteRequest"]["Key"] for r in requests if "DeleteRequest" in r]
     return BatchWriteItem(table, puts, deletes, pattern_at)

@@ -135,7 +135,7 @@ class Commit:
         race = Race(self.port, "transaction", "another writer changed items of the transaction")
         while True:
             is_known = self.port.clock.is_known  # read first: another thread's answer may come between the two
-            self.moment = Moment(self.port.now(), is_known)
+            self.moment = Moment(self.port.now(), is_known, "", self.port.events)
             plan = await self._plan()
             try:
                 await self.port.send(TransactWriteItems([p.part.action for p in plan], self.port.token()))
@@ -195,7 +195,7 @@ class Commit:
         operations = [get_operation(self.writes[number].key, consistent=True) for number in needed]
         entities, now = await self.port.send_all(operations), self.port.now()
         if not self.moment.is_known:
-            self.moment = Moment(now, True)  # the answers have shown the time that decides
+            self.moment = Moment(now, True, "", self.port.events)  # the answers have shown the time that decides
         for number, entity in zip(needed, entities, strict=True):
             is_gone = entity is None or self.writes[number].model.is_expired(entity, now)
             self.known[number] = None if is_gone else entity

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import (
     AlreadyExists,
@@ -137,7 +138,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
     if exactly_once or (write.model.uniques and write.always_guards):
         return await transacted(port, write)
     is_known = port.clock.is_known  # read first: another thread's answer may come between the two
-    moment = Moment(port.now(), is_known, port.token() if write.stores_write_id else "")
+    moment = Moment(port.now(), is_known, port.token() if write.stores_write_id else "", port.events)
     current: Any = write.caller_copy
     race: Race | None = None
     while True:
@@ -146,7 +147,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             assert current is UNREAD
             current = await read_current(port, write)
             if not moment.is_known:
-                moment = Moment(port.now(), True, moment.write_id)  # the answer has shown the time that decides
+                moment = replace(moment, now=port.now(), is_known=True)  # the answer has shown the time that decides
             continue
         for _ in write.claims(current):
             return await transacted(port, write, {0: current})
@@ -155,7 +156,7 @@ async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_ab
             answer = await port.send(action)
         except RefusedWrite as refused:
             if not moment.is_known and write.model.expires and not refused.unsettled:
-                moment = Moment(port.now(), True, moment.write_id)  # the answer has shown the time that decides
+                moment = replace(moment, now=port.now(), is_known=True)  # the answer has shown the time that decides
                 continue
             evidence = await _evidence(port, write, part, refused, prove_absence)
             if part.settles(evidence.stored):

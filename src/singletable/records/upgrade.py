@@ -15,7 +15,7 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow import Port
-from singletable.operations import Item, RefusedWrite, UpdateItem
+from singletable.operations import CONTEXT_ATTRIBUTE, Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import guard_in, is_current, is_there
 from singletable.records.write import UNREAD, Write
 from singletable.schema import Model
@@ -109,7 +109,7 @@ def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[Attribut
     for name, value in wanted.items():
         if name not in stored or not is_same(stored[name], value):
             yield AttributeChange(name, value)
-    for name in stored.keys() - wanted.keys() - {model.table.definition.write_id_attribute}:
+    for name in stored.keys() - wanted.keys() - {model.table.definition.write_id_attribute, CONTEXT_ATTRIBUTE}:
         yield AttributeChange(name, None)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from singletable.errors import SingletableError
+from singletable.events import Listeners
 from singletable.expressions import AttributeChange, Condition, Given, Update
 from singletable.flow import Port
 from singletable.operations import Item, TransactAction
@@ -37,6 +38,9 @@ class Moment(Struct, frozen=True):
     """Whether `now` is the service's time: before a port's first answer it is the machine's, which may be wrong."""
     write_id: str = ""
     """A fresh text, the same for all tries of the write; none in a transaction, whose token settles a lost answer."""
+    events: Listeners | None = None
+    """Those who may give the context of a trace, to be stored with what is written. None for a plan that is only shown.
+    """
 
     @property
     def gone_until(self) -> float:
@@ -53,7 +57,7 @@ class Moment(Struct, frozen=True):
 def moment_at(port: Port, write_id: str = "") -> Moment:
     """The moment of a write that is planned now. `send` and `commit` have it in line: one call less for each write."""
     is_known = port.clock.is_known  # read first: another thread's answer may come between the two
-    return Moment(port.now(), is_known, write_id)
+    return Moment(port.now(), is_known, write_id, port.events)
 
 
 def counted(model: Model[Any], write_id: str | Given) -> Iterator[AttributeChange]:

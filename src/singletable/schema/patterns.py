@@ -269,6 +269,13 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         found: Model[Any] = self.owner.__model__
         return found if self.table is None else found.before
 
+    @cached_property
+    def carries_context(self) -> bool:
+        """Whether an item under this key may hold the context of a trace: in a table whose stream tells its changes.
+        The library's own items have their own place for it, and another program's have none."""
+        definition = self.model.table.definition
+        return definition.stream is not None and not definition.foreign and not self.model.type.startswith("_")
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it by its class: no name leads to the functions that it holds."""
         return _captured_of, (self.owner, self.name, self.owner.__model__.key.was is self)

@@ -176,8 +176,8 @@ def _joined(items: Iterable[DeadLetterItem]) -> Iterator[DeadLetter]:
 async def retry(port: Port, consumer: Consumer, change: DeadLetter) -> None:
     """Handle it, and delete it; raises a handler's error, and NotFound if it was handled before."""
     await _check_there(port, consumer, change, "retry")
-    router = consumer.router
-    error = await handle_record(port, router, change.record, router.events_of(change.record))
+    events = consumer.router.events_of(change.record)
+    error = await handle_record(port, consumer, change.record, events, change.tries + 1)
     if error is not None:
         raise error
     await forget(port, consumer.state, change)

@@ -8,6 +8,7 @@ from functools import partial
 from singletable.failure_text import Caught
 from singletable.flow import FlowSuspended, HandedBack, Port, handling_while, refuse_awaitable
 from singletable.operations import StreamRecord
+from singletable.streams.consumer import Consumer
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, RecordEvents, Router
 from singletable.streams.shard import ItemQueue, PendingRecord
@@ -18,7 +19,7 @@ _LONGEST_SECONDS = 1.0
 
 async def handle_queue(
     port: Port,
-    router: Router,
+    consumer: Consumer,
     queue: ItemQueue,
     may_go_on: Callable[[PendingRecord], Awaitable[bool]],
     goes_on: Callable[[], bool],
@@ -34,7 +35,7 @@ async def handle_queue(
             return
         entry.begun_at = port.monotonic()
         with handling_while(goes_on):
-            error = await handle_record(port, router, entry.record, entry.events)
+            error = await handle_record(port, consumer, entry.record, entry.events, entry.tries + 1)
         entry.begun_at = None
         if isinstance(error, HandedBack):
             return
@@ -44,11 +45,33 @@ async def handle_queue(
         entry.place.done = True
 
 
-async def handle_record(port: Port, router: Router, record: StreamRecord, events: RecordEvents) -> BaseException | None:
+async def handle_record(
+    port: Port, consumer: Consumer, record: StreamRecord, events: RecordEvents, attempt: int = 1
+) -> BaseException | None:
     """Call a record's handlers; returns the first error, or None if all have returned.
 
     FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
     """
+    router = consumer.router
+    if port.events.carrier is None:
+        return await _call_handlers(port, router, record, events)
+    with port.events.handling(
+        "change",
+        router.name_of(record),
+        router.table.name,
+        consumer=consumer.name,
+        contexts=router.contexts_of(record),
+        key_hash=router.hash_of(record, port.events),
+        attempt=attempt,
+        expected=(HandedBack,),
+    ) as work:
+        work.error = await _call_handlers(port, router, record, events)
+    return work.error
+
+
+async def _call_handlers(
+    port: Port, router: Router, record: StreamRecord, events: RecordEvents
+) -> BaseException | None:
     try:
         for handler, change in router.calls(record, events):
             error = await _call(port, handler, change)

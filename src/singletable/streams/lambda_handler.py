@@ -30,7 +30,7 @@ async def handle_event(port: Port, gate: Gate, consumer: Consumer, event: Mappin
             events = router.events_of(record)
             if not router.is_wanted(record, events) or is_old(record):
                 continue
-            error = await handle_record(port, router, record, events)
+            error = await handle_record(port, consumer, record, events)
             if error is not None:
                 key_hash, named = router.hash_of(record, port.events), router.name_of(record)
                 failed = ChangeReturned(consumer=consumer.name, handler=named, key_hash=key_hash, error=error)

@@ -14,13 +14,13 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from singletable.errors import NotConfigured
-from singletable.events import ChangesPassedOver, Listeners
+from singletable.events import ChangesPassedOver, Listeners, TraceContext
 from singletable.flow import instant
 from singletable.foundation import Model, Table
-from singletable.operations import StreamRecord, is_there, read_item, read_one
+from singletable.operations import CONTEXT_ATTRIBUTE, StreamRecord, is_there, read_item, read_one
 from singletable.streams.events import AnyChange, Expired, Inserted, Modified, Removed
 from singletable.values import json_decoder
 
@@ -149,6 +149,14 @@ class Router:
         keys = (value for _, value in sorted(record.dynamodb.keys.items()))
         return events.hash_of(*(text for value in keys for text in map(str, value.values())))
 
+    def contexts_of(self, record: StreamRecord) -> tuple[TraceContext, ...]:
+        """The context of the trace in which a change was made, if there is one. One that the item had before is that of
+        an earlier change: this one was made without."""
+        images = record.dynamodb
+        old, new = (_context_in(image) if is_there(image) else None for image in (images.old_image, images.new_image))
+        context = None if new == old else TraceContext.of_text(new)
+        return () if context is None else (context,)
+
     def name_of(self, record: StreamRecord) -> str:
         """`type#EVENT`, by the type that the item has or had."""
         images = record.dynamodb
@@ -212,6 +220,19 @@ def _steps(record: StreamRecord, old: _Glance, new: _Glance) -> list[tuple[str, 
     return [step for step, look in zip(steps, (old, new), strict=True) if look.is_there]
 
 
+class _Carrying(Struct, frozen=True, gc=False):
+    context: dict[str, Any] | None = field(default=None, name=CONTEXT_ATTRIBUTE)
+
+
+_carrying = json_decoder(_Carrying).decode
+
+
+def _context_in(image: Raw) -> object:
+    """The stored text of a trace's context, which may be any program's."""
+    stored = _carrying(image).context
+    return None if stored is None else stored.get("S")
+
+
 _PEEKS: dict[tuple[str, str], Callable[[Raw], Any]] = {}
 
 
@@ -239,6 +260,7 @@ def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
     before, after = _attributes(old), _attributes(new)
     for item in (before, after):
         item.pop(table.definition.write_id_attribute, None)
+        item.pop(CONTEXT_ATTRIBUTE, None)
     return before.keys() == after.keys() and all(_is_same(value, after[name]) for name, value in before.items())
 
 

@@ -173,7 +173,7 @@ class ConsumerWorker:
     async def _handle(self) -> bool:
         now, goes_on = self.port.monotonic(), self.kernel.goes_on
         calls: list[Callable[[], Awaitable[None] | None]] = [
-            partial(handle_queue, self.port, self.consumer.router, queue, partial(self._may_go_on, shard), goes_on)
+            partial(handle_queue, self.port, self.consumer, queue, partial(self._may_go_on, shard), goes_on)
             for shard in self.held.values()
             if not shard.is_lost
             for queue in shard.ready_queues(now)

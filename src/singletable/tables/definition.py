@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from singletable.errors import DeclarationError
+from singletable.operations import CONTEXT_ATTRIBUTE
 from singletable.tables.settings import Provisioned, TableSettings
 from singletable.values import lone_text
 
@@ -180,7 +181,8 @@ class TableDefinition(Struct, frozen=True, eq=False, dict=True):
     @property
     def reserved(self) -> list[str]:
         """The stored names that belong to the table, not to an entity."""
-        own = (self.type_attribute, self.version_attribute, self.write_id_attribute)
+        own = [self.type_attribute, self.version_attribute, self.write_id_attribute]
+        own += [] if self.foreign else [CONTEXT_ATTRIBUTE]
         parts = [name for index in self.indexes.values() for name in (index.partition, index.sort)]
         # An index may be keyed by an attribute of the table's own key, as an adjacency list is by its target.
         keys = [name for name in dict.fromkeys(parts) if name not in self.key]  # which two indexes may share

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import InvalidRequest, SingletableError
-from singletable.events import TaskBegun, TaskEnded, TaskOutcome, WorkOverran
+from singletable.events import TaskBegun, TaskEnded, TaskOutcome, TraceContext, WorkOverran
 from singletable.failure_text import Caught, error_text
 from singletable.flow import Port, instant, refuse_awaitable
 from singletable.foundation import Write, model_for
@@ -214,6 +214,21 @@ class Execution:
     async def run(self, item: TaskItem, claim_time: ClaimTime, counts: Counts) -> None:
         """Run a task that was claimed, and write what became of it."""
         claimed = Claimed(self.tasks, item, claim_time, next_run=self._next_run(item, claim_time))
+        context = TraceContext.of_text(item.trace)
+        with self.port.events.handling(
+            "task",
+            item.function,
+            self.tasks.table.name,
+            contexts=() if context is None else (context,),
+            key_hash=self.port.events.hash_of(item.id),
+            attempt=item.tries,
+            expected=(NothingToDo,),
+        ) as work:
+            work.error = await self._run(claimed, counts)
+
+    async def _run(self, claimed: Claimed, counts: Counts) -> BaseException | None:
+        """Run it; returns the error that its function ended with."""
+        item = claimed.item
         self._tell_begin(claimed)
         error: BaseException | None = None
         try:
@@ -229,6 +244,7 @@ class Execution:
             raise
         if isinstance(item, OrderedTask):
             await wake_next(self.port, self.tasks, item.order)
+        return error
 
     async def _held(self, claimed: Claimed) -> BaseException | None:
         """Run the function while the heartbeat prolongs the lease; returns the error that it ended with."""

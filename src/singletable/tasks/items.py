@@ -72,6 +72,8 @@ class TaskItem(Entity):
     lease: float | None = None
     """The seconds for which the claim holds without a new `wake`; 0 after its end; missing before the first claim, and
     where a program that doesn't store it has claimed the task."""
+    trace: str | None = None
+    """The context of the trace in which it was scheduled, where a listener gave one."""
 
 
 class PlainTask(TaskItem):

@@ -53,12 +53,16 @@ _ANY_TIME = datetime(1, 1, 1, tzinfo=timezone.utc)
 class ScheduleName(Schedule):
     """The name of a task that has an order; raises AlreadyExists if a task has its key."""
 
-    def item(self, now: float) -> PlainTask:
+    def trace(self, moment: Moment) -> str | None:
+        """The ordered task itself has it."""
+        return None
+
+    def item(self, moment: Moment) -> PlainTask:
         plan = self.plan
         assert plan.order is not None
-        place = self.tasks.by_place(plan.order, plan.due_at(now), plan.id).low
+        place = self.tasks.by_place(plan.order, plan.due_at(moment.now), plan.id).low
         return changed(
-            super().item(now), state=TaskState.ORDERED, shard=None, arguments={}, order=plan.order, turn=place
+            super().item(moment), state=TaskState.ORDERED, shard=None, arguments={}, order=plan.order, turn=place
         )
 
 
@@ -77,11 +81,11 @@ class ScheduleOrdered(NewItem):
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         if self.lacks_time(current, moment):
             return None
-        action = put_if(self.key, self.model.item(self.item(moment.now)), None)
+        action = put_if(self.key, self.model.item(self.item(moment)), None)
         return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
-    def item(self, now: float) -> OrderedTask:
-        plan, due = self.plan, self.plan.due_at(now)
+    def item(self, moment: Moment) -> OrderedTask:
+        plan, due = self.plan, self.plan.due_at(moment.now)
         assert plan.order is not None
         return self.tasks.ordered(
             id=plan.id,
@@ -94,6 +98,7 @@ class ScheduleOrdered(NewItem):
             fence=plan.fence,
             order=plan.order,
             ready=due,
+            trace=self.trace(moment),
         )
 
 
@@ -202,6 +207,7 @@ def dead_letter_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, 
         tries=task.tries,
         error=error,
         order=task.order,
+        trace=task.trace,
     )
     key, item = tasks.by_id(task.id), name.item(dead)
     becomes = claiming(key, put_if(key, item, is_name_of(tasks, task)))
@@ -223,10 +229,13 @@ def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[
         error=dead.error,
         order=dead.order,
         ready=now,
+        trace=dead.trace,
     )
     model = model_for(task)
     key, item = model.key_of(task), model.item(task)
-    name = changed(dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
+    name = changed(
+        dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0, trace=None
+    )
     return [
         Advance(dead, name, TaskEvent.REVIVE.value),
         claiming(key, put_if(key, item, is_absent(model))),

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from msgspec.structs import replace
 
@@ -99,11 +99,18 @@ class NewItem(Write):
     verb: ClassVar[str] = "schedule"
     plan: PlannedTask
 
+    def trace(self, moment: Moment) -> str | None:
+        """The context of the trace in which it is scheduled, if a listener gives one: the same in all tries."""
+        asked = vars(self)
+        if moment.events is not None and "_trace" not in asked:
+            asked["_trace"] = moment.events.context_text("task", self.plan.call.task.name, self.model.table.name)
+        return cast("str | None", asked.get("_trace"))
+
     def lacks_time(self, current: Any, moment: Moment) -> bool:
         return current is UNREAD and not moment.is_known and isinstance(self.plan.due, timedelta)
 
     @abstractmethod
-    def item(self, now: float) -> TaskItem: ...
+    def item(self, moment: Moment) -> TaskItem: ...
 
 
 @dataclass(eq=False)
@@ -120,11 +127,11 @@ class Schedule(NewItem):
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         if self.lacks_time(current, moment):
             return None
-        part = CreateWrite(self.item(moment.now)).main(UNREAD, moment)
+        part = CreateWrite(self.item(moment)).main(UNREAD, moment)
         return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
-    def item(self, now: float) -> PlainTask:
-        plan, due = self.plan, self.plan.due_at(now)
+    def item(self, moment: Moment) -> PlainTask:
+        plan, due = self.plan, self.plan.due_at(moment.now)
         return self.tasks.task(
             id=plan.id,
             function=plan.call.task.name,
@@ -134,6 +141,7 @@ class Schedule(NewItem):
             wake=due,
             due=due,
             fence=plan.fence,
+            trace=self.trace(moment),
         )
 
     def _refusal(self, stored: Item | None) -> SingletableError:
@@ -158,7 +166,7 @@ class Replace(Write):
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         if self.new.lacks_time(current, moment):
             return None
-        item = self.model.item(self.new.item(moment.now))
+        item = self.model.item(self.new.item(moment))
         action = put_if(self.key, item, self.held)
         return WritePart(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 

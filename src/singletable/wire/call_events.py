@@ -6,7 +6,9 @@ Made for a call that somebody hears, and for one whose first try failed: its ret
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from singletable.errors import SingletableError
 from singletable.events import FirstAnswered, Listeners, RequestEnded, RequestTried
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from singletable.wire.endpoints import Endpoint
     from singletable.wire.retry import FailedTry
 
+T = TypeVar("T")
 _OK = 200
 
 
@@ -38,6 +41,23 @@ class CallEvents:
         self._attempts = self._bytes_out = self._bytes_in = 0
         self._waited = self._wait = 0.0
         self._request_id = ""
+
+    def carrying(self, operation: Operation[T]) -> Operation[T]:
+        """The operation with the context of a trace in what it writes, where it writes what may have one.
+
+        The stored text is another one in each request: so a change that was made without a context is known by having
+        the one of the change before.
+        """
+        give: Callable[[Callable[[str], str | None]], Operation[T]] | None = getattr(operation, "carrying", None)
+        if give is None:
+            return operation
+
+        @cache
+        def context_of(table: str) -> str | None:
+            context = self._events.context("change", type(operation).__name__, table)
+            return None if context is None else context.text_of_change(token_urlsafe(3))
+
+        return give(context_of)
 
     def began(self, at: float) -> None:
         """A try begins, or began: the first one with the call."""

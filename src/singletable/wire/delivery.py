@@ -99,6 +99,8 @@ class Delivery:
         # No call here: a request pays nothing for events that nobody hears.
         heard = self._listens or (own.level or levels.library.level or levels.root.level) <= DEBUG
         call = self._call(operation) if heard or (own is SILENT.own and "logging" in modules) else None
+        if call is not None and self._events.carrier is not None:
+            operation = call.carrying(operation)
         request = operation.request(self._names)
         response: Response | None = None
         try:

@@ -141,7 +141,7 @@ def test_what_a_handler_raises_is_told_and_changes_nothing(log: EventLog, capsys
     logging.getLogger("singletable").addHandler(handler)
     try:
         log.show(GAP)
-        log.show_failure(print, GAP, ValueError("other"))
+        log.show_failure(print, "a ShardGap", ValueError("other"))
     finally:
         logging.getLogger("singletable").removeHandler(handler)
     assert capsys.readouterr().err.count("OSError: the disk is full") == 2
