@@ -190,14 +190,15 @@ def _refusal(code: str, text: str) -> HttpResponse:
 def running(engine: Database) -> Generator[Program, None, None]:
     """A program over an engine. Its log is configured as a program does: from INFO up, in one format."""
     program = Program(engine, VirtualLoop())
-    logger = logging.getLogger("singletable")
+    logger, root = logging.getLogger("singletable"), logging.getLogger()
     handler, level = _Noting(program), logger.level
-    logger.addHandler(handler)
+    handler.addFilter(lambda record: record.name.startswith(("singletable", "shop")))
+    root.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
         yield program
     finally:
-        logger.removeHandler(handler)
+        root.removeHandler(handler)
         logger.setLevel(level)
         program.loop.close()
 

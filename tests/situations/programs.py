@@ -6,10 +6,11 @@ from typing import Any
 
 from obstore.store import MemoryStore
 
+from examples.recipes.n_plus_one import ReadsInALoop
 from singletable import Entity, Key, Table
 from singletable.documents import AsyncDocuments, Bounds, Document, Draft, ObjectBlobs
 from tests.situations.program import Program
-from tests.situations.shop import Shop, make_shop, schedule, work
+from tests.situations.shop import Shop, make_shop, schedule, totals, work
 from tests.situations.situation import situation
 
 
@@ -58,6 +59,24 @@ def _next_version(shop: Shop) -> Any:
         return {**item, "cents": 100 * item["total"]}
 
     return Order
+
+
+@situation(
+    "N+1: reads in a loop",
+    shows="""
+        shop.py:
+        in totals reads items of Order.of_customer one by one, 20 in a second
+        read them together, by get_many or a query
+        """,
+    cause="""A line reads an item for each row of a list, one request after the other. No request is slow, and the page
+        is. A listener of [this recipe](../../examples/recipes/n_plus_one.py) says which line it is.""",
+    todo="Read the items together, by `get_many`, or as one query; [budgets](test.md) find it before production.",
+)
+async def n_plus_one(program: Program) -> None:
+    shop = make_shop()
+    db = program.open(listeners=(ReadsInALoop(clock=program.loop.time),))
+    await db.write_many(puts=[shop.order(customer="ada", number=number) for number in range(50)])
+    await totals(db, [shop.order.of_customer("ada", number) for number in range(50)])
 
 
 @situation(

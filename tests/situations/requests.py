@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from singletable import attr
 from singletable.wire import Credentials, FetchedCredentials
-from tests.faults.actions import ApplyThenCut, Refuse, Throttle
+from tests.faults.actions import ApplyThenCut, CancelTransaction, Refuse, Throttle
 from tests.faults.rules import Match, Rule
 from tests.situations.program import Program
 from tests.situations.shop import ARN, make_shop
@@ -80,6 +80,33 @@ async def throttled_index(program: Program) -> None:
     db = program.open()
     _throttled(program, "IndexWriteKeyRangeThroughputExceeded", f"{ARN}/index/gsi1")
     await db.put(shop.order(customer="ada", number=1))
+
+
+@situation(
+    "A hot key",
+    shows="""
+        (Order.of_customer, Stock.by_article)
+        another writer is at work on the item of action 2 of 2
+        let fewer writers meet in one item
+        """,
+    records="""
+        INFO RequestTried
+        WARNING RequestEnded
+        """,
+    cause="""Many writers change one item at the same moment, here the stock of an article that everybody buys: their
+        transactions refuse each other. The patterns in parentheses are in the order of the actions.""",
+    todo="""Spread what they count over several items ([counters](../../examples/recipes/counters.py)), write it outside
+        of the transaction, or let one worker write it.""",
+)
+async def hot_key(program: Program) -> None:
+    shop = make_shop()
+    db = program.open()
+    await db.put(shop.stock(article="tea", pieces=1_000))
+    reasons = ("None", "TransactionConflict")
+    program.faults.add(Rule(Match("TransactWriteItems"), CancelTransaction(reasons)))
+    async with db.transaction() as tx:
+        tx.create(shop.order(customer="ada", number=1))
+        tx.update(shop.stock.by_article("tea"), attr(shop.stock.pieces).add(-1))
 
 
 @situation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -13,23 +14,42 @@ from singletable.tasks import AsyncTaskWorker, Tasks
 ARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop"
 
 
+async def totals(db: AsyncDatabase, keys: Iterable[Any]) -> list[int]:
+    """Read orders one by one."""
+    found: list[int] = []
+    for key in keys:
+        order = await db.get(key)
+        found += [order.total] if order is not None else []
+    return found
+
+
 @dataclass(frozen=True)
 class Shop:
-    """What a program has imported. `order` is the class of orders."""
+    """What a program has imported. `order` and `stock` are its classes."""
 
     table: Table
     order: Any
+    stock: Any
     tasks: Tasks
     changes: Changes
 
 
 def make_shop(*, with_orders: bool = True) -> Shop:
     shop = Table("shop", indexes=["gsi1"], stream="new_and_old")
-    order = _orders_of(shop) if with_orders else None
-    return Shop(shop, order, Tasks(shop, index="gsi1"), Changes(shop, name="mail"))
+    order, stock = _classes_of(shop) if with_orders else (None, None)
+    return Shop(shop, order, stock, Tasks(shop, index="gsi1"), Changes(shop, name="mail"))
 
 
-def _orders_of(shop: Table) -> Any:
+def _classes_of(shop: Table) -> tuple[Any, Any]:
+    class Stock(Entity, table=shop, type="stock"):
+        article: str
+        pieces: int = 0
+
+        @shop.key
+        @staticmethod
+        def by_article(article: str) -> Key:
+            return f"article#{article}", "stock"
+
     class Order(Entity, table=shop, type="order"):
         customer: str
         number: int
@@ -47,7 +67,7 @@ def _orders_of(shop: Table) -> Any:
         def by_state(state: str, number: int = ANY) -> Key:
             return f"state#{state}", f"{number:06}"
 
-    return Order
+    return Order, Stock
 
 
 async def schedule(db: AsyncDatabase, shop: Shop, *calls: Any) -> None:

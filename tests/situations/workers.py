@@ -18,7 +18,7 @@ from tests.situations.situation import situation
     "A worker that was killed",
     shows="""
         tasks of shop: took over the lease of charge
-        it was killed, or hangs
+        its process was killed, stands still, or can't reach the table
         """,
     records="WARNING LeaseTaken",
     cause="""A process ended in the middle of a task, without a word: SIGKILL, out of memory, a machine that is gone.
@@ -68,13 +68,15 @@ async def stuck_worker(program: Program) -> None:
 @situation(
     "A worker that is slow",
     shows="""
-        task charge
+        done after 20008 ms (slow)
         s after its time: more is due than the workers end, or they were down
         """,
-    records="WARNING TaskBegun",
-    cause="Tasks are due faster than the workers end them, or no worker ran for a while: each begins later.",
-    todo="""Run more of them (`at_once=`, more processes), or make the function faster. `singletable work show` has the
-        lag.""",
+    records="""
+        INFO TaskEnded
+        WARNING TaskBegun
+        """,
+    cause="Each task takes long, and more of them are due than the workers end: each begins later than the one before.",
+    todo="Make the function faster, or run more at once (`at_once=`, more processes); see `singletable work show`.",
 )
 async def slow_worker(program: Program) -> None:
     shop = make_shop()

@@ -13,6 +13,7 @@ from singletable.events.event import Event, described
 
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 _LATE_SECONDS = 60.0
+_LONG_MILLISECONDS = 10_000.0
 _GAPS = {
     "trimmed": ": a stream keeps changes for a day, and these were not read by then",
     "replaced": ": the table has another stream, as one that was made again",
@@ -113,7 +114,7 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
             return f"{self.worker}: took the lease of {self.lease}"
         return (
             f"{self.worker}: took over the lease of {self.lease} from a worker that has given no sign of life for the "
-            "lease's length: it was killed, or hangs"
+            "lease's length: its process was killed, stands still, or can't reach the table"
         )
 
     @property
@@ -220,11 +221,19 @@ class TaskEnded(Event, frozen=True, kw_only=True):
             return _ERROR
         if self.outcome in ("needless", "retried"):
             return _INFO
-        return _DEBUG if self.outcome == "done" and self.error is None else _WARNING
+        if self.outcome == "done" and self.error is None:
+            return _INFO if self.is_slow else _DEBUG
+        return _WARNING
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the try took over ten seconds."""
+        return self.milliseconds >= _LONG_MILLISECONDS
 
     @property
     def text(self) -> str:
-        end = f"{self.outcome} after {self.milliseconds:.0f} ms"
+        slow = " (slow)" if self.is_slow else ""
+        end = f"{self.outcome} after {self.milliseconds:.0f} ms{slow}"
         if self.error is not None:
             end = f"{end} with {described(self.error)}"
         if self.retry_in is not None:
@@ -235,7 +244,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     def cause(self) -> Hashable:
         """A dead task is its own cause."""
         dead = self.key_hash if self.outcome == "dead" else ""
-        return self.table, self.task, self.outcome, type(self.error), dead
+        return self.table, self.task, self.outcome, type(self.error), dead, self.is_slow
 
 
 class ShardOpened(Event, frozen=True, kw_only=True):

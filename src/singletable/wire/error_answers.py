@@ -317,4 +317,14 @@ def describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
         text = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
         limits = ", ".join(str(reason) for reason in fault.throttled)
         return f"{text} ({limits})" if limits else text
-    return f"The service answered {code}, status {status}"
+    text = f"The service answered {code}, status {status}"
+    return f"{text}: {_conflict(fault)}" if fault and verdict is Verdict.CONFLICT else text
+
+
+def _conflict(fault: Fault) -> str:
+    """The actions of a transaction, by their places, that have met another writer."""
+    places = [n for n, reason in enumerate(fault.reasons, 1) if _RETRYABLE_REASONS[reason.code] is Verdict.CONFLICT]
+    if not places:
+        return "another writer is at work on the item"
+    which = ", ".join(map(str, places))
+    return f"another writer is at work on the item of action {which} of {len(fault.reasons)}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable.errors import Conflict, Throttled
-from singletable.events import LeaseTaken, LetterAdded, ShardGap, StepApplied, TaskBegun
+from singletable.events import LeaseTaken, LetterAdded, ShardGap, StepApplied, TaskBegun, TaskEnded
 
 
 class OutOfStock(Conflict):
@@ -79,3 +79,13 @@ def test_a_takeover_says_what_it_was_taken_from() -> None:
 )
 def test_a_gap_says_why(shard: str, reason: str, text: str) -> None:
     assert ShardGap(consumer="mail", shard=shard, reason=reason).text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "milliseconds", "level"),
+    [("done", 9_999.0, logging.DEBUG), ("done", 10_000.0, logging.INFO), ("open", 10_000.0, logging.WARNING)],
+)
+def test_a_task_that_took_long_is_told(outcome: Any, milliseconds: float, level: int) -> None:
+    names: Any = {"table": "shop", "task": "charge", "key_hash": "12ab", "attempt": 1, "tries": 8}
+    ended = TaskEnded(**names, outcome=outcome, milliseconds=milliseconds)
+    assert (ended.level, "(slow)" in ended.text) == (level, milliseconds >= 10_000)

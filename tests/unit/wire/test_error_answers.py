@@ -12,7 +12,16 @@ import pytest
 from botocore.retries import standard
 
 from singletable.wire import read_fault
-from singletable.wire.error_answers import VERDICTS, Fault, ThrottlingReason, Verdict, classify, hint_of
+from singletable.wire.error_answers import (
+    VERDICTS,
+    CancellationReason,
+    Fault,
+    ThrottlingReason,
+    Verdict,
+    classify,
+    describe,
+    hint_of,
+)
 
 
 def body(code: str, **fields: Any) -> bytes:
@@ -185,3 +194,16 @@ def test_the_remedy_is_that_of_the_limit_that_was_met(reasons: tuple[str | None,
     assert hint_of(fault).startswith(hint)
     assert bool(hint_of(fault)) == bool(hint)
     assert hint_of(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ((), "another writer is at work on the item"),
+        (("None", "TransactionConflict"), "another writer is at work on the item of action 2 of 2"),
+        (("TransactionConflict", "None", "TransactionConflict"), "the item of action 1, 3 of 3"),
+    ],
+)
+def test_a_conflict_says_which_action_met_another_writer(codes: tuple[str, ...], text: str) -> None:
+    fault = Fault("TransactionCanceledException", reasons=tuple(CancellationReason(code) for code in codes))
+    assert describe(400, fault, Verdict.CONFLICT).endswith(text)
