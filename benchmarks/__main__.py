@@ -16,7 +16,10 @@ from typing import Final
 from benchmarks.libraries import OLDEST_PYTHON
 from tools.pythons import environment_of, pythons
 
-PARTS: Final = ("peers", "stages", "shares", "throughput", "waiting", "applications", "layers", "exports", "footprint")
+PARTS: Final = (
+    *("peers", "stages", "shares", "throughput", "waiting", "applications", "layers", "exports", "footprint"),
+    "at_scale",
+)
 """Modules of this package; each keeps its results under its own name. `pages` writes the figures in pages then."""
 OPTIONS: Final = {"exports": ("--rounds", "1")}
 """An export of a million items takes a minute and a half; its own run takes the median of three."""

@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import shares as instructions, waiting as bars_of_waiting
+from benchmarks import at_scale, shares as instructions, waiting as bars_of_waiting
 from benchmarks.libraries import OURS, OURS_ASYNC
 from benchmarks.report import RESULTS, table
 from benchmarks.stages import drawn
 from singletable.reports import Chart, Series, svg_of
 
 ROOT: Final = Path(__file__).parent.parent
-PAGES: Final = ("README.md", "docs/explanation/speed.md")
+PAGES: Final = ("README.md", "docs/explanation/speed.md", "docs/explanation/at-scale.md")
 PICTURE: Final = "docs/images/speed.svg"
 SITE: Final = "tools/site/zensical.toml"
 _PLACE: Final = re.compile(r"(<!-- measured: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -164,6 +164,11 @@ def site_with_results(site: str) -> str:
     return site.replace(line, line.replace("] }", f"{listed}] }}")) if names else site
 
 
+def scale() -> str:
+    """What each command takes of a very large table."""
+    return at_scale.page(_results("at_scale"))
+
+
 FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "peers": peers,
     "network": network,
@@ -173,6 +178,7 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "shares": shares,
     "waiting": waiting,
     "layers": layers,
+    "at scale": scale,
 }
 
 
