@@ -16,6 +16,8 @@ from singletable.documents import Document, Documents, Items, ObjectBlobs, flows
 from singletable.documents.contents import Content, content_of
 from singletable.documents.document import document_model
 from singletable.documents.garbage import GarbageRun
+from singletable.expressions import AttributeChange
+from singletable.foundation import update_if
 from singletable.operations import encode, read_item
 from singletable.records import flows as records
 from singletable.schema import ANY
@@ -396,6 +398,8 @@ def test_what_an_older_version_is_rewritten_to_meanwhile_stays(
         (part, _) = await records.read_all(run.port, kind.by_number("p1", ANY))
         item = kind.__model__.item(replace(part, items={"s": bytes.fromhex(ref.blob.partition("/")[2])}))
         await put_raw(run.port, kind, read_item(encode(item)))
+        epoch = run.context.model.rows.epoch.by_document("p1")
+        await run.port.send(update_if(epoch, [AttributeChange("rewritten", {"S": "an erasure's"})], None))
         await raise_epochs(run)
 
     monkeypatch.setattr(GarbageRun, "raise_epochs", rewritten_first)

@@ -41,8 +41,24 @@ async def test_each_change_names_its_mutation_also_where_a_version_has_several(w
     assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s1", limit=2)] == [4, 3]
     assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s1", before=3)] == [1]
     assert await world.docs.item_history("p1", Project.shapes, "never") == []
+    for since, versions in ((0, [4, 3, 1]), (1, [4, 3]), (2, [4, 3]), (3, [4]), (4, []), (9, [])):
+        newer = await world.docs.item_history("p1", Project.shapes, "s1", since=since)
+        assert [c.version for c in newer] == versions
+    assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s1", before=4, since=1)] == [3]
     with pytest.raises(NotFound):
         await world.docs.item_history("p9", Project.shapes, "s1")
+
+
+async def test_what_is_newer_costs_what_is_new(world: World) -> None:
+    await world.docs.create("o1", "p1")
+    for n in range(40):
+        await world.docs.apply("p1", [put_shape(id="s1", shape=Shape(n, n)).by("c", n + 1)])
+    with Meter() as meter:
+        whole = await world.docs.item_history("p1", Project.shapes, "s1", limit=100)
+    with Meter() as newer:
+        last = await world.docs.item_history("p1", Project.shapes, "s1", since=38)
+    assert (len(whole), last) == (40, whole[:2])
+    assert newer.read_units <= 12 < meter.read_units / 6
 
 
 async def test_versions_say_who_made_them(world: World) -> None:

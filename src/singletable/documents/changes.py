@@ -124,17 +124,26 @@ class ItemChange:
 
 
 async def item_history(
-    port: Port, context: Context[Any], document_id: str, name: str, id: str, limit: int, before: int | None = None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    name: str,
+    id: str,
+    limit: int,
+    before: int | None = None,
+    since: int | None = None,
 ) -> list[ItemChange]:
-    """The changes of an item, newest first, up to a limit; of those before a version.
+    """The changes of an item, newest first, up to a limit; of those before a version, and after the version `since`.
 
-    It goes on in the document that this one was branched from. It reads each version, and the hashes of each version of
-    the collection: 1 unit for each 4 KB. Where a version has several mutations, also what they read. NotFound.
+    Without `since` it goes on in the document that this one was branched from. It reads each version, and the hashes of
+    each version of the collection: 1 unit for each 4 KB. Where a version has several mutations, also what they read.
+    NotFound.
     """
+    end = 0 if since is None else max(0, since)
     changes: list[ItemChange] = []
     after = await version_or_newest(port, context, document_id, None if before is None else max(0, before - 1))
     while True:
-        first = max(0, after.number - AT_ONCE)
+        first = max(min(end, after.number), after.number - AT_ONCE)
         versions = [*await version_rows(port, context, after.document_id, range(first, after.number)), after]
         digests = await _digests(port, context, versions, name, id)
         for k in range(len(versions) - 1, 0, -1):
@@ -145,8 +154,8 @@ async def item_history(
                 if len(changes) >= limit:
                     return changes
         after = versions[0]
-        if after.number == 0:
-            if after.origin is None:
+        if after.number <= end:
+            if after.origin is None or since is not None:
                 return changes
             try:
                 after = await version_row(port, context, after.origin.document_id, after.origin.number)

@@ -49,8 +49,8 @@ class Collector(Struct, frozen=True):
         return (self.table, self.id) == (other.table, other.id) and is_file
 
 
-async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, take_over: bool = False) -> None:
-    """Make sure that this table may delete the blobs that a document uses. Raises InvalidRequest for another table.
+async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, take_over: bool = False) -> Collector:
+    """Return this table, which may delete the blobs that a document uses. Raises InvalidRequest for another table.
 
     `take_over` notes this table, whatever the store says. One DescribeTable and one read of the blob store; at the
     first time one or two reads of the table more, and a put.
@@ -60,7 +60,7 @@ async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, 
     own = _collector(port, described)
     (noted,) = await port.call_all([partial(_noted, context.store, path)])
     if noted is not None and noted.is_same(own):
-        return
+        return own
     put = partial(context.store.put, path, msgspec.json.encode(own))
     if take_over:
         put = partial(replace_blob, context.store, *put.args)
@@ -69,8 +69,7 @@ async def check_collector(port: Port, context: Context[Any], epoch: GcEpoch, *, 
     elif await _is_older(port, context, epoch, described):
         raise _refused(context, "the document is older than the table, which was restored or copied")
     (is_new,) = await port.call_all([put])
-    if not is_new:
-        await check_collector(port, context, epoch)
+    return own if is_new else await check_collector(port, context, epoch)
 
 
 async def take_over_blobs(port: Port, context: Context[Any], *, but_other_names: bool = False) -> int:

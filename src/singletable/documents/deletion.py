@@ -23,6 +23,7 @@ from singletable.documents.conditions import COMMITTED, put_if_absent, put_row_i
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
+from singletable.documents.family_look import forget_notes
 from singletable.documents.garbage import Collected, collect_garbage
 from singletable.documents.manifests import kept_for_backups
 from singletable.documents.read import any_epoch_row, newest, not_found
@@ -176,6 +177,7 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> Family:
     if not family.living:
         await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
         await delete_blobs(port, context.contents_of(family.root))
+        await forget_notes(port, context.contents_of(family.root))
         await forget_collector(port, context, family.root)
     return family
 

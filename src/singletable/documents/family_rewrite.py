@@ -16,7 +16,8 @@ A version that was rewritten says so: a client that has it is sent everything ag
 holds is not known any more. Records go last: by them a run that was killed finds what it has to go on with.
 
 Items that refer to a new content are written on condition of the root's epoch, as commits are, so that no garbage
-collection deletes it meanwhile.
+collection deletes it meanwhile. The same transactions put a fresh text into the epoch: what a collection has noted of
+items before is not true any more.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 from singletable.documents.arguments import refs_in, texts_of
 from singletable.documents.batches import leave_what_does_not_fit
 from singletable.documents.canonical_json import digest_of
-from singletable.documents.conditions import COMMITTED, ensure_contents, epoch_check, race_with_garbage, same_epoch
+from singletable.documents.conditions import COMMITTED, ensure_contents, race_with_garbage, same_epoch
 from singletable.documents.contents import Content
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
@@ -54,7 +55,15 @@ from singletable.documents.read import (
     hashes_of,
     newest,
 )
-from singletable.documents.rows import CollectionVersion, DocumentRow, InboxRow, MutationRecord, Version, version_id
+from singletable.documents.rows import (
+    CollectionVersion,
+    DocumentRow,
+    GcEpoch,
+    InboxRow,
+    MutationRecord,
+    Version,
+    version_id,
+)
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, NotFound, TooLarge
@@ -373,7 +382,8 @@ class FamilyRewrite:
             await ensure_contents(self.port, self.context, epoch, self.contents, rest)
             self.put |= rest.keys()
             try:
-                await self.port.send(TransactWriteItems([*left, epoch_check(epoch)], self.port.token()))
+                token = self.port.token()
+                await self.port.send(TransactWriteItems([*left, _rewritten(epoch, token)], token))
             except ReasonedCancellation as lost:
                 pairs = zip(left, lost.reasons, strict=False)
                 left = [action for action, reason in pairs if reason.code != "ConditionalCheckFailed"]
@@ -384,6 +394,12 @@ class FamilyRewrite:
 
 def _place(row: Record) -> tuple[str, str, int]:
     return row.document_id, row.client, row.id
+
+
+def _rewritten(epoch: GcEpoch, token: str) -> TransactAction:
+    """The mark that items were changed where they lie: no collection of garbage takes an earlier look at them. Held on
+    condition of the epoch, as commits are."""
+    return update_if(key_of(epoch), [AttributeChange("rewritten", {"S": token})], same_epoch(epoch))
 
 
 def _update(row: DocumentRow, **values: Any) -> TransactAction:

@@ -6,8 +6,9 @@ no clock, and no writer has to stop:
     list      the store's contents, then everything that refers to one; the unreachable rest is doomed
     condemn   put a row for each doomed content, with the name of this run
     raise     the epoch: a processor that began in an older one can't commit, and starts again
-    look      again at all, and delete the rows of contents that are reachable now
+    look      again at what is new, and delete the rows of contents that are reachable now
     delete    mark the row as `deleting` on condition that it is still this run's; delete the content; delete the row
+    note      what was looked at: the next collection reads what was written since (`family_look`)
 
 A document shares its contents with its branches: the run looks at what each of them reaches, and raises the epoch of
 each, the root's first. A branch that is made after that looks at the rows too, and reaches nothing that its origin does
@@ -21,37 +22,31 @@ run's. A row that a dead run left at `deleting` stays, since a run that only sle
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from singletable.documents.arguments import contents_of_mutations
 from singletable.documents.collectors import check_collector
 from singletable.documents.conditions import clear, put_row_if
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.families import Family, all_rows, family_of, pages, root_of, sources_of
+from singletable.documents.families import Family, all_rows, family_of, root_of
+from singletable.documents.family_look import FamilyLook, Looked, keep_note, read_note
 from singletable.documents.inbox import behind_gaps
 from singletable.documents.manifests import kept_for_backups
 from singletable.documents.read import (
     any_epoch_row,
     client_rows,
-    contents_at,
-    contents_in,
     epoch_row,
-    newest,
     not_found,
 )
 from singletable.documents.rows import (
-    CollectionVersion,
     Condemned,
     DocumentRow,
     GcEpoch,
     InboxRow,
-    MutationRecord,
 )
-from singletable.errors import Denied, NotFound, Unavailable
+from singletable.errors import Denied, Unavailable
 from singletable.events import MutationsDropped
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import Port, Race
@@ -85,33 +80,41 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
 
     First it deletes mutations of the inbox that have waited for a missing id for longer than the document's bounds.
 
-    It reads every item of these documents but their versions', twice where something is doomed, lists the blobs, and
-    for each doomed one writes a unit three times. `take_over` also finishes what a run left at `deleting`, and makes
-    this the table that collects: only when no other run of this document lives, and no other table uses its blobs.
+    The first time it reads every item of these documents but their versions'; later what was written since the
+    collection before, and everything again after an erasure, a deletion, a restore or a kill. It lists the blobs, reads
+    and writes a note with 32 bytes for each that is reached, and for each doomed one writes a unit three times.
+    `take_over` also finishes what a run left at `deleting`, and makes this the table that collects: only when no other
+    run of this document lives, and no other table uses its blobs.
     Raises NotFound; InvalidRequest where another table collects in these blobs.
     """
     await ready(port, context.model.table)
     own = await epoch_row(port, context, document_id)
-    await check_collector(port, context, own, take_over=take_over)
+    table = await check_collector(port, context, own, take_over=take_over)
     contents, root = context.contents_of(own), root_of(own)
     stored = await _stored(port, context, contents)
     run = GarbageRun(port, context, root, contents, port.token(), take_over)
     family = await run.family()
     dropped = await run.drop(family)
-    unreached = stored - await run.look(family)
+    noted = await read_note(port, context, contents, family.root, table)
+    look = await run.look(family, noted)
+    unreached = stored - look.reached
     doomed = unreached - await run.kept(unreached)
     spared = len(unreached) - len(doomed)
     left = await run.condemn(doomed, await run.rows())
     doomed -= left
     if not doomed and not await run.is_open(family):
+        await keep_note(port, context, table, look, noted)
         return Collected(len(stored), 0, 0, len(left), dropped, spared)
     await run.raise_epochs()
-    reached = await run.look(await run.family())
+    family = await run.family()
+    look = await run.look(family, look.looked)
+    reached = look.reached
     # Backups come after the look: what one that was made meanwhile needs is unreachable only since then.
     needed = await run.kept(doomed - reached)
     deleted, failed = await run.delete(doomed - reached - needed)
     await run.release(doomed & (reached | needed))
     await run.close()
+    await keep_note(port, context, table, look, noted)
     kept = len(doomed) - deleted - failed - len(needed)
     return Collected(len(stored), deleted, kept, len(left) + failed, dropped, spared + len(needed))
 
@@ -129,7 +132,7 @@ async def unreached(port: Port, context: Context[Any], root: str, reached: set[C
     run = GarbageRun(port, context, root, contents, "", False)
     rest = await _stored(port, context, contents) - reached
     if rest:
-        rest -= await run.look(family) | {content_of(row.folder, row.sha256) for row in await run.rows()}
+        rest -= (await run.look(family)).reached | {content_of(row.folder, row.sha256) for row in await run.rows()}
     return rest - await run.kept(rest)
 
 
@@ -153,40 +156,15 @@ class GarbageRun:
     take_over: bool
 
     # --- looking ------------------------------------------------------------------------------------------------------
-    async def look(self, family: Family) -> set[Content]:
-        """Return the contents that the family reaches. The second look is whole as well, since an erasure rewrites
-        older versions where they lie."""
-        reached, looked = set[Content](), set[str]()
-        for document_id in family.living:
-            with suppress(NotFound):  # deleted meanwhile
-                reached |= await self._look_at(document_id)
-                looked.add(document_id)
-        # The first contents of branches lie in other documents, which may be deleted.
-        branches = [row for row in family.branches if not row.deleted]
-        elsewhere = [key for key in sources_of(branches) if key.document_id not in looked]
-        return reached | await contents_at(self.port, self.context, elsewhere)
+    async def look(self, family: Family, since: Looked | None = None) -> FamilyLook:
+        """Everything that the family reaches, from an earlier look on, if there is one that can be relied on."""
+        return await FamilyLook(self.port, self.context, self.contents, family).run(since)
 
     async def family(self) -> Family:
         family = await family_of(self.port, self.context, self.root)
         if family is None:
             raise not_found(self.context, self.root)
         return family
-
-    async def _look_at(self, document_id: str) -> set[Content]:
-        rows, reached = self.context.model.rows, set[Content]()
-        # The inbox first: a row that leaves it after this read has become a record, which is read next.
-        inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
-        async for waiting in pages(self.port, inbox):
-            reached |= await contents_of_mutations(self.port, self.contents, waiting)
-        await newest(self.port, self.context, document_id)  # NotFound of one that is deleted
-        everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
-        async for records in pages(self.port, everything):
-            reached |= await contents_of_mutations(self.port, self.contents, records)
-        for name, row in rows.collections.items():
-            parts: Query[CollectionVersion] = row.by_number(document_id, ANY)
-            async for page in pages(self.port, parts):
-                reached |= contents_in(self.context, name, page)
-        return reached
 
     async def kept(self, unreached: set[Content]) -> set[Content]:
         """The contents that backups keep. Nothing is asked for none."""

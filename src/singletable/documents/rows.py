@@ -210,6 +210,10 @@ class GcEpoch(DocumentRow):
     pool: Pool | None = None
     deleted: bool | None = None
     """The document is deleted. The item stays, so that the id is not used again."""
+    looked: bytes | None = None
+    """The sha256 of the note of what the last garbage collection has looked at; of a root."""
+    rewritten: str | None = None
+    """A fresh text of each transaction by which an erasure changed items of the family where they lie; of a root."""
 
     by_document: ClassVar[BoundKey[..., Any]]
 

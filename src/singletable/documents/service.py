@@ -255,15 +255,18 @@ class Documents(Generic[D]):
         *,
         limit: int = DEFAULT_LIMIT,
         before: int | None = None,
+        since: int | None = None,
     ) -> list[ItemChange]:
         """The versions that changed an item, newest first, each with the mutations that did and who made them.
 
         As in `item_history("p1", Project.shapes, "s1")`. Goes on in the document that this one was branched from, so
         older changes are those of the last one's `document_id`, with its `version` as `before`. Reads each version, and
-        all hashes of the collection: two round trips for each 16 versions. NotFound.
+        all hashes of the collection: two round trips for each 16 versions. With `since`, a version that the caller has
+        read up to, it ends there, and reads the versions after it. NotFound.
         """
         name = collection_model(self.context, collection).name
-        return self.db.run(flows.item_history(self.db.port, self.context, document_id, name, id, limit, before))
+        flow = flows.item_history(self.db.port, self.context, document_id, name, id, limit, before, since)
+        return self.db.run(flow)
 
     def tags(
         self, document_id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
