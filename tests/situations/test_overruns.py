@@ -16,19 +16,22 @@ from tests.support.engines import fresh
 pytestmark = pytest.mark.embedded("its streams are pruned by their file")
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(2.0, 0), (35.0, 3)])
-def test_a_handler_of_a_change(seconds: float, told: int) -> None:
+@pytest.mark.parametrize(("seconds", "fails", "told"), [(2.0, False, 0), (2.0, True, 0), (35.0, False, 3)])
+def test_a_handler_of_a_change(seconds: float, fails: bool, told: int) -> None:
+    """One that has failed, and waits for its next try, does not run."""
     shop, heard = make_shop(), list[Any]()
 
     @shop.changes.on(shop.order).inserted
     async def send_mail(change: Inserted[Any]) -> None:
         await asyncio.sleep(seconds)
+        if fails:
+            raise KeyError("iban")
 
     async def run(program: Program) -> None:
         db = program.open(listeners=(heard.append,))
         await db.put(shop.order(customer="ada", number=1))
-        worker = AsyncChangeWorker(db, shop.changes).run(signals=False, stop=lambda: False, lease_seconds=10.0)
-        await program.work_for(40.0, worker)
+        options: Any = {"signals": False, "stop": lambda: False, "lease_seconds": 10.0, "backoff_seconds": 60.0}
+        await program.work_for(40.0, AsyncChangeWorker(db, shop.changes).run(**options))
 
     with fresh() as engine:
         for table in (shop.table, shop.changes.leases):
