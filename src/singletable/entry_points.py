@@ -68,6 +68,7 @@ LAYERS: Mapping[str, str] = {
     "tasks": "singletable.tasks.layer:LAYER",
     "documents": "singletable.documents.layer:LAYER",
     "sync": "singletable.sync.layer:LAYER",
+    "jobs": "singletable.jobs.layer:LAYER",
 }
 """Layers' parts in a check and an erasure: `TableLayer`s, in the order in which a check reads them."""
 

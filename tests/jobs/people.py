@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
 
 from singletable import Database, connect
-from singletable.jobs import Jobs
+from singletable.flow import FAN_OUT, Meter, Operation, Port, WrappedPort
+from singletable.jobs import JobPlace, Jobs, flows
+from singletable.jobs.worker import WorkerOptions
 from singletable.migrations import Migrations
 from singletable.operations import Item
 from singletable.tables import add_index
@@ -41,3 +47,35 @@ def work(url: str, job: str, lease_seconds: str, at_once: str) -> None:
         sys.stdout.write("begun\n")
         sys.stdout.flush()
         Jobs(db, new).run(job, lease_seconds=float(lease_seconds), at_once=int(at_once))
+
+
+class SlowPort(WrappedPort):
+    """A port to a service that answers late: each wave of requests waits so long. It notes the units that it took."""
+
+    def __init__(self, port: Port, seconds: float, notes: str = "") -> None:
+        super().__init__(port)
+        self._seconds, self._notes = seconds, notes
+
+    async def send(self, operation: Operation[Any]) -> Any:
+        return (await self.send_all((operation,)))[0]
+
+    async def send_all(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        await self.sleep(self._seconds * ceil(len(operations) / FAN_OUT))
+        with Meter() as meter:
+            values = await self._port.send_all(operations)
+        if self._notes:
+            note = f"{time.monotonic()} {meter.read_units} {meter.write_units}\n"
+            with open(self._notes, "a") as file:
+                file.write(note)
+        return values
+
+
+def work_slowly(url: str, source: str, job: str, seconds: str, at_once: str, notes: str) -> None:
+    """A process that works on a job over a slow port, once it is told to by a line."""
+    with connect(url, environ={}, traits=LOCAL) as db, connect(source, environ={}, traits=LOCAL) as read:
+        place = JobPlace(new, db.target.seal, db.target.place, SlowPort(read.port, float(seconds)), read.target.place)
+        sys.stdout.write("begun\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+        port = SlowPort(db.port, float(seconds), notes)
+        db.run(flows.run(port, place, job, WorkerOptions(at_once=int(at_once))))

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import singletable.documents.check
 import singletable.graph.check
+import singletable.jobs.check
 import singletable.records.check
 import singletable.records.findings
 import singletable.streams.check
@@ -28,6 +29,7 @@ from tests.support.raw import put_raw, stored
 CHECKERS = (
     singletable.documents.check,
     singletable.graph.check,
+    singletable.jobs.check,
     singletable.records.check,
     singletable.streams.check,
     singletable.sync.check,

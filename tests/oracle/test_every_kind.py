@@ -11,6 +11,7 @@ from tests.oracle import (
     test_documents,
     test_foreign,
     test_graph,
+    test_jobs,
     test_records,
     test_streams,
     test_sync,
@@ -28,6 +29,7 @@ PLANTED = {
         test_documents.OF_THE_BRANCH,
         test_foreign.PLANTED,
         test_graph.PLANTED,
+        test_jobs.PLANTED,
         test_records.PLANTED,
         test_streams.PLANTED,
         test_sync.PLANTED,
@@ -50,7 +52,7 @@ def test_every_kind_of_finding_is_planted() -> None:
     """And each that is planted is made silent there: see `assert_found`."""
     kinds = {kind for file in CHECKERS for kind in kinds_of(file)}
     assert {Path(checker.__file__ or "") for checker in planting.CHECKERS} == set(CHECKERS)
-    assert len(CHECKERS) == 6
+    assert len(CHECKERS) == 7
     assert all(kinds_of(file) for file in CHECKERS)
     assert kinds - PLANTED == set()
     assert kinds >= PLANTED

@@ -47,7 +47,9 @@ from singletable.jobs.work import JobWork, Line, Round, SectionLines
 LEASE_SECONDS: Final = 30.0
 """A section whose owner shows no life for so long is another's."""
 LOOK_SECONDS: Final = 3.0
-"""Between two looks at the job, and at sections that others have."""
+"""Between two looks at the job."""
+IDLE_SECONDS: Final = 1.0
+"""Between two looks at sections that others have, and at the job, where there is nothing to do."""
 _SLICE_SECONDS: Final = 0.1
 
 Progress = Callable[[JobStatus], object]
@@ -144,19 +146,21 @@ class JobWorker:
             return False
         if self.job.state == JobState.PAUSED.value:
             await self.port.sleep(_SLICE_SECONDS)
+            await self._read_job(IDLE_SECONDS)
             return True
         held = await self._take()
         if held is None:
             await self._tell()
             await self.port.sleep(_SLICE_SECONDS)
+            await self._read_job(IDLE_SECONDS)
             return True
         await self._do(held)
         return True
 
     # --- which section ------------------------------------------------------------------------------------------------
-    async def _read_job(self) -> None:
+    async def _read_job(self, pause: float | None = None) -> None:
         """Look at the job again, where the last look is some time ago. InvalidRequest if it is gone."""
-        if self.port.monotonic() - self._read_at < LOOK_SECONDS:
+        if self.port.monotonic() - self._read_at < (LOOK_SECONDS if pause is None else pause):
             return
         self._read_at = self.port.monotonic()
         with Meter() as meter:
@@ -206,7 +210,7 @@ class JobWorker:
         try:
             if self._free:
                 return True
-            if self.port.monotonic() - self._looked_at < LOOK_SECONDS and not self._is_unseen():
+            if self.port.monotonic() - self._looked_at < IDLE_SECONDS and not self._is_unseen():
                 return False
             await self._look_at(self._window())
             self._looked_at = self.port.monotonic()

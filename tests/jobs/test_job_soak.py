@@ -1,0 +1,111 @@
+"""Jobs by one, two and four processes: how much sooner they end, and what they take together.
+
+`JOB_ITEMS=100000` is the size of a table in use; with `-s` the figures are shown.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, connect
+from singletable.jobs import Jobs
+from tests.jobs import people
+from tests.jobs.people import application_items, put_people
+from tests.migrations.models import new
+from tests.support.children import start_child
+from tests.support.engines import fresh_url
+from tests.support.traits import LOCAL
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.timeout(7200),
+    pytest.mark.embedded("its processes share one engine's socket"),
+]
+ITEMS = int(os.environ.get("JOB_ITEMS", "4000"))
+WAITS = {"fill": 0.15, "check": 1.0, "copy": 0.8}
+"""Seconds for which each wave of requests waits, so that waits dominate."""
+OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["a service whose waits dominate", "the embedded engine"])
+@pytest.mark.parametrize("kind", WAITS)
+def test_more_processes_end_sooner(kind: str, waits: bool, tmp_path: Path) -> None:
+    took = {}
+    for processes in (1, 2, 4):
+        with databases(kind) as (url, source, db, read):
+            jobs = Jobs(db, new, source=read if kind == "copy" else None)
+            job = jobs.begin(kind, OPTIONS[kind], sections=16)
+            seconds = WAITS[kind] if waits else 0.0
+            took[processes] = worked(url, source, job.id, processes, seconds, tmp_path / f"{processes}")
+            done = jobs.show(job.id)
+            assert done.state == "ended"
+            assert ITEMS <= done.seen <= ITEMS + 40  # each item once, and those of the job
+            if kind == "copy":
+                assert application_items(db) == application_items(read)
+    shown = ", ".join(f"{processes}: {seconds:.1f} s" for processes, seconds in took.items())
+    sys.stdout.write(f"{kind} of {ITEMS:,} items, {'waits dominate' if waits else 'embedded'}: {shown}\n")
+    if waits:
+        assert took[4] <= 0.4 * took[1]
+
+
+@pytest.mark.parametrize("kind", ["fill", "check"])
+def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(kind: str, tmp_path: Path) -> None:
+    """Four processes, one of which comes late."""
+    rate = 60.0 if kind == "check" else 150.0
+    with databases(kind) as (url, source, db, _):
+        bound: Any = {"read_rate" if kind == "check" else "write_rate": rate}
+        job = Jobs(db, new).begin(kind, sections=16, **bound)
+        notes = tmp_path / "notes"
+        worked(url, source, job.id, 4, 0.0, notes)
+        assert Jobs(db, new).show(job.id).state == "ended"
+        lines = [tuple(map(float, line.split())) for line in notes.read_text().splitlines()]
+    units = sorted((at, read if kind == "check" else write) for at, read, write in lines)
+    most = max(sum(u for at, u in units if begin <= at < begin + 10) for begin, _ in units)
+    sys.stdout.write(f"{kind} at {rate:g} units a second: at most {most:g} in ten seconds\n")
+    assert units[-1][0] - units[0][0] > 10
+    assert most <= rate * 10 * 1.05
+
+
+@contextmanager
+def databases(kind: str) -> Iterator[tuple[str, str, Database, Database]]:
+    """A table to work on, and the source of a copy."""
+    with (
+        fresh_url() as url,
+        fresh_url() as source,
+        connect(url, traits=LOCAL) as db,
+        connect(source, traits=LOCAL) as read,
+    ):
+        put_people(read if kind == "copy" else db, ITEMS)
+        yield url, source, db, read
+
+
+def worked(url: str, source: str, job: str, processes: int, wait: float, notes: Path) -> float:
+    """The seconds in which so many processes ended a job, from when all had begun."""
+    with ExitStack() as ending:
+        begun = []
+        for _ in range(processes):
+            arguments = url, source, job, str(wait), "1", str(notes)
+            process = start_child(people.work_slowly, *arguments, stdin=subprocess.PIPE)
+            ending.callback(process.wait)
+            ending.callback(process.kill)
+            begun.append(process)
+        for process in begun:
+            assert process.stdout is not None
+            ending.callback(process.stdout.close)
+            assert process.stdout.readline()
+        at = time.monotonic()
+        for process in begun:
+            assert process.stdin is not None
+            process.stdin.write(b"\n")
+            process.stdin.close()
+        assert [process.wait(3600) for process in begun] == [0] * processes
+        return time.monotonic() - at
