@@ -134,7 +134,12 @@ from singletable.records.transactions import (
     Transaction as Transaction,
     WriteBlock as WriteBlock,
 )
-from singletable.records.unique_guards import GuardChange as GuardChange, guard_actions as guard_actions
+from singletable.records.unique_guards import (
+    AttachedChange as AttachedChange,
+    GuardChange as GuardChange,
+    claims_of as claims_of,
+    guard_actions as guard_actions,
+)
 from singletable.records.unreadable import (
     OnUnreadable as OnUnreadable,
     Unreadable as Unreadable,
@@ -162,6 +167,12 @@ from singletable.records.write_rounds import (
     BulkWrites as BulkWrites,
     Source as Source,
     write_in_rounds as write_in_rounds,
+)
+from singletable.schema.attached_items import (
+    attached_keys as attached_keys,
+    attached_prefixes as attached_prefixes,
+    models_of as models_of,
+    owner_type as owner_type,
 )
 from singletable.schema.bound_patterns import Bound as Bound, BoundKey as BoundKey, Declared as Declared
 from singletable.schema.capture import ANY as ANY, capture_sort as capture_sort, type_in_key as type_in_key
@@ -191,7 +202,6 @@ from singletable.schema.guard_items import (
     guard_keys as guard_keys,
     guard_prefix as guard_prefix,
     guarded_type as guarded_type,
-    models_of as models_of,
 )
 from singletable.schema.key_bounds import Range as Range
 from singletable.schema.key_relations import named_in_keys as named_in_keys
@@ -228,10 +238,13 @@ from singletable.schema.references import (
     target_of as target_of,
     without_mention as without_mention,
 )
+from singletable.schema.searches import SearchPattern as SearchPattern
 from singletable.schema.system_items import KeyParts as KeyParts, system_index as system_index, system_key as system_key
 from singletable.schema.table import (
+    ATTACHED_TYPES as ATTACHED_TYPES,
     GUARD_TYPE as GUARD_TYPE,
     TOOLS_PARTITION as TOOLS_PARTITION,
+    WORD_TYPE as WORD_TYPE,
     IndexDecorator as IndexDecorator,
     Table as Table,
     plain as plain,
@@ -245,6 +258,7 @@ from singletable.schema.tool_items import (
     tool_classes as tool_classes,
 )
 from singletable.schema.type_texts import type_text as type_text
+from singletable.schema.word_items import word_keys as word_keys, word_prefix as word_prefix
 from singletable.values import TOP as TOP, Verbatim as Verbatim
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 LIVES: Mapping[str, str] = {
     "_unique": "Written by each write of an item that has the value, in its transaction. Read by a write that is "
     "refused, and by checks. It goes with the value.",
+    "_word": "Written by each write of an item that has the word, in its transaction. Read by searches, and by checks. "
+    "It goes with the word, or with the item.",
     "_task": "Written by a transaction that schedules a task. Read and claimed by workers. It goes when the task "
     "has ended or is cancelled; one that is dead stays until it is retried or dropped. A recurring task's is written "
     "by a worker, and stays.",

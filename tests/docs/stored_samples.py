@@ -11,6 +11,7 @@ from singletable.foundation import ANY, Model, Table, model_of
 from singletable.graph import Edge, GraphTable, Node
 from singletable.schema.guard_items import guards_of
 from singletable.schema.tool_items import tool_classes
+from singletable.schema.word_items import words_of
 from singletable.streams.state import state_entities
 from singletable.sync.client_groups import group_keys
 from singletable.tasks.items import task_entities
@@ -44,7 +45,7 @@ def own_models() -> Iterator[Model[Any]]:
     """The model of each class of items that the library stores."""
     tasks, state, groups = task_entities(app, "index"), state_entities(app, "same"), group_keys(app)
     rows = document_model(Project).rows
-    kinds: list[Any] = [guards_of(app), tasks.task, tasks.ordered, tasks.lane]
+    kinds: list[Any] = [guards_of(app), words_of(app), tasks.task, tasks.ordered, tasks.lane]
     kinds += [state.consumer, state.lease, state.attempt, state.dead_letter, groups.group, groups.client]
     kinds += [rows.listing, rows.version, *rows.collections.values(), rows.mutation, rows.client, rows.inbox]
     kinds += [rows.epoch, rows.condemned, rows.tag, rows.branch]

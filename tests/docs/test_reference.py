@@ -19,7 +19,7 @@ from singletable.jobs import JobRefused
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
 from singletable.records.check import RecordCheck
-from singletable.schema.table import GUARD_TYPE
+from singletable.schema.table import ATTACHED_TYPES
 from singletable.schema.tool_items import ITEMS
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
@@ -65,7 +65,7 @@ def test_the_page_of_stored_items_is_their_forms() -> None:
 
 
 def test_every_class_of_the_librarys_own_items_is_on_the_page() -> None:
-    own = {name for name in (*ITEMS.own, GUARD_TYPE) if name.startswith("_")}
+    own = {name for name in (*ITEMS.own, *ATTACHED_TYPES) if name.startswith("_")}
     declared = {m.type for t in (stored_samples.app, stored_samples.records) for m in t.models}
     assert stored_items.forms_in(stored_items.PAGE.read_text()).keys() == LIVES.keys() == own | declared
 

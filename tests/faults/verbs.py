@@ -13,7 +13,7 @@ from typing import Any
 
 from singletable import attr
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
-from tests.rules.models import Counted, Named, Passing, Plain, Session, shop
+from tests.rules.models import Counted, Named, Passing, Plain, Session, Sought, shop
 from tests.support.raw import all_items
 from tests.support.shells import Shell
 
@@ -43,6 +43,7 @@ async def prepare(shell: Shell) -> None:
         tx.create(Named(id="2", email="b@x"))
         tx.create(Passing(id="1", text="kept"))
         tx.create(Session(id="1", token="t1"))
+        tx.create(Sought(id="1", text="ada king"))
 
 
 async def state(shell: Shell) -> State:
@@ -80,7 +81,7 @@ async def _swap(shell: Shell) -> None:
         tx.update(Named.by_id("2"), attr(Named.email).set("a@x"))
 
 
-PLAIN, COUNTED, NAMED = Plain.by_id("1"), Counted.by_id("1"), Named.by_id("1")
+PLAIN, COUNTED, NAMED, SOUGHT = Plain.by_id("1"), Counted.by_id("1"), Named.by_id("1"), Sought.by_id("1")
 STEPS: tuple[Step, ...] = (
     Step("create", lambda s: s.create(Plain(id="2", text="b"))),
     Step("create-counted", lambda s: s.create(Counted(id="2"))),
@@ -100,6 +101,11 @@ STEPS: tuple[Step, ...] = (
     Step("update-counted", lambda s: s.update(COUNTED, attr(Counted.text).set("b"), expected=1)),
     Step("update-counted-add", lambda s: s.update(COUNTED, attr(Counted.count).add(1)), may_be_unknown=True),
     Step("update-unique", lambda s: s.update(NAMED, attr(Named.email).set("c@x"), attr(Named.count).add(1))),
+    Step("create-sought", lambda s: s.create(Sought(id="2", text="ada bea"))),
+    Step("put-sought", lambda s: s.put(Sought(id="1", text="king cleo"))),
+    Step("update-sought", lambda s: s.update(SOUGHT, attr(Sought.group).set("b"), attr(Sought.count).add(1))),
+    Step("upsert-sought", lambda s: s.upsert(Sought(id="1", text="bea"))),
+    Step("delete-sought", lambda s: s.delete(SOUGHT)),
     Step("upsert-new", lambda s: s.upsert(Plain(id="2", text="b"))),
     Step("upsert-there", lambda s: s.upsert(Plain(id="1", text="b"))),
     Step("upsert-counted", lambda s: s.upsert(Counted(id="1", text="b"))),

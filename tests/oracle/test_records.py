@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
+from singletable.operations import RAW, DeleteItem, RawCondition
 from singletable.operations.table import TableCall
 from singletable.schema import KeyOf, copy_of, model_of
 from singletable.schema.guard_items import guard_key, guards_of
+from singletable.schema.searches import digest_of
 from singletable.tables import wait_until_active
 from tests.oracle.planting import assert_command_finds, assert_found, delete, edit, put
 from tests.support.engines import fresh
@@ -32,6 +34,24 @@ class Person(Entity, table=app, type="person"):
     @staticmethod
     def by_city(city: str, id: str) -> Key:
         return f"city#{city}", f"person#{id}"
+
+
+class Place(Entity, table=app, type="place"):
+    """Found by the words of its name."""
+
+    id: str
+    city: str
+    name: str
+
+    @app.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"place#{id}", "place"
+
+    @app.search
+    @staticmethod
+    def by_word(city: str, name: str) -> Key:
+        return f"{city}", f"{name:words(2)}"
 
 
 class Team(Entity, table=app, type="team"):
@@ -78,6 +98,7 @@ def db() -> Iterator[Database]:
     with fresh() as made:
         for id in ("a", "b"):
             made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
+            made.create(Place(id=id, city="Oslo", name=f"old {id}"))
         made.create(Team(id="t", name="Blue"))
         made.create(Member(id="t", person="a", team_name="Blue"))
         assert made.check(app) == []
@@ -127,6 +148,20 @@ GUARD_OF_NOBODY: dict[str, Any] = {
     "owner": {"S": "person#z"},
     "owner_sort": {"S": "person"},
 }
+WORD: dict[str, Any] = {
+    "pk": {"S": "_word#place#by_word#Oslo"},
+    "sk": {"S": f"_word#a#{digest_of(('place#a', 'place'))}"},
+    "_type": {"S": "_word"},
+    "_v": {"N": "1"},
+    "owner": {"S": "place#a"},
+    "owner_sort": {"S": "place"},
+}
+
+
+def drop_word(db: Database) -> None:
+    db.run(db.port.send(DeleteItem(app.name, {name: WORD[name] for name in ("pk", "sk")}, RawCondition(), RAW)))
+
+
 PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
     "a type of no class": (
         ["type.unknown"],
@@ -147,6 +182,24 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
     "an index that holds less": (["index.smaller"], smaller_index),
     "a copy of before": (["copy.behind"], lambda db: edit(db, Member.of_team("t", "a"), team_name={"S": "Red"})),
     "a guard without an item": (["guard.orphan"], lambda db: put(db, Person, GUARD_OF_NOBODY)),
+    "an item without one of its words": (["word.missing"], drop_word),
+    "a word of nobody": (
+        ["word.orphan"],
+        lambda db: put(db, Person, {**WORD, "sk": {"S": "_word#z#00"}, "owner": {"S": "place#z"}}),
+    ),
+    "a word that its item has no more": (
+        ["word.orphan"],
+        lambda db: put(db, Person, {**WORD, "sk": {"S": WORD["sk"]["S"].replace("#a#", "#zoe#")}}),
+    ),
+    "a place that a newer program wrote": (["item.unreadable"], lambda db: edit(db, Place.by_id("a"), _v={"N": "2"})),
+    "a place of another name": (
+        ["word.missing", "word.orphan", "word.orphan"],
+        lambda db: edit(db, Place.by_id("a"), name={"S": "new"}),
+    ),
+    "a word of another item": (
+        ["word.missing", "word.orphan"],
+        lambda db: put(db, Person, {**WORD, "owner": {"S": "place#b"}}),
+    ),
     "a second guard of an item": (
         ["guard.orphan"],
         lambda db: put(db, Person, {**GUARD_OF_NOBODY, "owner": {"S": "person#a"}}),

@@ -85,6 +85,27 @@ class Named(Entity, table=shop, type="named"):
         return f"named#{id}", "named"
 
 
+class Sought(Entity, table=shop, type="sought"):
+    """Is found by the words of its text."""
+
+    id: str
+    group: str = "a"
+    text: str = ""
+    count: int = 0
+
+    @shop.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One."""
+        return f"sought#{id}", "sought"
+
+    @shop.search
+    @staticmethod
+    def by_word(group: str, text: str = ANY) -> Key:
+        """Those of a group with a word."""
+        return f"{group}", f"{text:words(3)}"
+
+
 class Passing(Entity, table=shop, type="passing"):
     """Expires."""
 

@@ -138,7 +138,8 @@ def _covered_index_key(table: Table, index: str, row: Mapping[str, Any]) -> str:
     model = table.model_of_type(row["type"])
     if model is None:
         return covered_place(table, row["type"], (row["partition"], ""))[0]
-    patterns = [captured for captured in captured_of(model_of(model.kind)) if captured.index == index]
+    own = (captured for captured in captured_of(model_of(model.kind)) if not captured.is_search)
+    patterns = [captured for captured in own if captured.index == index]
     names = {name for captured in patterns for name in captured.templates[0].names}
     return COVERED if names & personal_names(model.kind) else str(row["partition"])
 

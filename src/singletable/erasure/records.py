@@ -14,11 +14,13 @@ from singletable.errors import ConditionFailed, NotFound
 from singletable.expressions import attr
 from singletable.flow import Port
 from singletable.foundation import (
+    WORD_TYPE,
+    AttachedChange,
     Belonging,
-    GuardChange,
     KeyOf,
     Model,
     Reference,
+    claims_of,
     delete_if,
     entity_name,
     flows,
@@ -40,20 +42,29 @@ def deletion(
     key = model.key_at(place_in(model.table, item))
     held = is_type(model)
     names: list[str] = [] if by is None else list(by.names)
-    for name in dict.fromkeys([*names, *(unique.name for unique in model.uniques)]):
+    for name in dict.fromkeys([*names, *(field.name for field in model.claimed)]):
         if name not in model.identity:
             held = held & value_as_read(model.by_name[name].stored, item)
-    claims = [GuardChange(model, unique, key, getattr(entity, unique.name), None) for unique in model.uniques]
-    guards = sum(1 for claim in claims if claim.old is not None)
+    claims = [*claims_of(model, key, entity, None)]
+    guards = sum(1 for claim in claims for _ in claim.given_up())
     units = write_units(indexes, item, None, transaction=guards > 0) + 2.0 * guards
     return Belonging(
         entity_name(model.kind),
         (key.partition, key.low),
         partial(_delete, delete_if(key, held), claims),
         write_units=units,
-        what=f"with {guards} unique values" if guards > 1 else "with its unique value" if guards else "",
+        what=_attached(claims),
         subject=subject_of(model, entity, (key.partition, key.low)),
     )
+
+
+def _attached(claims: Sequence[AttachedChange]) -> str:
+    """The items that are deleted with one, in words."""
+    keys = [key.model.type for claim in claims for key in claim.given_up()]
+    words, guards = keys.count(WORD_TYPE), len(keys) - keys.count(WORD_TYPE)
+    uniques = f"{guards} unique values" if guards > 1 else "its unique value" if guards else ""
+    parts = [*([uniques] if uniques else []), *([f"{words} words of searches"] if words else [])]
+    return f"with {' and '.join(parts)}" if parts else ""
 
 
 def clearing(
@@ -77,7 +88,7 @@ def clearing(
     )
 
 
-async def _delete(action: Any, claims: Sequence[GuardChange], port: Port) -> bool:
+async def _delete(action: Any, claims: Sequence[AttachedChange], port: Port) -> bool:
     guards = [guard for _, guard, _ in guard_actions(claims, port.now())]
     try:
         if guards:

@@ -20,7 +20,7 @@ from singletable.erasure.records import clearing, deletion
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.flow import Port
 from singletable.foundation import (
-    GUARD_TYPE,
+    ATTACHED_TYPES,
     Belonging,
     Captured,
     Kept,
@@ -197,7 +197,7 @@ class SubjectSearch:
         type_name = self.table.type_of(item)
         model = self.table.model_of_type(type_name)
         if model is None:
-            if type_name != GUARD_TYPE and tool_class(type_name) is None:
+            if type_name not in ATTACHED_TYPES and tool_class(type_name) is None:
                 self._keep(type_name or "(no type)", "no class of this program has the type")
             return None
         for layer in self.layers:

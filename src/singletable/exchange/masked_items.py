@@ -15,10 +15,10 @@ from typing import Any
 from singletable.errors import InvalidRequest, InvalidValue, SingletableError
 from singletable.exchange.masks import Mask, masked
 from singletable.foundation import (
-    GuardChange,
     KeyOf,
     Model,
     Table,
+    claims_of,
     guard_actions,
     personal_names,
     shared_key,
@@ -151,9 +151,9 @@ def check_apart(table: Table) -> None:
 
 
 def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:
-    """The guards of an item's unique values, as a write of it puts them. An expired item has none."""
+    """The attached items of one, as a write of it puts them: guards, words. An expired item has none."""
     model = table.model_here(type_in(table, item))
-    if model is None or not model.uniques:
+    if model is None or not model.has_claims:
         return
     try:
         entity: Any = model.load(item)
@@ -163,7 +163,6 @@ def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:
         return
     expires = None if model.expires is None else item.get(model.expires.stored)
     owner = model.key_of(entity)
-    claims = [GuardChange(model, each, owner, None, getattr(entity, each.name), expires) for each in model.uniques]
-    for _, action, _ in guard_actions(claims, now):
+    for _, action, _ in guard_actions(claims_of(model, owner, None, entity, expires), now):
         if isinstance(action, PutItem):
             yield action.item

@@ -15,7 +15,7 @@ import msgspec
 from singletable.exchange.datasets import unknown_row
 from singletable.exchange.masked_items import ItemMask
 from singletable.exchange.masks import Mask
-from singletable.foundation import COVERED, GUARD_TYPE, Table, tool_class, type_in
+from singletable.foundation import ATTACHED_TYPES, COVERED, Table, tool_class, type_in
 from singletable.operations import Item, encode, read_item
 
 _NO_CLASS: Final = "no class of this program has the type, so what in it is personal is not known"
@@ -35,7 +35,7 @@ class PageMask:
         for raw in items:
             item = read_item(raw)
             type_name = type_in(self._table, item)
-            if type_name == GUARD_TYPE or tool_class(type_name) is not None:
+            if type_name in ATTACHED_TYPES or tool_class(type_name) is not None:
                 continue
             masked = self._items.item(item)
             if masked is None:

@@ -1,4 +1,4 @@
-"""The personal columns of rows: declared attributes, the ends of edges, edge sets, guards."""
+"""The personal columns of rows: declared attributes, the ends of edges, edge sets, guards, words."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from singletable.exchange.datasets import UNKNOWN, Dataset
 from singletable.exchange.manifest import DatasetFiles
-from singletable.foundation import GUARD_TYPE, personal_names
+from singletable.foundation import ATTACHED_TYPES, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
 _OF_CONTENTS = frozenset({"principal", "error", "content", "arguments"})
 """The columns of contents of documents that may hold what is personal."""
-_NAMING_NOBODY = frozenset({"type", "attribute"})
-"""The columns of a guard that name nobody."""
+_NAMING_NOBODY = frozenset({"type", "attribute", "search"})
+"""The columns of a guard, and of a word, that name nobody."""
 
 
 def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles]) -> Mapping[str, frozenset[str]]:
@@ -21,7 +21,7 @@ def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles])
     listed = list(files)
     written = {files_of.name: {column.name for column in files_of.columns} for files_of in listed}
     contents = {files_of.name: frozenset(written[files_of.name]) for files_of in listed if files_of.is_contents}
-    guards = {each.name: _guard_columns(each, written) for each in datasets if each.type == GUARD_TYPE}
+    guards = {each.name: _guard_columns(each, written) for each in datasets if each.type in ATTACHED_TYPES}
     personal = {each.name: _columns(each, written) for each in datasets if each.name not in guards}
     personal |= {name: columns & _OF_CONTENTS for name, columns in contents.items()}
     if not any(personal[each.name] for each in datasets if not each.is_system):

@@ -276,7 +276,7 @@ class ImportRun(ResumableRun[ImportState, Imported]):
     def _is_plain(self, entity: Any) -> bool:
         """True if its `create` is one request, which is sent with others, without a thread for each."""
         model = model_for(entity)
-        return not (self.options.mode == "replace" or isinstance(entity, Edge) or model.uniques or model.key.was)
+        return not (self.options.mode == "replace" or isinstance(entity, Edge) or model.has_claims or model.key.was)
 
     async def _created(self, entities: Sequence[Any]) -> list[bool]:
         """Create entities; returns True for each new one. Refused items are retried one by one."""

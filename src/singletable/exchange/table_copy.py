@@ -31,7 +31,7 @@ from singletable.exchange.store_faults import exhausted
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow import Port, patiently
 from singletable.foundation import (
-    GUARD_TYPE,
+    ATTACHED_TYPES,
     ResumableRun,
     ScanSegment,
     Table,
@@ -270,8 +270,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
                 left_out[f"{type_name or '(no type)'}: {why}"] += 1
 
     def _why_not(self, type_name: str) -> str | None:
-        """The reason why items of a type stay behind, if any; "" for guards, which are made again with their owners."""
-        if type_name == GUARD_TYPE:
+        """The reason why items of a type stay behind, if any; "" for guards and words, made again with their owners."""
+        if type_name in ATTACHED_TYPES:
             return ""
         model = self.table.model_here(type_name)
         if model is None:
@@ -279,7 +279,7 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         return OWN if model.is_system and type_name.startswith("_") else None
 
     def _made(self, items: Sequence[Item], left_out: Counter[str]) -> list[Item]:
-        """The items to put, each once, with the guards of their unique values."""
+        """The items to put, each once, with the guards of their unique values, and their words."""
         if self.is_as_read:
             return list(items)
         items_at: dict[tuple[str, str], Item] = {}
@@ -349,7 +349,12 @@ def has_workers(table: Table) -> bool:
 def _is_of_a_layer(table: Table, item: Item) -> bool:
     """Whether an item is a layer's own that this program does not import, as a task: another one may have workers."""
     name = type_in(table, item)
-    return name.startswith("_") and name != GUARD_TYPE and table.model_here(name) is None and tool_class(name) is None
+    return (
+        name.startswith("_")
+        and name not in ATTACHED_TYPES
+        and table.model_here(name) is None
+        and tool_class(name) is None
+    )
 
 
 def goes_along(table: Table, item: Item) -> bool:

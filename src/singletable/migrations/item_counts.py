@@ -17,10 +17,10 @@ from singletable.errors import SingletableError
 from singletable.foundation import (
     Model,
     Table,
+    attached_keys,
     covered_place,
     entity_name,
     guard_key,
-    guard_keys,
     is_same,
     place_in,
     type_in,
@@ -232,7 +232,7 @@ def _look(model: Model[Any], item: Item) -> _ItemLook | None:
         with only_declared():  # what an object inside of it carries, its class doesn't read
             again: Item = model.item(entity)
         again = model.upcast(again, model.stored_as) if model.is_in_two_forms else again
-        guard_keys(model, entity)
+        attached_keys(model, entity)
         version_attribute = model.table.definition.version_attribute
         return _ItemLook(current, item, {n: v for n, v in again.items() if n != version_attribute})
     except SingletableError as error:  # such as a key that is too long: it can be read, and a fill leaves it unchanged

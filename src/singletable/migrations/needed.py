@@ -8,14 +8,15 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.foundation import (
-    GUARD_TYPE,
+    ATTACHED_TYPES,
     Finding,
     Model,
+    SearchPattern,
     Table,
     conversion_of,
     copies_in,
-    guarded_type,
     move_of,
+    owner_type,
     place_in,
     refresh_keys,
     tool_class,
@@ -40,8 +41,8 @@ Need = ItemWrite | Finding | Unknown | None
 def application_type(table: Table, item: Item) -> str | None:
     """The type of the application's item that one is, or is the guard of; None for others of the library's own."""
     type_name = type_in(table, item)
-    if type_name == GUARD_TYPE:
-        return guarded_type(table, place_in(table, item)[0])
+    if type_name in ATTACHED_TYPES:
+        return owner_type(table, type_name, place_in(table, item)[0])
     return None if type_name.startswith("_") else type_name
 
 
@@ -55,7 +56,7 @@ def needed(table: Table, item: Item, now: float = 0.0) -> Need:
     type_name = type_in(table, item)
     model = table.model_here(type_name)
     if model is None:
-        is_own = type_name == GUARD_TYPE or tool_class(type_name) is not None
+        is_own = type_name in ATTACHED_TYPES or tool_class(type_name) is not None
         return None if is_own else Unknown(type_name)
     try:
         version = model.version_of(item)
@@ -83,7 +84,19 @@ def _converted(model: Model[Any], item: Item, now: float) -> ItemMove | Finding 
 
 
 def outside_of(model: Model[Any]) -> tuple[str, ...]:
-    """The parts of a class's items that lie elsewhere: guards of unique values, copies of attributes, edge sets."""
+    """The parts of a class's items that lie elsewhere: guards of unique values, words, copies, edge sets."""
     copies = (f"copy of {copy.source.__name__}.{copy.source_name}" for copy in copies_in(model.kind))
     beside = (f"{what} of {', '.join(parts) or 'edges'}" for what, parts in model.kind.__beside__().items())
-    return (*(f"unique {field.name}" for field in model.uniques), *copies, *beside)
+    return (
+        *(f"unique {field.name}" for field in model.uniques),
+        *map(_said, model.searches.values()),
+        *copies,
+        *beside,
+    )
+
+
+def _said(search: SearchPattern) -> str:
+    """A search, with all that decides its words."""
+    scope, text = search.templates
+    forms = f" ({scope.form})" if scope.form else ""
+    return f"search {search.name} in {scope.shown}{forms} of {search.text_name} ({text.form})"

@@ -1,8 +1,8 @@
 """Purge: what removed classes and indexes left in a table is deleted, because a person asked for it by name.
 
-Of a class that no program declares any more its items, their guards and their members of edge sets go; of a declared
-one the guards of attributes that are not unique any more, or have another name; of an index its keys, out of the items
-of all classes. It is a fill with other writes: the same pages, conditions, rate and progress.
+Of a class that no program declares any more its items, their guards, words and members of edge sets go; of a declared
+one the guards and words that it declares no more, or by another name; of an index its keys, out of the items of all
+classes. It is a fill with other writes: the same pages, conditions, rate and progress.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions
 from singletable.foundation import (
-    GUARD_TYPE,
+    ATTACHED_TYPES,
     Model,
     Table,
+    attached_prefixes,
     entity_name,
-    guard_prefix,
-    guarded_type,
+    owner_type,
     place_in,
     type_in,
     value_as_read,
@@ -47,7 +47,7 @@ class Purge(Struct, frozen=True):
         """The write for one item; None for one that stays as it is."""
         type_name = type_in(table, item)
         model = table.model_here(type_name)
-        if type_name == GUARD_TYPE:
+        if type_name in ATTACHED_TYPES:
             return _delete(table, item) if self._is_left(table, item) else None
         if model is None:
             return _delete(table, item) if type_name in self.types else None
@@ -56,12 +56,11 @@ class Purge(Struct, frozen=True):
         return _update(table, item, changes) if changes else None
 
     def _is_left(self, table: Table, item: Item) -> bool:
-        """Whether a guard is of a type that goes, and not of an attribute that a class has as a unique one."""
+        """Whether an item beside another is of a type that goes, and not of what its class declares."""
         partition = place_in(table, item)[0]
-        owner = guarded_type(table, partition)
+        owner = owner_type(table, type_in(table, item), partition)
         model = None if owner is None else table.model_here(owner)
-        names = () if model is None else model.unique_types
-        is_declared = any(model is not None and partition.startswith(guard_prefix(model, name)) for name in names)
+        is_declared = model is not None and any(map(partition.startswith, attached_prefixes(model)))
         return owner in self.types and not is_declared
 
 
@@ -96,7 +95,7 @@ def _own_names(model: Model[Any]) -> set[str]:
 def _delete(table: Table, item: Item) -> ItemDelete:
     """The deletion of an item that is of its type still; of a guard, if it is unchanged."""
     type_attribute = table.definition.type_attribute
-    is_guard = item[type_attribute] == {"S": GUARD_TYPE}
+    is_guard = type_in(table, item) in ATTACHED_TYPES
     names = [name for name in item if name not in table.definition.key] if is_guard else [type_attribute]
     delete = DeleteItem(table.name, key_in(table, item), _unchanged(Expressions(), names, item), RAW)
     return ItemDelete(delete, "" if is_guard else type_in(table, item))

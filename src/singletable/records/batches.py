@@ -251,7 +251,12 @@ def _repeated(table: Table, given: Any) -> InvalidRequest:
 def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
-    why = why or placement_of(model).elsewhere or ("ambiguous=True" if model.is_ambiguous else "")
+    why = (
+        why
+        or ("a search" if model.searches else "")
+        or placement_of(model).elsewhere
+        or ("ambiguous=True" if model.is_ambiguous else "")
+    )
     if not why and model.table.definition.foreign and is_own_or_absent(model) is not None:
         why = "a type, a version or a stamp in a foreign table, where another program's item may have its key"
     if why:

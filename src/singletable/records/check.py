@@ -2,7 +2,7 @@
 
 * every item has a declared type and a known schema version, and can be read
 * its primary key and its index keys match its attributes
-* every unique value has its guard, and every guard its owner
+* every unique value has its guard, and every word of a search its item; every one of these its owner
 * a copy of another entity's attribute is not behind it
 * each index holds what is declared
 """
@@ -32,16 +32,20 @@ from singletable.records.readers import Place, place_in
 from singletable.records.repairs import repair_of_record
 from singletable.records.upgrade import is_same
 from singletable.schema import (
+    ATTACHED_TYPES,
     GUARD_TYPE,
     OWNER,
     OWNER_SORT,
+    KeyOf,
     Model,
     Table,
+    attached_keys,
+    attached_model,
     guard_key,
-    guard_keys,
-    guards_of,
     model_of,
     tool_model,
+    word_keys,
+    worded_search,
 )
 from singletable.tables import describe_indexes, smaller_indexes
 
@@ -63,8 +67,13 @@ def items_of(table: Table) -> ItemPass:
 class RecordCheck(ItemCheck):
     """The check of items as records, whatever layer wrote them."""
 
-    repairs = frozenset({"copy.behind", "guard.missing", "guard.orphan", "index-key.stale"})
-    beside = "guards of unique values, copies, items under the keys of before and after a move, what the indexes hold"
+    repairs = frozenset(
+        {"copy.behind", "guard.missing", "guard.orphan", "index-key.stale", "word.missing", "word.orphan"}
+    )
+    beside = (
+        "guards of unique values, words of searches, copies, items under the keys of before and after a move, what the "
+        "indexes hold"
+    )
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -113,7 +122,7 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
     definition = model.table.definition
     try:
         written = model.item(entity)
-        guard_keys(model, entity)
+        attached_keys(model, entity)
     except SingletableError as error:
         yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
         return
@@ -163,9 +172,10 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
 
 
 def partners(table: Table, item: Item) -> Iterator[Key]:
-    """The keys of the items that must exist with an item: the guards of its unique values, or a guard's owner."""
+    """The keys of the items that must exist with an item: the guards of its unique values and its words; or, with one
+    of these, its owner."""
     partition, sort = table.definition.key
-    if _is_guard(table, item):
+    if _is_attached(table, item):
         if OWNER in item and OWNER_SORT in item:  # else the item itself is reported, as item.unreadable
             yield {partition: item[OWNER], sort: item[OWNER_SORT]}
         return
@@ -179,6 +189,16 @@ def partners(table: Table, item: Item) -> Iterator[Key]:
             except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
                 continue  # the item itself is reported, as item.unreadable or key.wrong
             yield model.key_item(key)
+    yield from map(model.key_item, _words(model, item))
+
+
+def _words(model: Model[Any], item: Item) -> Iterator[KeyOf[Any]]:
+    """The keys of an item's words. None of one that can't be read, or lies under another key: it is reported itself."""
+    if model.searches:
+        with suppress(SingletableError):
+            owner, entity = model.key_at(place_in(model.table, item)), model.load(item)
+            for search in model.searches.values() if entity is not None else ():
+                yield from word_keys(model, search, owner, entity).values()
 
 
 async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) -> list[Finding]:
@@ -188,14 +208,40 @@ async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) ->
     findings: list[Finding] = []
     for item, key in pairs:
         partner = there.get(place_in(table, key))
-        if _is_guard(table, item):
-            if partner is None or not any(_same(table, k, item) for k in partners(table, partner)):
-                what = "its owner is gone or has another value"
-                findings.append(Finding("guard.orphan", what, GUARD_TYPE, place_in(table, item)))
+        if _is_attached(table, item):
+            if partner is None or not _keeps(table, partner, item):
+                findings.append(_orphan(type_in(table, item), place_in(table, item)))
         elif partner is None or not _owns(table, partner, item):
-            what = "a unique value of it has no guard, or another item's"
-            findings.append(Finding("guard.missing", what, type_in(table, item), place_in(table, item)))
+            is_word = worded_search(table, place_in(table, key)[0]) is not None
+            finding = _missing(type_in(table, item), place_in(table, item), is_word=is_word)
+            if not is_word or findings[-1:] != [finding]:  # once for all of its words
+                findings.append(finding)
     return findings
+
+
+def _orphan(type_name: str, place: Place) -> Finding:
+    if type_name == GUARD_TYPE:
+        return Finding("guard.orphan", "its owner is gone or has another value", type_name, place)
+    return Finding("word.orphan", "its owner is gone or has not this word", type_name, place)
+
+
+def _missing(type_name: str, place: Place, *, is_word: bool) -> Finding:
+    if is_word:
+        return Finding("word.missing", "a search does not find it by one of its words", type_name, place)
+    return Finding("guard.missing", "a unique value of it has no guard, or another item's", type_name, place)
+
+
+def _keeps(table: Table, owner: Item, attached: Item) -> bool:
+    """Whether an item has another one attached. The words of one that can't be read are not known: it may have it."""
+    if any(_same(table, key, attached) for key in partners(table, owner)):
+        return True
+    model = table.model_here(type_in(table, owner))
+    if model is None or type_in(table, attached) == GUARD_TYPE:
+        return False
+    try:
+        return model.load(owner) is not None and not model.is_current(owner)
+    except SingletableError:
+        return True
 
 
 async def _behind(port: Port, table: Table, items: Sequence[Item]) -> list[Finding]:
@@ -245,16 +291,16 @@ def _same(table: Table, key: Key, item: Item) -> bool:
 
 
 def _model(table: Table, type_name: str) -> Model[Any] | None:
-    if type_name == GUARD_TYPE:
-        return model_of(guards_of(table))
+    if type_name in ATTACHED_TYPES:
+        return attached_model(table, type_name)
     return table.model_here(type_name) or tool_model(table, type_name)
 
 
-def _is_guard(table: Table, item: Item) -> bool:
-    return type_in(table, item) == GUARD_TYPE
+def _is_attached(table: Table, item: Item) -> bool:
+    return type_in(table, item) in ATTACHED_TYPES
 
 
 def _is_expired(table: Table, item: Item, now: float) -> bool:
-    """An expired item no longer holds unique values, and an expired guard reserves none."""
+    """An expired item no longer has attached ones, and an expired guard reserves nothing."""
     ends = item.get(table.ttl_name, {}).get("N")
     return ends is not None and float(ends) <= now

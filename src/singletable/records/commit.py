@@ -169,8 +169,8 @@ class Commit:
         plan += self._companions()
         if len(plan) > MAX_ACTIONS:
             raise InvalidRequest(
-                f"a transaction of {len(plan)} items, guards of unique values and old keys among them; DynamoDB allows "
-                f"{MAX_ACTIONS}",
+                f"a transaction of {len(plan)} items, guards of unique values, words of searches and old keys among "
+                f"them; DynamoDB allows {MAX_ACTIONS}",
                 operation="transaction",
                 hint="Split it into independent transactions.",
             )

@@ -15,7 +15,7 @@ from singletable.operations import MAX_ACTIONS, Item, PutItem, check_item
 from singletable.records.conditions import is_gone
 from singletable.records.guarded_write import delete_if, put_if
 from singletable.records.moves import Move
-from singletable.records.unique_guards import GuardChange, guard_actions
+from singletable.records.unique_guards import AttachedChange, claims_of, guard_actions
 from singletable.records.upgrade import as_read
 from singletable.schema import KeyOf, Model, model_for
 from singletable.values import undeclared_in
@@ -85,12 +85,10 @@ def _error(model: Model[Any], what: str, hint: str = "Mend it, or the item.") ->
     return InvalidRequest(f"the function that converts {model.kind.__name__} {what}", table=model.table.name, hint=hint)
 
 
-def _claims(model: Model[Any], key: KeyOf[Any], was: Any, now: Any) -> Iterator[GuardChange]:
+def _claims(model: Model[Any], key: KeyOf[Any], was: Any, now: Any) -> Iterator[AttachedChange]:
     """The guards that an entity gives up and takes; None before it is there, and after."""
     ends = None if now is None or model.expires is None else model.item(now).get(model.expires.stored)
-    for unique in model.uniques:
-        old, new = (None if entity is None else getattr(entity, unique.name) for entity in (was, now))
-        yield GuardChange(model, unique, key, old, new, ends, renew=ends is not None)
+    return claims_of(model, key, was, now, ends, renew=ends is not None)
 
 
 def _item(result: Any) -> Item:

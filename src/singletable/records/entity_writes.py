@@ -30,8 +30,8 @@ from singletable.records.conditions import (
     refused,
 )
 from singletable.records.index_keys import applied
-from singletable.records.item_writes import uniques_as_read, uniques_moved, where_with
-from singletable.records.unique_guards import GuardChange
+from singletable.records.item_writes import claimed_as_read, claims_moved, where_with
+from singletable.records.unique_guards import AttachedChange, claims_of
 from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult
 from singletable.schema import KeyOf, Model, model_for
 from singletable.values import undeclared_in
@@ -75,22 +75,18 @@ class EntityWrite(Write):
         counter = self.model.counter
         return None if counter is None else int(getattr(self.entity, counter.name))
 
-    def claims(self, current: Any) -> Iterable[GuardChange]:
-        return self._claims(current) if self.model.uniques else ()
+    def claims(self, current: Any) -> Iterable[AttachedChange]:
+        return self._claims(None if current is UNREAD else current) if self.model.has_claims else ()
 
-    def _claims(self, current: Any) -> Iterator[GuardChange]:
-        expires = self.model.expires
-        ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
-        for unique in self.model.uniques:
-            known = current is not None and current is not UNREAD
-            old = getattr(current, unique.name) if known else None
-            renew = (
-                known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
-            )
-            yield GuardChange(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
+    def _claims(self, current: Any) -> Iterator[AttachedChange]:
+        expires, ends, renew = self.model.expires, None, False
+        if expires is not None:
+            ends = self.model.item(self.entity).get(expires.stored)
+            renew = current is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
+        return claims_of(self.model, self.key, current, self.entity, ends, renew=renew)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        return uniques_moved(self.model, current, stored, now)
+        return claims_moved(self.model, current, stored, now)
 
     def with_update(self, update: Write) -> Write | None:
         """The write of the entity after the update."""
@@ -130,7 +126,7 @@ class CreateWrite(EntityWrite):
             bool(model.table.definition.write_id_attribute),
         )
 
-    def claims(self, current: Any) -> Iterable[GuardChange]:
+    def claims(self, current: Any) -> Iterable[AttachedChange]:
         return super().claims(None)
 
     def done(self) -> None:
@@ -149,14 +145,14 @@ class PutWrite(EntityWrite):
 
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
-        if model.uniques and current is UNREAD:
+        if model.has_claims and current is UNREAD:
             return None
         count = None if model.counter is None else self.count
         next_count = None if count is None else count + 1
         item = model.item(self.entity)
         if next_count is not None:
             mark(item, model, next_count, moment.write_id)
-        plain = self.where is None and count is None and not model.uniques and not model.is_ambiguous
+        plain = self.where is None and count is None and not model.has_claims and not model.is_ambiguous
         held = plain_guard(model, is_own_or_absent) if plain else self._guard(current, moment)
         action = PutItem(model.table.name, item, held, pattern=model.key)
         certain = self.where is None and next_count is None
@@ -170,7 +166,7 @@ class PutWrite(EntityWrite):
     def _guard(self, current: Any, moment: Moment) -> RawCondition:
         model = self.model
         held = is_absent_or(model, held_values(self.key)) if model.is_ambiguous else None
-        held = both(held, uniques_as_read(model, current, moment.gone_until))
+        held = both(held, claimed_as_read(model, current, moment.gone_until))
         return guard_of(put_condition, model, moment.facts(self.count, where=self.where, held=held))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
@@ -181,7 +177,7 @@ class PutWrite(EntityWrite):
 
     @property
     def ignores_item(self) -> bool:
-        return self.where is None and self.count is None and not self.model.uniques
+        return self.where is None and self.count is None and not self.model.has_claims
 
     def with_check(self, check: Write) -> Write:
         return replace(self, where=where_with(check, self))
@@ -200,7 +196,7 @@ class UpsertWrite(EntityWrite):
 
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
-        if model.uniques and current is UNREAD:
+        if model.has_claims and current is UNREAD:
             return None
         if model.expires is not None and current is None:
             return self._whole(moment)
@@ -208,7 +204,7 @@ class UpsertWrite(EntityWrite):
         check_item(item, self.verb, model.table.name)
         write_id = "" if model.counter is None else moment.write_id
         same = held_values(self.key) if model.is_ambiguous else None
-        as_read = uniques_as_read(model, current, moment.gone_until)
+        as_read = claimed_as_read(model, current, moment.gone_until)
         facts = Facts(moment.now, 0.0, write_id=write_id, where=as_read, held=same)
         return WritePart(
             upsert_of(self.key, item, undeclared_in(self.entity), facts),

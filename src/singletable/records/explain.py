@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -18,6 +18,9 @@ from singletable.records.query_request import MOST_HYDRATED, check_whole, prepar
 from singletable.records.read import get_operation
 from singletable.records.write import UNREAD, Moment
 from singletable.schema import KeyOf, Query, Whole
+
+if TYPE_CHECKING:
+    from singletable.schema import SearchQuery
 
 _PLACEHOLDER = re.compile(r"#\w+")
 _WRITE_COST = "1 write unit for each KB of the item, and of its entry in each index that changes"
@@ -92,7 +95,7 @@ def _update(key: Any, updates: tuple[Update, ...], now: float) -> list[Explained
         return [_explained(action.request(), None, cost)]
     first = f"sent first, for {', '.join(sorted(needed))}: {_read_cost(True, 'the item')}"
     then = f"{cost}; on condition that they are unchanged since"
-    operation = "TransactWriteItems" if write.touches_uniques else "UpdateItem"
+    operation = "TransactWriteItems" if write.touches_claims else "UpdateItem"
     return [
         _explained(get_operation(key, consistent=True).request(), None, first),
         Explained(operation, key.model.table.name, None, {}, then if operation == "UpdateItem" else f"twice: {then}"),
@@ -111,9 +114,17 @@ def _requests(read: Explainable, now: float) -> list[Explained]:
             request, cost = find(read)
             return [first, _explained(request, None, cost)]
         side_by_side = f"; 1 of {len(read.parts)} shards, side by side" if read.shards else ""
-        requests = [_query(part, now, side_by_side) for part in read.parts]
-        return [*requests, _hydration(read)] if read.answers == "items by key" else requests
+        requests = [_query(part, now, side_by_side) for part in _parts(read)]
+        return [*requests, _hydration(read)] if read.answers in ("items by key", "items by word") else requests
     return _gets(list(read))
+
+
+def _parts(query: Query[Any]) -> tuple[Query[Any], ...]:
+    if query.answers != "items by word":
+        return query.parts
+    from singletable.schema import entries  # noqa: PLC0415 few classes have a search
+
+    return (entries(cast("SearchQuery[Any]", query)),)
 
 
 def _query(query: Query[Any], now: float, more: str = "") -> Explained:

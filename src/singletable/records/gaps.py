@@ -41,7 +41,8 @@ from singletable.schema import OWNER, OWNER_SORT, Table, covered_place
 T = TypeVar("T")
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
 GUARD, TAKEN, COPY = "guard.missing", "guard.taken", "copy.behind"
-FILLED = frozenset({GUARD, COPY}) | _SETS
+_ATTACHED = frozenset({GUARD, "word.missing"})
+FILLED = frozenset({COPY}) | _ATTACHED | _SETS
 
 
 class GapsFilled(Struct, frozen=True):
@@ -57,7 +58,7 @@ class GapsFilled(Struct, frozen=True):
 
 def gaps_of(table: Table) -> ItemPass | None:
     """The pass that finds the gaps of a table's items; None if they can't have any."""
-    has_gaps = table.checks() is not None or any(model.uniques or copies_of(model) for model in table.models)
+    has_gaps = table.checks() is not None or any(model.has_claims or copies_of(model) for model in table.models)
     return items_of(table) if has_gaps else None
 
 
@@ -81,10 +82,10 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
         gaps = await patiently(port, partial(find_gaps, port, checks, again))
         gaps = [each for each in gaps if each.key in by_place and each.key not in left]
         firsts = {each.key: each for each in reversed(gaps)}  # one write often ends an item's other findings too
-        outcomes = await _put_guards(port, table, [by_place[p] for p, each in firsts.items() if each.code == GUARD])
+        outcomes = await _put_guards(port, table, [by_place[p] for p, each in firsts.items() if each.code in _ATTACHED])
         outcomes |= await write_copies(port, table, [by_place[p] for p, each in firsts.items() if each.code == COPY])
         for finding in firsts.values():
-            if finding.code != GUARD and finding.key not in outcomes:
+            if finding.code not in _ATTACHED and finding.key not in outcomes:
                 mend = partial(_mend, port, checks, by_place[finding.key], finding)
                 outcomes[finding.key] = await patiently(port, mend)
         seconds = {each.key for each in gaps if each is not firsts[each.key]}
@@ -99,7 +100,7 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
 
 
 def guards_sent(table: Table, item: Item, now: float) -> Sequence[TransactAction]:
-    """The transaction that puts the guards of an item: a condition on it, and a put for each of its unique values."""
+    """The transaction that puts an item's guards and words: a condition on it, and a put for each."""
     model = table.model_of_type(type_in(table, item))
     return [] if model is None else [write.action for write in guard_writes(model, item, model.uniques, now)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ from singletable.records.conditions import (
     refused,
 )
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
-from singletable.records.unique_guards import GuardChange
+from singletable.records.unique_guards import AttachedChange, claims_of
 from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart, WriteResult
 from singletable.schema import KeyOf, Model
 
@@ -77,17 +77,13 @@ class UpdateWrite(Write):
             certain=self.where is None and self.expected is None and not self._touches_expiry,
         )
 
-    def claims(self, current: Any) -> Iterable[GuardChange]:
-        return self._claims(current) if self.model.uniques and self.touches_uniques else ()
-
-    def _claims(self, current: Any) -> Iterator[GuardChange]:
-        expires, ends_change = self.model.expires, self._touches_expiry
+    def claims(self, current: Any) -> Iterable[AttachedChange]:
+        if not self.touches_claims:
+            return ()
+        expires = self.model.expires
         after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
         ends = self.model.item(after).get(expires.stored) if expires is not None else None
-        for unique in self.model.uniques:
-            old, new = getattr(current, unique.name), getattr(after, unique.name)
-            if ends_change or old != new:
-                yield GuardChange(self.model, unique, self.key, old, new, ends, ends_change)
+        return claims_of(self.model, self.key, current, after, ends, renew=self._touches_expiry)
 
     @property
     def needed_names(self) -> frozenset[str]:
@@ -110,10 +106,11 @@ class UpdateWrite(Write):
         return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
 
     @property
-    def touches_uniques(self) -> bool:
-        if not self.model.uniques:
+    def touches_claims(self) -> bool:
+        """Whether it may change an attached item."""
+        if not self.model.has_claims:
             return False
-        moving = {f.name for f in self.model.uniques}
+        moving = {f.name for f in self.model.claimed}
         return self._touches_expiry or any(first_name(u.path) in moving for u in self.updates)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
@@ -123,19 +120,19 @@ class UpdateWrite(Write):
         entity: Any = self.model.load(stored)
         planned = self._plan(current)
         names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
-        if self.touches_uniques:
-            names |= {f.name for f in self.model.uniques}
+        if self.touches_claims:
+            names |= {f.name for f in self.model.claimed}
         return any(getattr(entity, n) != getattr(current, n) for n in names)
 
     def _plan(self, current: Any) -> Planned | KeysNeeded:
-        if self.model.uniques and self.touches_uniques and current is UNREAD:
-            return KeysNeeded(frozenset(f.name for f in self.model.uniques))
+        if current is UNREAD and self.touches_claims:
+            return KeysNeeded(frozenset(f.name for f in self.model.claimed))
         return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
 
     def _facts(self, planned: Planned, current: Any, moment: Moment) -> Facts:
         model, held = self.model, planned.held
-        if model.uniques and self.touches_uniques:
-            held = both(held, uniques_as_read(model, current, moment.gone_until))
+        if self.touches_claims:
+            held = both(held, claimed_as_read(model, current, moment.gone_until))
         if model.is_ambiguous:
             held = both(held, held_values(self.key))
         parents = () if self.parted is not None else tuple(p.condition for p in parents_of(self.updates))
@@ -185,9 +182,9 @@ class DeleteWrite(Write):
 
     def main(self, current: Any, moment: Moment) -> WritePart | None:
         model = self.model
-        if model.uniques and current is UNREAD:
+        if model.has_claims and current is UNREAD:
             return None
-        held = uniques_as_read(model, current, moment.gone_until)
+        held = claimed_as_read(model, current, moment.gone_until)
         if model.is_ambiguous:
             held = both(held, is_absent_or(model, held_values(self.key)))
         if held is None and not self.needs_item:
@@ -197,20 +194,20 @@ class DeleteWrite(Write):
         action = DeleteItem(model.table.name, model.key_item(self.key), guard, model, pattern=self.key.captured)
         return WritePart(action, lambda stored: refusal_of(self, stored, moment.now), certain=not self.needs_item)
 
-    def claims(self, current: Any) -> Iterator[GuardChange]:
-        if current is not None and current is not UNREAD:
-            for unique in self.model.uniques:
-                yield GuardChange(self.model, unique, self.key, getattr(current, unique.name), None)
+    def claims(self, current: Any) -> Iterable[AttachedChange]:
+        if not self.model.has_claims or current is None or current is UNREAD:
+            return ()
+        return claims_of(self.model, self.key, current, None)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        return uniques_moved(self.model, current, stored, now)
+        return claims_moved(self.model, current, stored, now)
 
     def is_moot(self, stored: Item | None, now: float) -> bool:
         return not is_there(self.model, stored, now) or not is_as_asked(self.key, self.model, stored)
 
     @property
     def ignores_item(self) -> bool:
-        return not self.needs_item and not self.model.uniques
+        return not self.needs_item and not self.model.has_claims
 
     def with_check(self, check: Write) -> Write:
         return replace(self, where=where_with(check, self))
@@ -252,22 +249,23 @@ def where_with(check: Write, write: Write) -> Condition:
     return is_type(write.model) if where is None else where
 
 
-def uniques_as_read(model: Model[Any], current: Any, gone_until: float) -> Condition | None:
-    """The unique values have not changed since they were read; or the item is gone (see `Moment.gone_until`)."""
-    if not model.uniques or current is UNREAD:
+def claimed_as_read(model: Model[Any], current: Any, gone_until: float) -> Condition | None:
+    """The values that make attached items have not changed since they were read; or the item is gone (see
+    `Moment.gone_until`)."""
+    if not model.has_claims or current is UNREAD:
         return None
     if current is None:
         return is_gone(model, gone_until)
     condition: Condition | None = None
-    for unique in model.uniques:
-        condition = both(condition, is_as_read(unique, model, current))
+    for claimed in model.claimed:
+        condition = both(condition, is_as_read(claimed, model, current))
     return condition
 
 
-def uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
-    if current is UNREAD or not model.uniques:
+def claims_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
+    if current is UNREAD or not model.has_claims:
         return False
     before: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
     if before is None or current is None:
         return before is not current
-    return any(getattr(before, f.name) != getattr(current, f.name) for f in model.uniques)
+    return any(getattr(before, f.name) != getattr(current, f.name) for f in model.claimed)

@@ -36,7 +36,7 @@ from singletable.operations import (
 )
 from singletable.records.conditions import CHANGED, is_gone
 from singletable.records.guarded_write import check_if, delete_if, put_if
-from singletable.records.unique_guards import GuardChange, guard_actions
+from singletable.records.unique_guards import AttachedChange, GuardChange, claims_of, guard_actions
 from singletable.records.unreadable import OnUnreadable, load_or_tell
 from singletable.records.upgrade import as_read
 from singletable.schema import KeyOf, Model, MovingPattern, model_of
@@ -61,7 +61,7 @@ class Move(Struct, frozen=True):
     puts: tuple[PutItem, ...]
     """The item under its new key; or the items that it is converted into."""
     delete: DeleteItem[Any]
-    claims: tuple[tuple[GuardChange, TransactAction], ...] = ()
+    claims: tuple[tuple[AttachedChange, TransactAction], ...] = ()
     """The change of the owner in each unique value's guard."""
     stays: CheckItem | None = None
     """Instead of the put: the item under the new key stays, unchanged, and the one under the old key is deleted."""
@@ -113,13 +113,9 @@ def moved(model: Model[Any], entity: Any, stored: Item) -> Item:
 
 def _claims(
     model: Model[Any], entity: Any, key: KeyOf[Any], old: KeyOf[Any], item: Item, now: float
-) -> Iterator[tuple[GuardChange, TransactAction]]:
+) -> Iterator[tuple[AttachedChange, TransactAction]]:
     ends = item.get(model.expires.stored) if model.expires is not None else None
-    claims: list[GuardChange] = []
-    for unique in model.uniques:
-        value = getattr(entity, unique.name)
-        claims.append(GuardChange(model, unique, old, value, None))
-        claims.append(GuardChange(key.model, unique, key, None, value, ends))
+    claims = [*claims_of(model, old, entity, None), *claims_of(key.model, key, None, entity, ends)]
     for claim, action, _ in guard_actions(claims, now):
         yield claim, action
 
@@ -149,17 +145,15 @@ def settled(move: Move, there: Item, now: float) -> Move | None:
 
 def _double_claims(
     move: Move, mine: Any, other: Any, now: float, *, is_replaced: bool
-) -> Iterator[tuple[GuardChange, TransactAction]]:
+) -> Iterator[tuple[AttachedChange, TransactAction]]:
     """The guards of two items of which one stays. A value that both have is guarded already."""
     model, expires = move.key.model, move.key.model.expires
     ends = move.puts[0].item.get(expires.stored) if expires is not None else None
-    claims: list[GuardChange] = []
-    for unique in model.uniques:
-        value, others = getattr(mine, unique.name), getattr(other, unique.name)
-        if value != others:
-            claims.append(GuardChange(move.old.model, unique, move.old, value, None))
-            if is_replaced:
-                claims.append(GuardChange(model, unique, move.key, others, value, ends))
+    claims = [*claims_of(move.old.model, move.old, mine, None)]
+    if is_replaced:
+        claims += claims_of(model, move.key, other, mine, ends)
+    shared = {name for name in (unique.name for unique in model.uniques) if getattr(mine, name) == getattr(other, name)}
+    claims = [claim for claim in claims if not (isinstance(claim, GuardChange) and claim.field.name in shared)]
     for claim, action, _ in guard_actions(claims, now):
         yield claim, action
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -29,6 +29,9 @@ from singletable.records.query_request import (
 from singletable.records.readers import reader_of
 from singletable.records.unreadable import OnUnreadable, TellingReader, Unreadable, readable
 from singletable.schema import Collection, KeyOf, Model, Query, Whole, check_class, model_of
+
+if TYPE_CHECKING:
+    from singletable.schema import SearchQuery
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Collection)
@@ -152,6 +155,11 @@ def _reader_of_parts(query: Query[Any]) -> ReadParts:
 
 async def open_query(port: Port, query: Query[Any], unreadable: OnUnreadable = None) -> PreparedQuery:
     """Prepare a query and its table for `read_page`."""
+    if getattr(query, "answers", "items") == "items by word":  # what is no query is refused below
+        from singletable.records.word_search import prepare_search  # noqa: PLC0415 few classes have a search
+
+        await ready(port, query.model.table)
+        return prepare_search(cast("SearchQuery[Any]", query), port.now(), unreadable)
     prepared = prepare_query(query, port.now(), unreadable)
     await ready(port, prepared.table)
     if query.has_parts or query.shards:

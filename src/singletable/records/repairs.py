@@ -22,9 +22,9 @@ from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
 from singletable.records.readers import Place, place_in
-from singletable.records.unique_guards import GuardChange, guard_actions
+from singletable.records.unique_guards import AttachedChange, GuardChange, claims_of, guard_actions
 from singletable.records.upgrade import refresh_keys, value_as_read
-from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, Table, guard_key, guards_of, model_of
+from singletable.schema import OWNER, OWNER_SORT, KeyOf, Model, Table, attached_model, guard_key, guards_of, model_of
 from singletable.values import Field
 
 
@@ -70,8 +70,8 @@ async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> 
 # --- the repairs of records -------------------------------------------------------------------------------------------
 async def repair_of_record(port: Port, table: Table, item: Item, finding: Finding) -> Repair | None:
     model = table.model_here(type_in(table, item))
-    if finding.code == "guard.orphan":
-        return await _without_guard(port, table, item)
+    if finding.code in ("guard.orphan", "word.orphan"):
+        return await _without_owner(port, table, item)
     if model is None or table.read_only:
         return None
     with suppress(SingletableError):  # what can't be read, or written in its form, is for people
@@ -79,6 +79,8 @@ async def repair_of_record(port: Port, table: Table, item: Item, finding: Findin
             return _with_keys(model, item)
         if finding.code == "guard.missing":
             return await _with_guard(port, model, item)
+        if finding.code == "word.missing":
+            return _with_words(port, model, item)
         if finding.code == "copy.behind":
             return await _with_copies(port, model, item)
     return None
@@ -99,9 +101,15 @@ def _with_keys(model: Model[Any], item: Item) -> Repair | None:
     return Repair("write the index keys that its attributes make", apply)
 
 
+def _with_words(port: Port, model: Model[Any], item: Item) -> Repair | None:
+    """Put all words of an item."""
+    writes = guard_writes(model, item, (), port.now())
+    return Repair("put the words by which searches find it", partial(commit_repair, writes=writes)) if writes else None
+
+
 async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | None:
     """Put the guard of the first unique value without one. Leaves guards held by other items alone."""
-    if not guard_writes(model, item, model.uniques, port.now()):
+    if not guard_writes(model, item, model.uniques, port.now(), with_words=False):
         return None
     entity: Any = model.load(item)
     values = {each: value for each in model.uniques if (value := getattr(entity, each.name)) is not None}
@@ -110,21 +118,25 @@ async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | Non
     missing = [each for each, key in keys.items() if (key.partition, key.low) not in guards]
     if not missing:
         return None
-    writes = guard_writes(model, item, missing[:1], port.now())
+    writes = guard_writes(model, item, missing[:1], port.now(), with_words=False)
     return Repair(f"put the guard of {missing[0].stored}, which no item has", partial(commit_repair, writes=writes))
 
 
-def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
-    """The condition that an item has its unique values still, and the puts of their guards. [] for an item that has
-    none, that is of another schema version, that lies under the key of before, or that the class can't read or write: a
-    check reports it."""
+def guard_writes(
+    model: Model[Any], item: Item, uniques: Sequence[Field], now: float, *, with_words: bool = True
+) -> list[GuardedWrite]:
+    """The condition that an item has its values still, and the puts of the guards of some, and of its words. [] for an
+    item that has none, that is of another schema version, that lies under the key of before, or that the class can't
+    read or write: a check reports it."""
     try:
-        return _guard_writes(model, item, uniques, now)
+        return _guard_writes(model, item, uniques, now, with_words)
     except (Corrupt, InvalidValue):
         return []
 
 
-def _guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
+def _guard_writes(
+    model: Model[Any], item: Item, uniques: Sequence[Field], now: float, with_words: bool
+) -> list[GuardedWrite]:
     entity: Any = model.load(item)
     if entity is None or not model.is_current(item):
         return []
@@ -132,41 +144,59 @@ def _guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: 
         return []
     owner = model.key_of(entity)
     expires = item.get(model.table.ttl_name) if model.expires is not None else None
-    values = {each: value for each in uniques if (value := getattr(entity, each.name)) is not None}
-    claims = [GuardChange(model, each, owner, None, value, expires) for each, value in values.items()]
+    claims: list[AttachedChange] = [
+        claim
+        for claim in claims_of(model, owner, None, entity, expires)
+        if (claim.field in uniques if isinstance(claim, GuardChange) else with_words)
+    ]
     held = is_current(model)
-    for name in (*(each.stored for each in values), *((model.table.ttl_name,) if model.expires is not None else ())):
+    names = [each.stored for each in (model.claimed if with_words else uniques) if each.stored in item]
+    for name in (*names, *((model.table.ttl_name,) if model.expires is not None else ())):
         held = held & value_as_read(name, item)
-    puts = [_part(guard_key(model, claim.field.name, claim.new), put) for claim, put, _ in guard_actions(claims, now)]
+    puts = [_put(model.table, put) for _, put, _ in guard_actions(claims, now)]
     return [_part(owner, check_if(owner, held)), *puts] if puts else []
 
 
-async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
-    """Delete a guard. None if this program can't decide whether the owner has the value, of an unknown class or
-    version."""
-    guards: Model[Any] = model_of(guards_of(table))
-    guard: Any = guards.load(item)
+async def _without_owner(port: Port, table: Table, item: Item) -> Repair | None:
+    """Delete a guard, or a word. None if this program can't decide whether the owner has the value, of an unknown class
+    or version."""
+    own: Model[Any] = attached_model(table, type_in(table, item))
+    guard: Any = own.load(item)
     if guard is None:
         return None
     model = table.model_here(guard.type)
-    unique = None if model is None else next((each for each in model.uniques if each.name == guard.attribute), None)
-    if model is None or unique is None:
+    fields = [] if model is None else _made_of(model, guard)
+    if model is None or not fields:
         return None
     place = (guard.owner, guard.owner_sort)
     owner = (await items_at(port, table, [place])).get(place)
     if owner is None:
         held = is_absent(model)
     elif model.is_mine(owner) and model.version_of(owner) == model.version:
-        held = is_current(model) & value_as_read(unique.stored, owner)
+        held = is_current(model)
+        for field in fields:
+            held = held & value_as_read(field.stored, owner)
     else:
         return None
-    key, as_read = guards.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)
+    key, as_read = own.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)
     owner_key = model.key_at(place)
     writes = [_part(owner_key, check_if(owner_key, held)), _part(key, delete_if(key, as_read))]
     return Repair(
-        f"delete the guard, whose {model.type} is gone or has another {unique.stored}",
+        f"delete the {'guard' if guard.__class__ is guards_of(table) else 'word'}, whose {model.type} is gone or has "
+        f"another {fields[-1].stored}",
         partial(commit_repair, writes=writes),
     )
+
+
+def _made_of(model: Model[Any], beside: Any) -> list[Field]:
+    """The attributes that make an attached item; none if the class doesn't declare it."""
+    if isinstance(beside, guards_of(model.table)):
+        return [each for each in model.uniques if each.name == beside.attribute]
+    search = model.searches.get(beside.search)
+    if search is None:
+        return []
+    names = [name for name in search.templates[0].names if name not in model.identity]
+    return [model.by_name[name] for name in (*names, search.text_name)]
 
 
 async def _with_copies(port: Port, model: Model[Any], item: Item) -> Repair | None:
@@ -191,6 +221,11 @@ async def _source_of(port: Port, writer: CopyWriter, holder: Any) -> Any:
     place = (key.partition, key.low)
     stored = (await items_at(port, model.table, [place])).get(place)
     return None if stored is None else model.load(stored)
+
+
+def _put(table: Table, action: Any) -> GuardedWrite:
+    place = place_in(table, action.item)
+    return _part(attached_model(table, type_in(table, action.item)).key_at(place), action)
 
 
 def _part(key: KeyOf[Any], action: Any) -> GuardedWrite:

@@ -135,7 +135,7 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
 
 async def send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
     """Send one write of an item that lies under its key, in one form."""
-    if exactly_once or (write.model.uniques and write.always_guards):
+    if exactly_once or (write.model.has_claims and write.always_guards):
         return await transacted(port, write)
     is_known = port.clock.is_known  # read first: another thread's answer may come between the two
     moment = Moment(port.now(), is_known, port.token() if write.stores_write_id else "", port.events)
@@ -228,9 +228,8 @@ async def _after_refusal(
 async def transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
     """One write as a transaction: with its guards, or for a token that settles a lost answer."""
     try:
-        known = await commit(
-            port, [write], read, "a unique value" if write.model.uniques else placement_of(write.model).needed_by
-        )
+        beside = "a unique value" if write.model.uniques else "a search" if write.model.searches else ""
+        known = await commit(port, [write], read, beside or placement_of(write.model).needed_by)
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if write.answer is WriteResult.AFTER:

@@ -35,8 +35,8 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
 def caller_copy_of(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
     """The target, used instead of a read of the item by an update that needs the other parts of an index key.
 
-    UNREAD for a key, for an entity that was loaded in part, and for a class with unique attributes.
+    UNREAD for a key, for an entity that was loaded in part, and for a class with unique attributes or a search.
     """
-    if isinstance(target, KeyOf) or model.uniques or not model.feeds.keys() <= vars(target).keys():
+    if isinstance(target, KeyOf) or model.has_claims or not model.feeds.keys() <= vars(target).keys():
         return UNREAD
     return target

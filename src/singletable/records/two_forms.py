@@ -87,12 +87,12 @@ async def update_both_forms(port: Port, write: Write) -> Any:
 
 
 def _check(write: Write) -> None:
-    uniques = {field.name for field in write.model.uniques}
+    claimed = {field.name for field in write.model.claimed}
     for update in write.updates:
         if not is_whole(update.path):
             raise _refused(write, f"an update of {update.path}")
-        if first_name(update.path) in uniques:
-            raise _refused(write, f"an update of {update.path}, which is unique,")
+        if first_name(update.path) in claimed:
+            raise _refused(write, f"an update of {update.path}, which is unique or in a search,")
 
 
 def _action(write: Write, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:

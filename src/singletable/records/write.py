@@ -18,7 +18,7 @@ from singletable.records.conditions import Facts
 from singletable.schema import KeyOf, Model
 
 if TYPE_CHECKING:
-    from singletable.records.unique_guards import GuardChange
+    from singletable.records.unique_guards import AttachedChange
 
 
 class _Unread:
@@ -126,7 +126,7 @@ class Write(ABC):
     presence: ClassVar[Presence] = Presence.OWN
     answer: ClassVar[WriteResult] = WriteResult.NOTHING
     always_guards: ClassVar[bool] = True
-    """If its class has unique attributes, it is a transaction with their guards, whatever its values."""
+    """If its class has attached items, it is a transaction with them, whatever its values."""
     upgrades_item: ClassVar[bool] = False
     """An item of an older schema version is upgraded, then the write is planned again."""
     key: KeyOf[Any]
@@ -152,8 +152,8 @@ class Write(ABC):
         """The action on the item itself; None if the item has to be read first. `current` is UNREAD, None or the
         entity that was read."""
 
-    def claims(self, current: Any) -> Iterable[GuardChange]:
-        """The changes of the guards of the item's unique attributes."""
+    def claims(self, current: Any) -> Iterable[AttachedChange]:
+        """The changes of the attached items: guards of unique values, words of searches."""
         return ()
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:

@@ -39,11 +39,19 @@ from singletable.schema.mistakes import (
 from singletable.schema.models import Model as Model, model_for as model_for, model_of as model_of
 from singletable.schema.patterns import Captured as Captured, Key as Key, KeyOf as KeyOf, Query as Query
 from singletable.schema.reads import Every as Every, ReadOf as ReadOf
-from singletable.schema.table import GUARD_TYPE as GUARD_TYPE, OWNER as OWNER, OWNER_SORT as OWNER_SORT, Table as Table
+from singletable.schema.table import (
+    ATTACHED_TYPES as ATTACHED_TYPES,
+    GUARD_TYPE as GUARD_TYPE,
+    OWNER as OWNER,
+    OWNER_SORT as OWNER_SORT,
+    WORD_TYPE as WORD_TYPE,
+    Table as Table,
+)
 from singletable.schema.told_keys import AskedKey as AskedKey
 from singletable.schema.type_filter import needs_type_filter as needs_type_filter
 
 if TYPE_CHECKING:
+    from singletable.schema.attached_items import attached_keys as attached_keys, attached_model as attached_model
     from singletable.schema.guard_items import (
         guard_key as guard_key,
         guard_keys as guard_keys,
@@ -62,12 +70,20 @@ if TYPE_CHECKING:
         starting_with as starting_with,
     )
     from singletable.schema.references import Reference as Reference
+    from singletable.schema.searches import SearchPattern as SearchPattern, SearchQuery as SearchQuery
     from singletable.schema.tool_items import tool_model as tool_model
+    from singletable.schema.word_items import (
+        entries as entries,
+        word_keys as word_keys,
+        worded_search as worded_search,
+        words_of as words_of,
+    )
 
 # What writes of unique values, a check, an erasure, a notebook, ranges, keys that moved, and a query of an index that
 # holds a part of its items need.
 __getattr__ = late_names(
     __name__,
+    attached_items="attached_keys attached_model",
     guard_items="guard_key guard_keys guards_of",
     key_reads="missing_in whole_items",
     notebook="items_html",
@@ -75,5 +91,7 @@ __getattr__ = late_names(
     personal="covered_place",
     ranges="after at_least at_most before between starting_with",
     references="Reference",
+    searches="SearchPattern SearchQuery",
     tool_items="tool_model",
+    word_items="entries word_keys worded_search words_of",
 )

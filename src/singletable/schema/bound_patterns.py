@@ -55,6 +55,8 @@ class Declared(Generic[P]):
     """The object that `@app.index("gsi1")` leaves in the class body. Read on the class, it is a `Bound`."""
 
     bound: type[Any] = Bound
+    pattern: type[Captured] | None = None
+    """The class of its pattern, where it is not a key's."""
 
     def __init__(self, function: Callable[P, Any], index: str | None) -> None:
         self.function, self.index = function, index

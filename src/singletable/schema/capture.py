@@ -76,6 +76,29 @@ def capture_sort(function: Callable[..., Any], types: Mapping[str, Any], separat
     return sort
 
 
+def capture_search(
+    function: Callable[..., Any],
+    types: Mapping[str, Any],
+    separator: str,
+    where: str,
+    slot_of: Callable[[str, Mapping[str, Any], str], Slot],
+) -> tuple[Template, Template]:
+    """The templates of a search: its scope, and its text, of which `slot_of` makes the slot."""
+    parameters = inspect.signature(function).parameters
+    _check_parameters(parameters, types, where)
+    scope_text, text = _run(function, parameters, where, has_sort=True)
+    scope = _template(scope_text, types, separator, where, False, MAX_PARTITION_BYTES)
+    words = Template((KeyPart("", slot_of(text, types, where)),), separator)
+    _check_use(parameters, scope, words, where)
+    _check_shards(Template(()), scope, where, primary=False)
+    if words.names[0] in scope.names:
+        raise DeclarationError(
+            f"{where}: {words.names[0]} is both the scope of the search and its text",
+            hint="Search in another attribute, or in a literal.",
+        )
+    return scope, words
+
+
 class Placeholder:
     """Represents a parameter while a key function is run. It can only be put into an f-string."""
 

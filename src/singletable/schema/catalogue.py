@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from singletable.schema.attached_items import models_of
 from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.docstrings import class_doc
-from singletable.schema.guard_items import models_of
 from singletable.schema.key_reads import missing_in
 from singletable.schema.key_text import Slot
 from singletable.schema.models import Model
@@ -24,7 +24,7 @@ from singletable.schema.table import Table
 from singletable.schema.type_filter import needs_type_filter
 from singletable.values import TOP
 
-PatternKind = Literal["key", "index", "collection"]
+PatternKind = Literal["key", "index", "search", "collection"]
 
 
 class Parameter(Struct, frozen=True):
@@ -86,7 +86,7 @@ def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...
 
 def captured_of(model: Model[Any]) -> tuple[Captured, ...]:
     """The patterns of one entity: by its key, by its indexes, and the ones that its layer adds."""
-    return (model.key, *model.indexes.values(), *model.kind.__readers__())
+    return (model.key, *model.indexes.values(), *model.searches.values(), *model.kind.__readers__())
 
 
 def entity_name(kind: type[Any]) -> str:
@@ -114,16 +114,16 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
     return AccessPattern(
         entity_name(model.kind),
         captured.name,
-        "key" if captured.index is None else "index",
+        "search" if captured.is_search else "key" if captured.index is None else "index",
         model.table.name,
         captured.index,
         partition.shown,
         sort.shown,
         _parameters(captured),
         _requests(model, captured, is_query=pages, may_be_open=open_ is not None),
-        _capacity(_may_be_consistent(captured), is_query),
+        _capacity(_may_be_consistent(captured), is_query, of_search=captured.is_search),
         _may_be_consistent(captured),
-        is_query and needs_type_filter(widest),
+        is_query and not captured.is_search and needs_type_filter(widest),
         _sparse_by(model, captured),
         cleandoc(captured.function.__doc__ or ""),
         _reads_first(model, captured),
@@ -177,6 +177,8 @@ def slots_of(captured: Captured) -> Mapping[str, Slot]:
 
 
 def _requests(model: Model[Any], captured: Captured, *, is_query: bool, may_be_open: bool) -> str:
+    if captured.is_search:
+        return "2 requests a page: its words, then the items"
     one = "1 request a page" if is_query else "1 request"
     shard = captured.templates[0].spread
     if shard is not None and captured.parameters[shard.name].default is ANY:
@@ -195,13 +197,14 @@ def _may_be_consistent(captured: Captured) -> bool:
     return captured.model.table.definition.may_be_consistent(captured.index)
 
 
-def _capacity(consistent: bool, is_query: bool) -> str:
-    cost = "0.5 read units for each 4 KB" + (" of a page" if is_query else "")
+def _capacity(consistent: bool, is_query: bool, *, of_search: bool = False) -> str:
+    of_page = " of a page of words, and of each item" if of_search else " of a page" if is_query else ""
+    cost = "0.5 read units for each 4 KB" + of_page
     return f"{cost}; consistent, 1" if consistent else cost
 
 
 def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:
-    if captured.index is None:
+    if captured.index is None and not captured.is_search:
         return ()
     names = dict.fromkeys(n for t in captured.templates for n in t.names)
     return tuple(n for n in names if model.by_name[n].optional)
@@ -210,6 +213,9 @@ def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:
 def _reads_first(model: Model[Any], captured: Captured) -> tuple[str, ...]:
     if captured is model.key:
         return tuple(name for name, role in model.roles.items() if role == "unique")
+    if captured.is_search:
+        made_of = (name for template in captured.templates for name in template.names)
+        return tuple(name for name in made_of if name not in model.identity)
     if captured.index is None:
         return ()
     texts = [frozenset(template.names) for template in captured.templates]

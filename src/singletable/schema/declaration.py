@@ -81,7 +81,9 @@ def make_model(
     names = {} if is_known else names  # the class would keep all that is in the function around it
     types: dict[str, Any] = {**declared, **special.types}
     captured = dict(_captured(cls, table, types, ambiguous=ambiguous))
-    key, indexes = _primary_key(cls, table, captured, special), _index_keys(cls, captured)
+    keys = {name: pattern for name, pattern in captured.items() if not pattern.is_search}
+    searches: dict[str, Any] = {name: pattern for name, pattern in captured.items() if pattern.is_search}
+    key, indexes = _primary_key(cls, table, keys, special), _index_keys(cls, keys)
     check_own_attributes(key, indexes, table.definition)
     check_copies(cls, table, declared)
     roles = _roles(cls)
@@ -96,6 +98,7 @@ def make_model(
         lambda: _fields(cls, table, evaluated if is_known else _evaluated(cls, names, strict=True), special, key),
         roles,
         {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"},
+        searches,
         types,
         read_only_verbs(table) if table.read_only else special.refuses,
         special.tombstone,
@@ -105,6 +108,8 @@ def make_model(
         stamps=stamps_of(stamp, table, cls.__name__),
         is_ambiguous=ambiguous,
     )
+    if searches:
+        _check_searches(model, special)
     if is_known:
         _check_untold(model)  # now: DeclarationError for a type that can't be stored
     cls.__model__ = model
@@ -221,6 +226,23 @@ def _check_untold(model: Model[Any]) -> None:
         )
 
 
+def _check_searches(model: Model[Any], special: Special) -> None:
+    """Raise DeclarationError for searches that no transaction keeps."""
+    from singletable.operations import MAX_ACTIONS  # noqa: PLC0415 few classes have a search
+
+    key = model.table.definition.key
+    most = 1 + 2 * len(model.unique_types) + 2 * sum(search.most for search in model.searches.values())
+    for is_so, what, hint in (
+        (special.key is not None or model.is_system, "is a class of a layer", "Search records that name its items."),
+        (model.before is not model, "moves from another table", "Declare the search when all items have moved."),
+        (model.is_ambiguous, "has ambiguous=True", "Search a class whose keys tell their values."),
+        (not (model.table.definition.has_text_keys and all(key)), "its table has keys of other kinds than texts", ""),
+        (most > MAX_ACTIONS, f"could write {most} items in one transaction of {MAX_ACTIONS}", "Take fewer words."),
+    ):
+        if is_so:
+            raise DeclarationError(f"{model.kind.__name__} has a search, and {what}", table=model.table.name, hint=hint)
+
+
 def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguous: bool) -> list[tuple[str, Captured]]:
     found: list[tuple[str, Captured]] = []
     for name, declared in _attributes(cls).items():
@@ -237,6 +259,9 @@ def _captured(cls: type[Any], table: Table, types: Mapping[str, Any], *, ambiguo
             was = _old_key(cls, declared, templates, types, table)
             if was is not None:
                 _check_types(was.function, types, f"{where}(was={was.declared})")
+            if (search := declared.pattern) is not None:
+                found.append((name, search(cls, name, declared.function, None, templates, signature)))
+                continue
             plain = AmbiguousPattern if ambiguous else Captured
             made = plain if was is None else _moving(cls, declared, was, types)
             if not ambiguous:

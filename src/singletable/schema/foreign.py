@@ -70,6 +70,7 @@ def _refusals(model: Any) -> tuple[tuple[bool, str, str], ...]:
     return (
         (model.is_system or bool(model.prefix), "is a class of a layer, which keeps items of its own", own),
         (bool(model.unique_types), "has unique values, each with a guard item", own),
+        (bool(model.searches), "has a search, with an item for each word", own),
         (
             "version" in roles and not definition.write_id_attribute,
             "counts its writes, which takes the id of the last one",

@@ -95,9 +95,3 @@ def guarded_type(table: Table, partition: str) -> str | None:
     """The type of the item that has a value, by the partition key of the value's guard."""
     values = model_of(guards_of(table)).key.templates[0].read(partition)
     return None if values is None else str(values["type"])
-
-
-def models_of(table: Table) -> tuple[Model[Any], ...]:
-    """The models of all items of a table: its entities and, if one has unique values, their guards."""
-    has_guards = any(model.unique_types for model in (*table.models, *table.leaving))
-    return (*table.models, model_of(guards_of(table))) if has_guards else table.models

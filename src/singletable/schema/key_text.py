@@ -47,6 +47,8 @@ from singletable.values import (
 _SIGNS = re.compile("[^A-Za-z0-9]+")
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
+WORD_TYPE = "_word"
+"""The type of the items that hold words of searches, and the first part of both texts of their key."""
 
 
 class Slot(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,6 +29,9 @@ from singletable.schema.told_keys import asked_key
 from singletable.schema.version_steps import Upcaster, VersionSteps, attribute_steps
 from singletable.values import Codec, Constant, Field, KeyPlace, KeyType, Role, name_owner, undeclared_in, wire_struct
 
+if TYPE_CHECKING:
+    from singletable.schema.searches import SearchPattern
+
 T = TypeVar("T")
 
 
@@ -47,6 +50,8 @@ class Model(Struct, Generic[T], eq=False, dict=True):
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     unique_types: Mapping[str, KeyType] = field(default_factory=dict[str, KeyType])
     """The attributes that are unique, with the type of the text that a guard's key holds."""
+    searches: Mapping[str, SearchPattern] = field(default_factory=dict[str, "SearchPattern"])
+    """The searches by words, by name."""
     types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes' declared types at the time when the class was made."""
     refuses: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -135,6 +140,17 @@ class Model(Struct, Generic[T], eq=False, dict=True):
     def uniques(self) -> tuple[Field, ...]:
         """The attributes whose values no two items may share."""
         return tuple(f for f in self.fields if f.role == "unique")
+
+    @cached_property
+    def claimed(self) -> tuple[Field, ...]:
+        """The attributes that make attached items: unique ones, and the ones of a search that may change."""
+        names = {name for search in self.searches.values() for t in search.templates for name in t.names}
+        return tuple(f for f in self.fields if f.role == "unique" or (f.name in names - self.identity))
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether its items have attached ones, which each write keeps in its transaction."""
+        return bool(self.unique_types or self.searches)
 
     @cached_property
     def unique_texts(self) -> Mapping[str, Callable[[Any], str]]:

@@ -31,8 +31,8 @@ F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
 Key = tuple[str, str]
 """The result of a key function: the texts of the partition key and of the sort key."""
-Answers = Literal["items", "keys", "items by key"]
-"""The answers of a query: items; their keys alone; or the items that the table has under these."""
+Answers = Literal["items", "keys", "items by key", "items by word"]
+"""The answers of a query: items; their keys alone; the items that the table has under these; or items with words."""
 
 
 class HasPatterns(Protocol):
@@ -61,7 +61,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     shards: tuple[str, ...] = ()
     """The partition keys of all shards, where it reads them: `partition` names them together then, and is none."""
     has_parts: ClassVar[bool] = False
-    """Its items come by a flow of their own, of more than one request: of a `MovingKey`, and of a hydrated query."""
+    """Its items come by a flow of their own, of more than one request: of a `MovingKey`, of a hydrated query, and of a
+    search."""
     answers: ClassVar[Answers] = "items"
 
     if TYPE_CHECKING:
@@ -259,6 +260,8 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     """The key under which items lie that have not moved to this one yet."""
     table: Any = None
     """The other `Table` of a key that the class had before, if it moves between tables."""
+    is_search: ClassVar[bool] = False
+    """Whether it finds items by their words, and not by a key of theirs."""
     moved_attributes: ClassVar[frozenset[str]] = frozenset()
     """The attributes of the table's key that items which have not moved have otherwise."""
 
@@ -397,6 +400,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
 
 def _captured_of(owner: Any, name: str, is_old: bool) -> Captured:
     model: Model[Any] = owner.__model__
-    places: list[Any] = [model.key.was] if is_old else [model.key, *model.indexes.values(), *owner.__readers__()]
+    others = (*model.indexes.values(), *model.searches.values(), *owner.__readers__())
+    places: list[Any] = [model.key.was] if is_old else [model.key, *others]
     found: Captured = next(captured for captured in places if captured.name == name)
     return found

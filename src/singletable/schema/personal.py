@@ -15,7 +15,7 @@ from singletable.schema.key_bounds import within
 from singletable.schema.key_text import Template
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf, Query
-from singletable.schema.table import GUARD_TYPE, Table
+from singletable.schema.table import ATTACHED_TYPES, Table
 from singletable.values import METADATA
 
 COVERED: Final = "‹personal›"
@@ -45,7 +45,7 @@ def covered_place(table: Table, type_name: str, place: tuple[str, str]) -> tuple
         return _covered_texts(model, place)
     if not any(personal_names(each.kind) for each in table.models):
         return place
-    own = type_name.startswith("_") and type_name != GUARD_TYPE
+    own = type_name.startswith("_") and type_name not in ATTACHED_TYPES
     return place if own else (COVERED, COVERED)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
@@ -16,7 +16,7 @@ from singletable.operations import Item
 from singletable.schema.bound_patterns import Declared, DeclaredKey
 from singletable.schema.capture import Doubles
 from singletable.schema.foreign import check_foreign, type_in_foreign
-from singletable.schema.key_text import KeyPart, Slot, Template
+from singletable.schema.key_text import WORD_TYPE as WORD_TYPE, KeyPart, Slot, Template
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Key
 from singletable.tables import Indexes, StreamView, TableDefinition, TableSettings, key_names, kinds_in, named_indexes
@@ -31,6 +31,8 @@ GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
 TOOLS_PARTITION = "_migration"
 """The partition key of what tools keep in a table: see `tool_items`."""
+ATTACHED_TYPES = frozenset({GUARD_TYPE, WORD_TYPE})
+"""The types of items that are attached to others: each has its owner's key."""
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """The attributes with the key of the item that holds the value."""
 _GUARD_SORT = Template((KeyPart(GUARD_TYPE),))
@@ -245,6 +247,17 @@ class Table:
             )
         return IndexDecorator(name)
 
+    def search(self, function: Callable[P, Key]) -> Declared[P]:
+        """A search for the items of an entity by words of a text: `@app.search` above `@staticmethod`, on a function
+        that returns where is searched, and the words, as `f"{tenant}", f"{name:words(8)}"`.
+
+        Each write of an item keeps its words in the same transaction: 2 write units a word that comes or goes.
+        """
+        from singletable.schema.searches import DeclaredSearch  # noqa: PLC0415 few classes have a search
+
+        declared: Declared[P] = DeclaredSearch(plain(function))
+        return declared
+
     def admit(self, model: Model[Any]) -> None:
         """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
         self._take_in(model)
@@ -287,13 +300,28 @@ class Table:
                     table=self.name,
                     hint="Begin the key with another literal.",
                 )
+        searching = (model, *self.models, *self.leaving) if model.searches else (model,)
+        if any(other.searches for other in (model, *self.models)):
+            self._refuse_words(searching)
         taken = {OWNER, OWNER_SORT} & {*self.definition.reserved, self.ttl_name}
-        if model.unique_types and taken:
+        if (model.unique_types or model.searches) and taken:
+            what = "unique values, whose guards" if model.unique_types else "a search, whose words"
             raise DeclarationError(
-                f"{model.kind.__name__} has unique values, whose guards store {min(taken)!r}, which the table uses",
+                f"{model.kind.__name__} has {what} store {min(taken)!r}, which the table uses",
                 table=self.name,
                 hint="Give the attribute of the table or of its index another name.",
             )
+
+    def _refuse_words(self, models: Iterable[Model[Any]]) -> None:
+        """Refuse a class with keys that words of a search could have. Without a search in the table, none has them."""
+        for model in models:
+            keys = _words_keys(self.separator)
+            if model.type == WORD_TYPE or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
+                raise DeclarationError(
+                    f"{model.kind.__name__} could have the key of a word of a search, {WORD_TYPE!r}",
+                    table=self.name,
+                    hint="Begin the key with another literal.",
+                )
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:
         example = shared_key(model, other)
@@ -370,6 +398,13 @@ def _tools_key(type_name: str, rest: KeyPart, separator: str) -> tuple[Template,
     if type_name in entry_points.APART:
         return Template((tools, word, rest), separator), Template((word,))
     return Template((tools,)), Template((word, rest), separator)
+
+
+@cache
+def _words_keys(separator: str) -> tuple[Template, Template]:
+    rest = KeyPart("", Slot.of("rest", str, "rest"))
+    words = Template((KeyPart(WORD_TYPE), rest), separator)
+    return words, words
 
 
 def key_word(type_name: str) -> str:

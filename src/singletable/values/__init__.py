@@ -133,10 +133,17 @@ if TYPE_CHECKING:
         value_of_plain as value_of_plain,
     )
     from singletable.values.stored_forms import STORED_FORMS as STORED_FORMS
+    from singletable.values.words import (
+        MOST_WORDS as MOST_WORDS,
+        USUAL_WORDS as USUAL_WORDS,
+        WordsText as WordsText,
+        words_in as words_in,
+    )
 
 # For what people and agents read and write, and for foreign tables.
 __getattr__ = late_names(
     __name__,
     plain_json="exact_json json_of keeps_digits plain_of value_of_json value_of_plain",
     stored_forms="STORED_FORMS",
+    words="MOST_WORDS USUAL_WORDS WordsText words_in",
 )

@@ -25,8 +25,8 @@ from singletable import Database, KeyOf, Table, connect
 from singletable.cli.app import app
 from singletable.documents import LocalBlobs
 from singletable.operations import Item
+from singletable.schema.attached_items import models_of
 from singletable.schema.catalogue import AccessPattern, catalogue, collections_of, entity_name
-from singletable.schema.guard_items import models_of
 from singletable.schema.models import Model
 from tests.support.raw import all_items
 

@@ -4,8 +4,8 @@
     db.create(user)                      creates(User)
     db.update(user, ...)                 updates(User)
 
-Each gives what the verb sends in every situation: the write itself, the guards of unique values, and the read that
-proves that an item is missing or that a planned write is up to date.
+Each gives what the verb sends in every situation: the write itself, the guards of unique values and the words of
+searches, and the read that proves that an item is missing or that a planned write is up to date.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from singletable.foundation import (
     Entity,
     Model,
     Query,
+    SearchPattern,
     Table,
+    attached_prefixes,
     captured_of,
     entity_name,
-    guard_prefix,
     model_of,
+    word_prefix,
 )
 from singletable.schema import Whole
 from singletable_deploy.access import Grant, ResourceAccess, Where, anywhere, at, table_resource
@@ -66,6 +68,11 @@ def reads(*patterns: Pattern, only: Sequence[Any] = (), hydrated: bool = False) 
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         for model, captured, is_whole in captures:
+            if isinstance(captured, SearchPattern):
+                words = literal(word_prefix(model, captured.name)) + ANY_KEY
+                yield ResourceAccess(table_resource(model.table), frozenset({"Query"}), (words,))
+                yield at(model, model.key, ("BatchGetItem",), where)
+                continue
             attributes = _attributes(model, captured, only) if only else None
             actions = _actions(model, captured, is_whole)
             yield at(model, captured, actions, where, attributes)
@@ -158,8 +165,7 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[ResourceAcces
         yield at(model, model.key.was, _MOVED_FROM, where)
         guards = _TAKES_GUARDS
     for owner in dict.fromkeys((model, model.before)) if guards else ():
-        if owner.uniques:
-            held = tuple(literal(guard_prefix(owner, unique.name)) + ANY_KEY for unique in owner.uniques)
+        if held := tuple(literal(prefix) + ANY_KEY for prefix in attached_prefixes(owner)):
             yield ResourceAccess(table_resource(owner.table), frozenset(guards), held)
 
 

@@ -13,6 +13,7 @@ from singletable.errors import SingletableError
 from singletable.flow import instant
 from singletable.foundation import (
     COVERED,
+    WORD_TYPE,
     Model,
     Table,
     class_summary,
@@ -23,6 +24,7 @@ from singletable.foundation import (
     model_of,
     place_in,
     type_in,
+    word_keys,
 )
 from singletable.operations import Item
 from singletable.studio.edits import shown_type
@@ -222,8 +224,8 @@ def _entries(visit: Visit, table: Table, item: Item, cells: tuple[ItemKeyCell, .
 
 
 def _guards(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> Iterator[Beside]:
-    """The guards of unique values. Whether they are there and right is among the findings."""
-    if model is None or not model.uniques:
+    """The guards of unique values, and words. Whether they are there and right is among the findings."""
+    if model is None or not model.has_claims:
         return
     entity = _loaded(model, item)
     for field in model.uniques:
@@ -232,6 +234,9 @@ def _guards(visit: Visit, table: Table, model: Model[Any] | None, item: Item) ->
             key = guard_key(model, field.name, value)
             address = visit.item_address(table, key.model.type, (key.partition, key.low)) if visit.reads_all else ""
             yield Beside("unique", field.name, address)
+    for search in model.searches.values() if entity is not None else ():
+        for place in word_keys(model, search, model.key_at(place_in(table, item)), entity):
+            yield Beside("word", search.name, visit.item_address(table, WORD_TYPE, place) if visit.reads_all else "")
 
 
 def _copies(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> Iterator[Beside]:
