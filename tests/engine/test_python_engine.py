@@ -109,18 +109,32 @@ def test_a_forked_child_uses_it_and_does_not_end_it() -> None:
         assert db.get(Counter.of("a")) is not None
 
 
+FORKS = """
+import os
+from singletable import connect
+db = connect("local")
+child = os.fork()
+if child == 0:
+    os.read(0, 1)
+    os._exit(0)
+print(db.target.engine.pid, child, flush=True)
+os.read(0, 1)
+"""
+
+
 def test_a_forked_child_does_not_keep_it() -> None:
-    db = connect("local")
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(writing)
-        os.read(reading, 1)  # until the parent has closed its end
-        os._exit(0)
-    db.close()
-    assert not runs(pid_of(db))
-    os.close(writing)
-    os.waitpid(child, 0)
+    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdout is not None
+        pid, child = map(int, program.stdout.readline().split())
+        program.kill()
+        try:
+            assert wait_until(lambda: not runs(pid), LONG_SECONDS)
+            assert runs(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_an_update_is_not_lost_to_another() -> None:

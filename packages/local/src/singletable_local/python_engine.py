@@ -83,7 +83,6 @@ class _ServerProcess:
 
     def __init__(self, emulator: Path, output: BinaryIO, environ: Mapping[str, str], stop_seconds: float) -> None:
         self._stop_seconds = stop_seconds
-        self._process_id = os.getpid()
         with forks.guard:
             self._process = _spawn(emulator, output, environ)
             forks.register(self)
@@ -104,8 +103,7 @@ class _ServerProcess:
         return int(line) if line.strip().isdigit() else None
 
     def end(self) -> None:
-        if self._process_id != os.getpid():
-            return
+        """Does nothing in a forked child, whose pipes are closed and for which the process has ended."""
         forks.unregister(self)
         self._close_pipes()
         try:
