@@ -149,6 +149,7 @@ async def test_an_update_past_400_kb_is_too_large(shell: Shell) -> None:
         await shell.update(Jar.by_id("1"), attr(Jar.lines).set(["x" * 205_000] * 2))
     assert meter.requests == 0
     assert "409600" in refused.value.what
+    assert (refused.value.table, refused.value.operation) == ("cupboard", "UpdateItem")
     await shell.update(Jar.by_id("1"), attr(Jar.lines).append("x" * 300_000))
     with pytest.raises(TooLarge) as late:
         await shell.update(Jar.by_id("1"), attr(Jar.lines).append("x" * 200_000), exactly_once=False)

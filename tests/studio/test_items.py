@@ -182,7 +182,9 @@ async def test_changes_that_the_stream_still_holds(shopkeeper: Visitor) -> None:
     page = await shopkeeper.json(f"/item/shop.json?{ORDER}&changes=1")
     assert [change["what"] for change in page["changes"]["found"]] == ["modified", "inserted"]
     assert {"name": "count", "before": 0, "after": 5} in page["changes"]["found"][0]["differences"]
-    assert (await shopkeeper.json(f"/item/shop.json?{ORDER}"))["changes"] is None
+    without = await shopkeeper.json(f"/item/shop.json?{ORDER}")
+    assert without["changes"] is None
+    assert (without["cost"]["requests"], page["cost"]["requests"]) == (1, 6)  # no reading after the one that found none
 
 
 async def test_an_item_that_is_not_there(shopkeeper: Visitor) -> None:

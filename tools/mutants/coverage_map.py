@@ -64,13 +64,16 @@ class CoverageMap:
         return chosen(in_order(module, self.covering(module, line), self.seconds), self.seconds, most_seconds)
 
     def covering(self, module: str, line: int) -> list[str]:
-        """Tests of a line; of the whole module for one that runs at its import; those of the package for a module that
-        runs in processes of its own only.
+        """Tests of a line. Of one that runs at its module's import, or in processes of its own: those of the module and
+        of its package.
         """
-        return self.tests.get(module, {}).get(line, []) or self._all_of(module) or self._of_package(module)
+        return self.tests.get(module, {}).get(line, []) or [
+            *dict.fromkeys([*self._all_of(module), *self._of_package(module)])
+        ]
 
     def _of_package(self, module: str) -> list[str]:
-        return [test for test in self.seconds if f"/{Path(module).parent.name}/" in test]
+        names = [f"/{name}/" for name in packages_of(module)]
+        return [test for test in self.seconds if any(name in test for name in names)]
 
     def _all_of(self, module: str) -> list[str]:
         if module not in self._of_module:
@@ -79,17 +82,23 @@ class CoverageMap:
         return self._of_module[module]
 
 
+def packages_of(module: str) -> tuple[str, ...]:
+    """The names under which tests of a module's package lie: of `packages/local/src/singletable_local` both."""
+    folder = Path(module).parent
+    return (folder.name, folder.parts[1]) if folder.parts[0] == "packages" else (folder.name,)
+
+
 def in_order(module: str, tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
-    """The tests of the module's own package first. Of each file the fastest few, then of each the next few: what of a
-    file is tried first costs its import, which takes longer than most tests.
+    """The tests of the module's own package and the planted faults first. Of each file the fastest few, then of each
+    the next few: what of a file is tried first costs its import, which takes longer than most tests.
     """
-    package = Path(module).parent.name
+    near = [f"/{name}/" for name in (*packages_of(module), "oracle")]
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda each: (seconds.get(each, 0.0), each)):
         by_file[test.partition("::")[0]].append(test)
     files = {file: number for number, file in enumerate(by_file)}
     ranks = {test: (rank // _AT_A_TIME, files[file], rank) for file in files for rank, test in enumerate(by_file[file])}
-    return sorted(ranks, key=lambda test: (f"/{package}/" not in test, ranks[test]))
+    return sorted(ranks, key=lambda test: (not any(name in test for name in near), ranks[test]))
 
 
 def chosen(tests: Sequence[str], seconds: Mapping[str, float], most_seconds: float) -> list[str]:

@@ -25,7 +25,10 @@ _LONGEST_TEST_SECONDS = 40
 _LONGEST_RUN_SECONDS = 600
 _FIRST_TESTS = 15
 """So many run before the others are even collected: most mutants fail one of them."""
-_OF_THE_TEXT = ("tests/architecture/test_hints.py", "tests/architecture/test_values.py")
+_OF_THE_TEXT = (
+    *("tests/architecture/test_hints.py", "tests/architecture/test_values.py"),
+    "tests/docs/test_reference.py::test_the_page_of_the_command_line_is_its_help",
+)
 """They read the library's code instead of running it, so that no line leads to them."""
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 _TIMED_OUT = re.compile(r"Timeout \(?>")
