@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 from examples_shared.testing.nursery import NURSERY
 from tests.conformance.recorder import valid_requests as valid_requests
-from tests.support import engine_option, forking, spreading
+from tests.support import engine_option, forking, output_scan, spreading
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -67,6 +67,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.register(engine_option, "engine_option")
     pluginmanager.register(spreading, "spreading")
     pluginmanager.register(forking, "forking")
+    pluginmanager.register(output_scan, "output_scan")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from singletable.errors import Conflict, InvalidRequest, NotConfigured, OutcomeUnknown, SingletableError
+from singletable.errors import Conflict, InvalidRequest, Newer, NotConfigured, OutcomeUnknown, SingletableError
 
 LEASES: Final = "-leases"
 """The end of the name of a table of leases, which lies beside the table of its name."""
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 255
 _NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _PREFIX = r"[a-zA-Z0-9_.-]*"
 _ARN = rf"(?a)arn:[\w-]+:dynamodb:([\w-]+):\d{{12}}:table/({_NAME})"
-_MET = (Conflict, OutcomeUnknown)
+_MET = (Conflict, OutcomeUnknown, Newer)
 """The errors of which a request is always the reason."""
 _HINT = "A table's name has 3 to 255 of letters, digits, '_', '-' and '.'; that of another account is its ARN."
 

@@ -302,7 +302,9 @@ def refused(
     """The error of a failed condition on an existing item of the type that has not expired."""
     version = model.version_of(stored) if stored is not None else 0
     if version > model.version:
-        return model.newer(version)
+        newer = model.newer(version)
+        newer.key, newer.operation = key, operation
+        return newer
     entity: Any = loaded(model, stored)
     counter = model.counter
     if counter is not None and expected is not None and getattr(entity, counter.name, None) != expected:

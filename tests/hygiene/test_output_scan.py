@@ -1,0 +1,144 @@
+"""The scanner of `pytest --scan-output`: it finds what is planted, and nothing in a sample of the suites."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable.errors import Corrupt
+from singletable.events import MessageFailed, ShardOpened
+from tests.support.output_scan import OutputScan
+from tools.distributions import ROOT
+
+SAMPLE = (
+    *("tests/engine/test_get.py", "tests/engine/test_listeners.py"),
+    *("tests/graph/test_link.py", "tests/graph/test_deletion.py", "tests/queues", "tests/holds/test_workers.py"),
+    *("tests/documents/test_mutations.py", "tests/documents/test_two_versions.py"),
+    *("tests/streams/test_events.py", "tests/streams/test_worker.py", "tests/streams/test_lambda.py"),
+    *("tests/tasks/test_tasks.py", "tests/tasks/test_workers.py", "tests/sync/test_processors.py"),
+    *("tests/migrations/test_conversions.py", "tests/erasure/test_personal.py", "tests/hygiene/test_hygiene.py"),
+)
+"""A part of each layer, with what goes wrong in it. Its tests plant no application's error into the library's words."""
+SECRET = "canary-of-an-item"
+PUT = {"TableName": "orders", "Item": {"pk": {"S": f"order#{SECRET}"}, "n": {"N": "918273645"}, "m": {"M": {}}}}
+
+
+def scan_of(body: dict[str, Any]) -> OutputScan:
+    scan = OutputScan()
+    scan.note_request(json.dumps(body).encode())
+    return scan
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        PUT,
+        {"TableName": "orders", "Key": {"pk": {"S": f"order#{SECRET}"}}},
+        {"RequestItems": {"orders": [{"PutRequest": {"Item": {"a": {"L": [{"M": {"b": {"SS": [SECRET]}}}]}}}}]}},
+        {"TransactItems": [{"Update": {"TableName": "orders", "ExpressionAttributeValues": {":v": {"S": SECRET}}}}]},
+    ],
+)
+def test_a_value_or_a_key_in_an_event_is_a_leak(body: dict[str, Any]) -> None:
+    scan = scan_of(body)
+    scan.hear(ShardOpened(consumer="search", shard="shard-1"))
+    assert scan.leaks() == []
+    scan.hear(ShardOpened(consumer="search", shard=f"shard of ({SECRET})"))
+    assert any(leak.startswith("ShardOpened: ") and SECRET in leak for leak in scan.leaks())
+
+
+def test_a_text_of_several_words_is_found() -> None:
+    scan = scan_of({"Item": {"b": {"S": "Ada, of 12 Long Street"}}})
+    scan.hear(ShardOpened(consumer="search", shard="for Ada, of 12 Long Street now"))
+    assert [leak.partition(": ")[0] for leak in scan.leaks()] == ["ShardOpened"]
+
+
+@pytest.mark.parametrize("place", ["what", "hint", "attribute", "table"])
+def test_a_value_in_an_error_is_a_leak(place: str) -> None:
+    scan = scan_of(PUT)
+    words: dict[str, str] = {"what": "an item can't be read", place: f"about {SECRET}"}
+    scan.errors.append(Corrupt(**words))
+    assert [leak.partition(": ")[0] for leak in scan.leaks()] == ["Corrupt"]
+
+
+def test_a_credential_is_a_leak() -> None:
+    scan = OutputScan()
+    scan.note_secret("a-secret-access-key", None)
+    scan.hear(ShardOpened(consumer="search", shard="signed by a-secret-access-key"))
+    assert scan.leaks() == ["ShardOpened: 'a-secret-access-key'"]
+
+
+def test_names_and_the_library_s_own_items_are_no_values() -> None:
+    scan = scan_of(
+        {"TableName": "orders-of-all", "Item": {"pk": {"S": "orders-of-all"}, "_type": {"S": "an-order-type"}}}
+    )
+    scan.note_request(json.dumps({"TableName": "orders-leases", "Key": {"pk": {"S": SECRET}}}).encode())
+    scan.note_request(json.dumps({"RequestItems": {"orders-leases": {"Keys": [{"pk": {"S": SECRET}}]}}}).encode())
+    scan.hear(ShardOpened(consumer="orders-of-all", shard=f"an-order-type {SECRET}"))
+    scan.hear(MessageFailed(queue="q", error=ValueError(SECRET)))  # the application's words: its class alone is told
+    assert scan.leaks() == []
+
+
+PLANTED = f'''
+from singletable import ANY, Entity, Key, Table, connect
+from singletable.errors import Corrupt
+from singletable.events import ShardOpened
+
+table = Table("planted")
+
+class Order(Entity, table=table, type="order"):
+    id: str
+
+    @table.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"order#{{id}}", "order"
+
+def put(db):
+    db.put(Order(id="{SECRET}"))
+    assert db.get(Order.by_id("{SECRET}")) is not None
+
+def test_says_nothing():
+    with connect("local") as db:
+        put(db)
+
+def test_tells_a_key():
+    with connect("local") as db:
+        put(db)
+        db.port.events.emit(ShardOpened(consumer="c", shard="of {SECRET}"))
+
+def test_raises_a_key():
+    with connect("local") as db:
+        put(db)
+    Corrupt("an item", hint="Look at {SECRET}.")
+
+def test_says_nothing_after_that():
+    Corrupt("an item", hint="Look at {SECRET}.")
+'''
+
+
+def scanned(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--scan-output", *arguments]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.soak
+def test_planted_leaks_fail_their_tests_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_planted.py").write_text(PLANTED)
+    ran = scanned("-p", "tests.support.output_scan", "--rootdir", str(tmp_path), str(tmp_path / "test_planted.py"))
+    assert "4 passed, 2 errors" in ran.stdout, ran.stdout + ran.stderr
+    assert f"ShardOpened: '{SECRET}'" in ran.stdout
+    assert f"Corrupt: '{SECRET}'" in ran.stdout
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+def test_a_sample_of_the_suites_says_nothing_of_its_data() -> None:
+    ran = scanned("-m", "not soak", *SAMPLE)
+    assert ran.returncode == 0, ran.stdout[-4000:]
