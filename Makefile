@@ -98,8 +98,8 @@ aws: setup ## the engine suites on an AWS account: says the cost, asks, deletes 
 audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
 	.venv-tools/bin/python -m requirements.audit
 
-bench: setup $(PEERS_READY) ## measure against other libraries; some 20 minutes
-	$(BIN)/python -m benchmarks
+bench: setup $(PEERS_READY) ## measure against other libraries; half an hour; ARGS="--parts peers stages"
+	$(BIN)/python -m benchmarks $(ARGS)
 
 screenshots: setup ## take the studio's pictures of the documentation anew where a page changed; ARGS=--check
 	$(BIN)/python -m tools.screenshots $(ARGS)

@@ -1,8 +1,9 @@
 """Every benchmark, one after the other, its tables printed and kept: `python -m benchmarks`, or `make bench`.
 
-python -m benchmarks                           about 20 minutes, once the data files of the applications are built
+python -m benchmarks                           half an hour, once the data files of applications and exports are built
 python -m benchmarks --quick                   few short rounds, without the largest tables, and nothing is kept
-python -m benchmarks --parts peers stages      some parts
+python -m benchmarks --parts peers stages      some parts, those of the page of speed in about 20 minutes:
+                                               peers (13), stages, shares (1), throughput (2), waiting (2), layers (2)
 """
 
 from __future__ import annotations

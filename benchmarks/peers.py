@@ -1,6 +1,6 @@
 """`python -m benchmarks.peers`: what each library's own work costs, side by side, in one run.
 
-    python -m benchmarks.peers                  the tables; about ten minutes
+    python -m benchmarks.peers                  the tables; about thirteen minutes
     python -m benchmarks.peers --quick          fewer and shorter rounds
     python -m benchmarks.peers --json           one JSON object instead of the tables
     python -m benchmarks.peers --write peers    also to benchmarks/results/peers.json and .md
@@ -25,7 +25,7 @@ from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with, why
 from benchmarks.measure import Effort, Measured, Samples
 from benchmarks.report import Ratio, headed, ratio, table, write
 
-FULL: Final = Effort(rounds=7, loop_seconds=0.2)
+FULL: Final = Effort(rounds=9, loop_seconds=0.2)
 QUICK: Final = Effort(rounds=3, loop_seconds=0.05, streamed=10_000, written=1000)
 ENGINE_LOOP_SECONDS: Final = 0.1
 _MEGABYTE: Final = 1e6
