@@ -20,10 +20,11 @@ from benchmarks import at_scale, shares as instructions, waiting as bars_of_wait
 from benchmarks.libraries import OURS, OURS_ASYNC
 from benchmarks.report import RESULTS, table
 from benchmarks.stages import drawn
+from benchmarks.traced import told
 from singletable.reports import Chart, Series, svg_of
 
 ROOT: Final = Path(__file__).parent.parent
-PAGES: Final = ("README.md", "docs/explanation/speed.md", "docs/explanation/at-scale.md")
+PAGES: Final = ("README.md", "docs/explanation/speed.md", "docs/explanation/at-scale.md", "docs/how-to/trace.md")
 PICTURE: Final = "docs/images/speed.svg"
 SITE: Final = "tools/site/zensical.toml"
 _PLACE: Final = re.compile(r"(<!-- measured: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -169,6 +170,15 @@ def scale() -> str:
     return at_scale.page(_results("at_scale"))
 
 
+def traced() -> str:
+    """The CPU of a call with a listener for OpenTelemetry."""
+    found = _results_of_bench("traced")
+    if found is None:
+        return "Not measured yet: `python -m benchmarks.traced --write traced` does."
+    rows = {name: {op: told(figures) for op, figures in calls.items()} for name, calls in found["traced_cpu"].items()}
+    return f"{table(rows)}\n\nMedians of {found['pairs']} pairs. {_where(found)}."
+
+
 FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "peers": peers,
     "network": network,
@@ -179,6 +189,7 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "waiting": waiting,
     "layers": layers,
     "at scale": scale,
+    "traced": traced,
 }
 
 

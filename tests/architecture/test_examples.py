@@ -53,7 +53,7 @@ INNER: Mapping[str, str] = {
     "projects/tests/test_own_history.py": "bytes that are written, by the kind of item",
 }
 """The tests that try the library by an application, with what of its own tests or inner names they need."""
-_PROVIDED_BY = {"jinja2": "jinja2", "yaml": "pyyaml", "obstore": "singletable"}
+_PROVIDED_BY = {"jinja2": "jinja2", "opentelemetry": "opentelemetry-sdk", "yaml": "pyyaml", "obstore": "singletable"}
 """The distribution of a module, where the name is another one."""
 
 

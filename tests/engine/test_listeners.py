@@ -178,3 +178,53 @@ async def test_credentials_that_could_not_be_renewed_are_told(
     assert "OSError" in kept.text
     assert "the cached ones are still valid" in caplog.text
     assert CANARY not in caplog.text
+
+
+async def partitions_of(kind: str, wanted: bool) -> tuple[list[tuple[str, tuple[str, ...]]], Any]:
+    """What each call tells of its partitions, and the hash of a partition."""
+    told: list[tuple[str, tuple[str, ...]]] = []
+
+    def listen(event: Any) -> None:
+        if isinstance(event, RequestEnded):
+            told.append((event.operation, event.partitions))
+
+    if wanted:
+        listen.wants_partitions = True  # type: ignore[attr-defined]
+    async with opened(kind, listeners=[listen]) as shell:
+        await shell.create_table(table)
+        told.clear()
+        note, key = Note(customer="ada"), Note.of_customer("ada")
+        await shell.put(note)
+        await shell.get(key)
+        await shell.update(key, attr(Note.text).set("other"))
+        await shell.delete(key)
+        await shell.write_many(puts=[note, Note(customer="bob")])
+        await shell.get_many([key, Order.of_customer("ada", 1)])
+        await shell.all(Order.of_customer("ada"))
+        await shell.all(Order.by_note("ada"))
+        async with shell.transaction() as tx:
+            tx.put(note)
+            tx.check(Note.of_customer("bob"))
+        assert [item async for item in shell.scan(Note)]
+        return told, shell.port.events.hash_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_listener_may_ask_for_the_hashes_of_partitions(kind: str) -> None:
+    told, hash_of = await partitions_of(kind, wanted=True)
+    ada, bob = hash_of("orders", "", "customer#ada"), hash_of("orders", "", "customer#bob")
+    singles = [(operation, (ada,)) for operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem")]
+    assert told == [
+        *singles,
+        ("BatchWriteItem", (ada, bob)),
+        ("BatchGetItem", (ada,)),
+        ("Query", (ada,)),
+        ("Query", (hash_of("orders", "gsi1", "note#ada"),)),
+        ("TransactWriteItems", (ada, bob)),
+        ("Scan", ()),
+    ]
+
+
+async def test_nobody_pays_for_partitions_that_nobody_asks_for() -> None:
+    told, _ = await partitions_of("blocking", wanted=False)
+    assert {partitions for _, partitions in told} == {()}

@@ -69,6 +69,8 @@ class Listeners:
         self._listeners = tuple(listeners)
         self.listens = bool(listeners)
         """Whether there is a listener, not the log alone."""
+        self.wants_partitions = any(getattr(one, "wants_partitions", False) for one in listeners)
+        """Whether a listener asks for the hashes of partitions."""
         self.carrier: Carrier | None = _carrier_of(self._listeners)
         """The listener that carries contexts: `context.Carrier`."""
         self.monotonic: Callable[[], float] = monotonic

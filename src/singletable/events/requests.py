@@ -137,6 +137,9 @@ class RequestEnded(Event, frozen=True, kw_only=True):
     """The error in words; empty for none."""
     request_id: str
     """The id of the last try."""
+    partitions: tuple[str, ...] = ()
+    """The hashes of the partitions that it named, for a listener with `wants_partitions = True`; a partition of an
+    index that a write changes is not one. Empty without such a listener, and for a scan."""
 
     @property
     def level(self) -> int:

@@ -132,6 +132,19 @@ def facts_of(pattern: Any, items: int, index: str | None = None) -> OperationFac
     return OperationFacts(() if pattern is None else (pattern.shown,), items, index or "")
 
 
+Partition = tuple[str, str, str]
+"""A table, an index or "", and the text of a partition: a key, which an event has as a hash only."""
+
+
+def partitions_in(pattern: Any, items: Iterable[Item]) -> list[Partition]:
+    """The partitions of items or keys under a pattern's key; none where the pattern is not known."""
+    if pattern is None:
+        return []
+    name, table = pattern.partition_attribute, pattern.model.table.name
+    values = (value for item in items for value in item.get(name, {}).values())
+    return [(table, pattern.index or "", str(value)) for value in values]
+
+
 def facts_of_batch(pattern_at: Callable[[Item], Any] | None, places: Iterable[Item], items: int) -> OperationFacts:
     """The facts of an operation on items of several patterns."""
     if pattern_at is None:

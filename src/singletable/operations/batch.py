@@ -17,11 +17,13 @@ from singletable.operations.answers import (
     Item,
     ItemReader,
     Key,
+    Partition,
     build_many,
     decoder,
     decoder_of,
     encode,
     facts_of_batch,
+    partitions_in,
     raise_fault,
     read_items,
 )
@@ -49,6 +51,10 @@ class _BatchWriteAnswer(Struct, rename="pascal", gc=False):
 def _only(by_table: Mapping[str, V], nothing: V) -> V:
     """The part of an answer for the one table of its request, by whichever of its names."""
     return next(iter(by_table.values()), nothing)
+
+
+def _partitions_of(pattern_at: Callable[[Item], Any] | None, places: Sequence[Item]) -> list[Partition]:
+    return [] if pattern_at is None else [one for place in places for one in partitions_in(pattern_at(place), [place])]
 
 
 class BatchFound(Struct, Generic[T], frozen=True, gc=False):
@@ -93,6 +99,10 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
     def facts(self, value: BatchFound[T] | None) -> OperationFacts:
         return facts_of_batch(self.pattern_at, self.keys, len(value.items) if value else 0)
 
+    def partitions(self) -> list[Partition]:
+        """The partitions that it reads, for events."""
+        return _partitions_of(self.pattern_at, self.keys)
+
 
 class BatchWriteItem(Struct, frozen=True, gc=False):
     """Up to 25 independent puts and deletes of one table. The answer holds the unprocessed ones."""
@@ -120,6 +130,10 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     def facts(self, value: object) -> OperationFacts:
         items = len(self.puts) + len(self.deletes)
         return facts_of_batch(self.pattern_at, (*self.puts, *self.deletes), items)
+
+    def partitions(self) -> list[Partition]:
+        """The partitions that it writes, for events."""
+        return _partitions_of(self.pattern_at, (*self.puts, *self.deletes))
 
     def carrying(self, context: ContextOf) -> BatchWriteItem:
         """The same, with the context of a trace in the items that may have one."""

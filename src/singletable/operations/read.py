@@ -6,6 +6,7 @@ consistent. A filter saves bytes on the wire, never units.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -17,10 +18,12 @@ from singletable.operations.answers import (
     ItemReader,
     ItemsAnswer,
     Key,
+    Partition,
     build_many,
     decoder,
     encode,
     facts_of,
+    partitions_in,
     raise_fault,
     read_items,
     read_one,
@@ -29,6 +32,8 @@ from singletable.operations.answers import (
 from singletable.values import AttributeValue
 
 T = TypeVar("T")
+_PARTITION = re.compile(r"\S+ = (:\w+)")
+"""How a condition on a key begins."""
 
 
 class GetItem(Struct, Generic[T], frozen=True, gc=False):
@@ -65,6 +70,10 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, int(value is not None))
+
+    def partitions(self) -> list[Partition]:
+        """The partition that it reads, for events."""
+        return partitions_in(self.pattern, [self.key])
 
 
 class AnswerPage(Struct, Generic[T], frozen=True, gc=False):
@@ -128,6 +137,12 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: AnswerPage[T] | None) -> OperationFacts:
         return facts_of(self.pattern, len(value.items) if value else 0, self.selection.index)
+
+    def partitions(self) -> list[Partition]:
+        """The partition that it reads, for events: the condition begins with it."""
+        blank = _PARTITION.match(self.key_condition)
+        values = {} if blank is None else self.selection.values.get(blank[1], {})
+        return [(self.table, self.selection.index or "", str(value)) for value in values.values()]
 
 
 class Scan(Struct, Generic[T], frozen=True, gc=False):

@@ -14,6 +14,7 @@ from singletable.flow import DECLARED, Consumed, OperationFacts, Request, Respon
 from singletable.operations.answers import (
     Capacity,
     Item,
+    Partition,
     encode,
     named,
     read_one,
@@ -104,6 +105,10 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
     def facts(self, value: None) -> OperationFacts:
         return _facts(self.actions, len(self.actions))
 
+    def partitions(self) -> list[Partition]:
+        """The partitions that it writes, for events."""
+        return _partitions(self.actions)
+
     def carrying(self, context: ContextOf) -> TransactWriteItems:
         """The same, with the context of a trace in the items that may have one."""
         return replace(self, actions=[_carrying(action, context) for action in self.actions])
@@ -145,10 +150,18 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
     def facts(self, value: list[T | None] | None) -> OperationFacts:
         return _facts(self.gets, sum(item is not None for item in value or ()))
 
+    def partitions(self) -> list[Partition]:
+        """The partitions that it reads, for events."""
+        return _partitions(self.gets)
+
 
 def _carrying(action: TransactAction, context: ContextOf) -> TransactAction:
     carrying: Callable[[ContextOf], TransactAction] | None = getattr(action, "carrying", None)
     return action if carrying is None else carrying(context)
+
+
+def _partitions(parts: Sequence[Any]) -> list[Partition]:
+    return [one for part in parts if hasattr(part, "partitions") for one in part.partitions()]
 
 
 def _facts(parts: Sequence[Any], items: int) -> OperationFacts:

@@ -16,10 +16,12 @@ from singletable.operations.answers import (
     Item,
     ItemReader,
     Key,
+    Partition,
     WriteAnswer,
     decoder,
     encode,
     facts_of,
+    partitions_in,
     raise_fault,
     read_written,
     write_units,
@@ -100,6 +102,10 @@ class PutItem(Struct, frozen=True, gc=False):
     def facts(self, value: None) -> OperationFacts:
         return facts_of(self.pattern, 1)
 
+    def partitions(self) -> list[Partition]:
+        """The partition that it writes, for events."""
+        return partitions_in(self.pattern, [self.item])
+
     def carrying(self, context: ContextOf) -> PutItem:
         """The same, with the context of a trace in the item if it may have one."""
         return replace(self, item=with_context(self.item, self.pattern, self.table, context))
@@ -138,6 +144,10 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, 1)
 
+    def partitions(self) -> list[Partition]:
+        """The partition that it writes, for events."""
+        return partitions_in(self.pattern, [self.key])
+
     def carrying(self, context: ContextOf) -> UpdateItem[T]:
         """The same, with the context of a trace in the item if it may have one."""
         text = context(self.table) if self.pattern is not None and self.pattern.carries_context else None
@@ -174,6 +184,10 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, 1)
 
+    def partitions(self) -> list[Partition]:
+        """The partition that it writes, for events."""
+        return partitions_in(self.pattern, [self.key])
+
 
 class CheckItem(Struct, frozen=True, gc=False):
     """Hold a condition in a transaction without a change. Costs as a write does."""
@@ -186,6 +200,10 @@ class CheckItem(Struct, frozen=True, gc=False):
 
     def action(self, names: TableNames = DECLARED) -> dict[str, Any]:
         return {"ConditionCheck": self.guard.into({"TableName": names[self.table], "Key": self.key}, transaction=True)}
+
+    def partitions(self) -> list[Partition]:
+        """The partition that it reads, for events."""
+        return partitions_in(self.pattern, [self.key])
 
 
 def _written(response: Response, operation: str, table: str, reader: ItemReader[T]) -> tuple[T | None, Consumed]:

@@ -226,7 +226,7 @@ class CheckWrite(Write):
         model = self.model
         held = held_values(self.key) if model.is_ambiguous else None
         guard = guard_of(check_condition, model, moment.facts(where=self.where, held=held))
-        action = CheckItem(model.table.name, model.key_item(self.key), guard)
+        action = CheckItem(model.table.name, model.key_item(self.key), guard, self.key.captured)
         return WritePart(action, lambda stored: refusal_of(self, stored, moment.now))
 
     def joined_with(self, other: Write) -> Write | None:

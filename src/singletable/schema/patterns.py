@@ -273,6 +273,11 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return found if self.table is None else found.before
 
     @cached_property
+    def partition_attribute(self) -> str:
+        """The attribute that names the partition of its items."""
+        return self.model.table.definition.index_keys(self.index)[0]
+
+    @cached_property
     def carries_context(self) -> bool:
         """Whether an item under this key may hold the context of a trace: in a table whose stream tells its changes.
         The library's own items have their own place for it, and another program's have none."""

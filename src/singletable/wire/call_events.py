@@ -130,8 +130,14 @@ class CallEvents:
                 outcome=_outcome(error),
                 why=error.what if isinstance(error, SingletableError) else "",
                 request_id=self._request_id,
+                partitions=self._partitions() if self._events.wants_partitions else (),
             )
         )
+
+    def _partitions(self) -> tuple[str, ...]:
+        """The hashes of the partitions that the operation names, each once."""
+        partitions = getattr(self._operation, "partitions", list[Any])()
+        return tuple(dict.fromkeys(self._events.hash_of(*one) for one in partitions))
 
     def _place(self, request: Request) -> dict[str, Any]:
         return {
