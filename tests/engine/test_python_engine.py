@@ -197,13 +197,17 @@ def test_a_meter_and_a_budget_say_that_units_differ() -> None:
             db.get(Counter.of("a"))
 
 
-@pytest.mark.parametrize("head", [{"Origin": "http://127.0.0.1"}, {"Host": "evil.example"}])
+@pytest.mark.parametrize(
+    "head", [{"Origin": "http://127.0.0.1"}, {"Host": "evil.example"}, {"Host": "127.0.0.1.evil.example:80"}]
+)
 def test_a_web_page_is_refused(head: dict[str, str]) -> None:
     with PythonEngine.start(EMULATOR, os.environ) as engine:
         status, answer = posted(engine.url, b"{}", {"X-Amz-Target": "DynamoDB_20120810.ListTables", **head})
         assert (status, answer["message"]) == (403, "a web page may not use the local engine")
-        named = engine.url.replace("127.0.0.1", "localhost").removeprefix("http://")
-        assert posted(engine.url, b"{}", {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Host": named})[0] == 200
+        for proxied in ("localhost", "127.0.0.1:8000"):
+            assert (
+                posted(engine.url, b"{}", {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Host": proxied})[0] == 200
+            )
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ async def _serve(handlers: dict[str, Handler]) -> None:
 
 async def _converse(handlers: dict[str, Handler], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """The requests of one connection, until the client closes it."""
-    host = "{}:{}".format(*writer.get_extra_info("sockname"))
     try:
         while True:
             headers = _headers_of(await reader.readuntil(b"\r\n\r\n"))
@@ -73,7 +72,7 @@ async def _converse(handlers: dict[str, Handler], reader: asyncio.StreamReader, 
                 writer.write(_response(_refusal(413, f"a request of {length} bytes is too large")))
                 break
             body = await reader.readexactly(length)
-            writer.write(_response(_refused(headers, host) or await _handled(handlers, headers, body)))
+            writer.write(_response(_refused(headers) or await _handled(handlers, headers, body)))
             await writer.drain()
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
         return  # the client has gone, or does not speak HTTP
@@ -86,9 +85,9 @@ def _headers_of(head: bytes) -> Headers:
     return {name.strip().lower(): value.strip() for name, _, value in lines if name}
 
 
-def _refused(headers: Headers, host: str) -> Answer | None:
+def _refused(headers: Headers) -> Answer | None:
     """The refusal of a web page's request: it names its origin, or the host that led a browser here."""
-    if "origin" in headers or headers.get("host") not in (host, host.replace(_HOST, "localhost")):
+    if "origin" in headers or headers.get("host", "").partition(":")[0] not in (_HOST, "localhost"):
         return _refusal(403, "a web page may not use the local engine")
     return None
 
