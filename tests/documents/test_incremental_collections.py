@@ -151,21 +151,51 @@ def notes(docs: Documents[Project]) -> list[str]:
     return list(docs.context.store.list("=looked/"))
 
 
+def test_each_new_version_record_and_waiting_mutation_is_read(docs: Documents[Project]) -> None:
+    """One at a time. The arguments of a large mutation lie in a blob, which its record alone reaches."""
+    docs.create("o1", "p1")
+    edit(docs, "p1", 3)
+    docs.collect_garbage("p1")
+    for n in range(3):
+        edit(docs, "p1", 1, first=100 + n)
+        docs.collect_garbage("p1")
+        docs.apply("p1", [put_shape(id="s", shape=Shape(n, n, "large" * 500)).by("d", n + 1)])
+        docs.collect_garbage("p1")
+        assert docs.check("p1") == []
+    (ref,) = docs.store("p1", Project.shapes, [Shape(5, 5, "waits")])
+    docs.submit("p1", [link_shape(id="l", shape=ref).by("e", 2)])
+    edit(docs, "p1", 1, first=200)
+    for _ in range(2):
+        assert docs.collect_garbage("p1").deleted == 0
+    waiting = next(item for item in drive(all_items(docs.db.port, app.name)) if item["sk"]["S"].startswith("Inbox"))
+    drive(docs.db.port.send(BatchWriteItem(app.name, deletes=[{"pk": waiting["pk"], "sk": waiting["sk"]}])))
+    assert docs.collect_garbage("p1").deleted == 1  # a note that had it would keep it for ever
+    assert stored(docs, "p1") == reached(drive(all_items(docs.db.port, app.name)))
+
+
 # --- what a note is not taken for -------------------------------------------------------------------------------------
 def test_a_note_that_is_gone_or_damaged_costs_a_whole_look(docs: Documents[Project]) -> None:
     docs.create("o1", "p1")
     edit(docs, "p1", 20)
     docs.collect_garbage("p1")
-    (path,) = notes(docs)
-    store, data = docs.context.store, docs.context.store.get(path, 1 << 20) or b""
-    for content in (None, data[:-3], b"{}", data.replace(b'"epoch":1', b'"epoch":2')):
+    store = docs.context.store
+    damages: list[Any] = [
+        lambda data: None,
+        lambda data: data[:-3],
+        lambda data: b"{}",
+        lambda data: re.sub(rb'"contents":{.*?}', b'"contents":{}', data),
+    ]
+    for n, damage in enumerate(damages):
+        (path,) = notes(docs)
+        data = store.get(path, 1 << 20)
+        assert data is not None
         store.delete(path)
-        if content is not None:
+        if (content := damage(data)) is not None:
+            assert content != data
             store.put(path, content)
-        docs.store("p1", Project.shapes, [Shape(7, 7, "garbage")])
+        docs.store("p1", Project.shapes, [Shape(n, 7, "garbage")])
         assert docs.collect_garbage("p1").deleted == 1
         assert docs.check("p1") == []
-    assert docs.collect_garbage("p1").deleted == 0  # the damaged one stays under its name, and is never believed
 
 
 def test_what_an_erasure_rewrites_is_reached(docs: Documents[Project]) -> None:
