@@ -203,10 +203,29 @@ def test_what_an_erasure_rewrites_is_reached(docs: Documents[Project]) -> None:
     docs.create("o1", "p1")
     edit(docs, "p1", 5)
     docs.collect_garbage("p1")
-    content = rewrite(docs, "p1", Shape(3, 3, "rewritten"))
+    for n in range(3):
+        content = rewrite(docs, "p1", Shape(3, n, "rewritten"))
+        docs.collect_garbage("p1")
+        docs.collect_garbage("p1")
+        assert content in stored(docs, "p1")
+        assert docs.at("p1", version=1).shapes["s0"] == Shape(3, n, "rewritten")
+
+
+def test_what_an_older_library_rewrote_is_reached(docs: Documents[Project]) -> None:
+    """Its erasure raises the epoch after it, and says nothing else."""
+    docs.create("o1", "p1")
+    edit(docs, "p1", 5)
     docs.collect_garbage("p1")
+    (ref,) = docs.store("p1", Project.shapes, [Shape(3, 3, "rewritten")])
+    sha256 = ref.blob.partition("/")[2]
+    stored_items: list[Any] = drive(all_items(docs.db.port, app.name))
+    part = next(item for item in stored_items if item["sk"]["S"].startswith("Shapes#"))
+    epoch = next(item for item in stored_items if item["sk"]["S"] == "GcEpoch")
+    digest = base64.b64encode(bytes.fromhex(sha256)).decode()
+    rewritten = {**part, "items": {"M": {**part["items"]["M"], "s0": {"B": digest}}}}
+    raised = {**epoch, "epoch": {"N": str(int(epoch["epoch"]["N"]) + 1)}}
+    drive(docs.db.port.send(BatchWriteItem(app.name, [rewritten, raised])))
     docs.collect_garbage("p1")
-    assert content in stored(docs, "p1")
     assert docs.at("p1", version=1).shapes["s0"] == Shape(3, 3, "rewritten")
 
 

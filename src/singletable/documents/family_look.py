@@ -18,8 +18,8 @@ changed, and everything is read where they can:
     the table                      is the one that wrote the note, as of `collectors`
     the note                       has the bytes of its name
 
-A note is written after its look, on condition of the epoch and of `rewritten` as they were before the look. A kill in
-between leaves a blob that nothing names; the next note deletes it. A branch that is made later is read whole.
+A note has the epoch and `rewritten` as they were before its look, and is written after it, if the epoch is the same. A
+kill in between leaves a blob that nothing names; the next note deletes it. A branch that is made later is read whole.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from msgspec import Struct
 
 from singletable.documents.arguments import contents_of_mutations
 from singletable.documents.collectors import Collector
+from singletable.documents.conditions import same_epoch
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.families import Family, all_rows, pages, sources_of
 from singletable.documents.read import contents_at, contents_in, newest, not_found
 from singletable.documents.rows import CollectionVersion, GcEpoch, InboxRow, MutationRecord, Version
 from singletable.errors import NotFound
-from singletable.expressions import AttributeChange, Condition, Given, Stored
+from singletable.expressions import AttributeChange
 from singletable.flow import Port, pages_side_by_side
 from singletable.foundation import ANY, Query, prepare_query, update_if
 from singletable.operations import RefusedWrite
@@ -220,10 +221,9 @@ async def keep_note(
         return
     path = _path(contents, digest)
     await port.call_all([partial(contents.store.put, path, data)])
-    held = _is("epoch", {"N": str(root.epoch)}) & _was("rewritten", looked.rewritten)
     changes = [AttributeChange("looked", {"B": msgspec.to_builtins(digest)})]
     try:
-        await port.send(update_if(key_of(root), changes, held))
+        await port.send(update_if(key_of(root), changes, same_epoch(root)))
     except RefusedWrite:
         return
     await port.call_all([partial(_forget, contents, path)])
@@ -260,11 +260,3 @@ def _unpacked(folders: Mapping[str, bytes]) -> Iterable[Content]:
     for folder, digests in folders.items():
         for i in range(0, len(digests), _DIGEST_BYTES):
             yield Content(folder, digests[i : i + _DIGEST_BYTES])
-
-
-def _is(name: str, value: Any) -> Condition:
-    return Condition("=", (Stored(name), Given(value)))
-
-
-def _was(name: str, text: str | None) -> Condition:
-    return Condition("attribute_not_exists", (Stored(name),)) if text is None else _is(name, {"S": text})
