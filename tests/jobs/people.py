@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
+from msgspec.structs import replace
+
 from singletable import Database, connect
 from singletable.flow import FAN_OUT, Meter, Operation, Port, WrappedPort
 from singletable.jobs import JobPlace, Jobs, flows
@@ -49,6 +51,10 @@ def work(url: str, job: str, lease_seconds: str, at_once: str) -> None:
         Jobs(db, new).run(job, lease_seconds=float(lease_seconds), at_once=int(at_once))
 
 
+MADE = replace(LOCAL, creates_tables=False)
+"""The engine, whose tables are there: a worker sets up none."""
+
+
 class SlowPort(WrappedPort):
     """A port to a service that answers late: each wave of requests waits so long. It notes the units that it took."""
 
@@ -72,7 +78,7 @@ class SlowPort(WrappedPort):
 
 def work_slowly(url: str, source: str, job: str, seconds: str, at_once: str, notes: str) -> None:
     """A process that works on a job over a slow port, once it is told to by a line."""
-    with connect(url, environ={}, traits=LOCAL) as db, connect(source, environ={}, traits=LOCAL) as read:
+    with connect(url, environ={}, traits=MADE) as db, connect(source, environ={}, traits=MADE) as read:
         place = JobPlace(new, db.target.seal, db.target.place, SlowPort(read.port, float(seconds)), read.target.place)
         sys.stdout.write("begun\n")
         sys.stdout.flush()

@@ -10,12 +10,12 @@ import pytest
 from singletable import Database, Table
 from singletable.graph import Graph
 from singletable.jobs import Jobs, JobStatus, worker as workers
-from singletable.operations import DeleteItem, RawCondition
+from singletable.operations import DeleteItem, RawCondition, Scan
 from singletable.operations.answers import RAW
 from singletable.schema import key_of
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.migrations.models import new
-from tests.migrations.watching import killed_at_every_request
+from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import fresh
 
 
@@ -83,11 +83,19 @@ def test_killed_at_every_request_each_finding_is_told_once(db: Database, monkeyp
     assert [found(jobs, done) for done in ended] == [told]
 
 
-def test_its_reads_keep_to_a_cap(db: Database) -> None:
-    jobs = Jobs(db, new)
+def test_its_reads_keep_to_a_cap(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, limits = Jobs(db, new), list[int]()
     job = jobs.begin("check", sections=2, read_cap=40.0)
-    with db.meter() as meter:
+
+    def note(operation: Any) -> None:
+        if isinstance(operation, Scan):
+            limits.append(operation.selection.limit or 0)
+
+    with db.meter() as meter, monkeypatch.context() as patched:
+        before_each(db, patched, note)
         paused = jobs.run(job.id, at_once=1, stop=lambda: jobs.show(job.id).state == "paused")
+    assert limits
+    assert 1 <= min(limits) <= max(limits) <= 25
     assert paused.state == "paused"
     assert 0 < paused.seen < 120
     assert paused.read_units <= 40.0

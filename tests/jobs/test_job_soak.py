@@ -30,8 +30,8 @@ pytestmark = [
     pytest.mark.timeout(7200),
     pytest.mark.embedded("its processes share one engine's socket"),
 ]
-ITEMS = int(os.environ.get("JOB_ITEMS", "4000"))
-WAITS = {"fill": 0.15, "check": 1.0, "copy": 0.8}
+ITEMS = int(os.environ.get("JOB_ITEMS", "800"))
+WAITS = {"fill": 0.5, "check": 1.0, "copy": 1.0}
 """Seconds for which each wave of requests waits, so that waits dominate."""
 OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}
 

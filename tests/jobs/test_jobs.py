@@ -127,6 +127,9 @@ def test_of_two_that_take_at_once_one_has_it(db: Database) -> None:
     assert db.run(store.take(job.id, 0, None, "first")) is not None
     assert db.run(store.take(job.id, 0, None, "second")) is None
     stored = db.run(store.parts(job.id, [0]))[0]
+    assert db.run(store.beat(stored, 1))
+    assert db.run(store.take(job.id, 0, stored, "of one that was seen to beat")) is None
+    stored = db.run(store.parts(job.id, [0]))[0]
     assert db.run(store.take(job.id, 0, stored, "third")) is not None
     assert db.run(store.take(job.id, 0, stored, "fourth")) is None
 

@@ -176,8 +176,10 @@ class JobWorker:
         self.job = self.limits.job = stored
 
     async def _take(self) -> HeldSection | None:
-        """A section of this slot's own; None if there is none now."""
+        """A section of this slot's own; None if there is none now. What was seen a while ago others may have taken."""
         while True:
+            if self.port.monotonic() - self._looked_at >= IDLE_SECONDS:
+                self._free.clear()
             try:
                 number, stored = self._free.popleft()
             except IndexError:
@@ -190,7 +192,9 @@ class JobWorker:
             with Meter() as meter:
                 part = await self.store.take(self.job.job, number, stored, self.port.token())
             self.limits.charge(meter)
-            if part is None:
+            if part is None:  # others were first, and may have taken the next ones too
+                self._free.clear()
+                self._looked_at = float("-inf")
                 continue
             is_takeover = stored is not None and bool(stored.owner)
             lease = f"section {number}"
