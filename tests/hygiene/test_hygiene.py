@@ -131,7 +131,8 @@ async def test_what_is_no_entity_shows_no_value(stage: Stage, caplog: pytest.Log
     assert not leaks
 
 
-ABOVE = tuple(f"singletable.{layer}" for layer in ("documents", "graph", "migrations", "streams", "sync", "tasks"))
+_LAYERS = ("documents", "graph", "jobs", "migrations", "streams", "sync", "tasks")
+ABOVE = tuple(f"singletable.{layer}" for layer in _LAYERS)
 """Layers whose own suites provoke their errors."""
 
 
