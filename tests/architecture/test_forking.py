@@ -107,7 +107,7 @@ def test_it_stops_at_the_first_failure(suite: pytest.Pytester) -> None:
     ran = suite.runpytest_subprocess("-p", "no:cacheprovider", "-x", "--forks", "2")
     assert ran.ret == pytest.ExitCode.TESTS_FAILED
     assert ran.parseoutcomes()["failed"] == 1
-    assert len([*suite.path.glob("fixture-*")]) == 2
+    assert len([*suite.path.glob("fixture-*")]) in (1, 2)  # on a busy machine the other has begun nothing
 
 
 def test_a_test_that_runs_is_interrupted_at_the_end(suite: pytest.Pytester) -> None:

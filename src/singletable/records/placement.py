@@ -39,8 +39,14 @@ from singletable.schema import KeyOf, Model, Query, Table
 if TYPE_CHECKING:
     from singletable.records.write import Write, WritePart
 
+    Send = Callable[[Port, Write, bool, bool], Awaitable[Any]]
+    Check = Callable[[Write], None]
+    Companion = Callable[[Write, Any], tuple[KeyOf[Any], WritePart] | None]
+    AfterCompanion = Callable[[Port, Write, Item | None, float], Awaitable[Any]]
+else:  # help() evaluates them; a program that only reads loads no writes
+    Send = Check = Companion = AfterCompanion = Callable[..., Any]
+
 Place = tuple[str, str]
-Send = Callable[[Port, "Write", bool, bool], Awaitable[Any]]
 ReadParts = Callable[[Port, Query[Any], Key | None, int | None, OnUnreadable], Awaitable[AnswerPage[Any]]]
 FindMany = Callable[
     [Port, Table, Mapping[Place, KeyOf[Any]], ItemReader[Any], dict[Place, Any], OnUnreadable], Awaitable[None]
@@ -67,11 +73,11 @@ class Placement(Struct, frozen=True, kw_only=True):
     # --- writes
     send: Send | None = None
     """Sends a write alone, with the requests that must go before it, with it or after it."""
-    check_in_transaction: Callable[[Write], None] | None = None
+    check_in_transaction: Check | None = None
     """Raises InvalidRequest for a write that can't be a part of a transaction."""
-    companion: Callable[[Write, Any], tuple[KeyOf[Any], WritePart] | None] | None = None
+    companion: Companion | None = None
     """The action in the other place that goes with a write in its transaction, from what is known to lie there."""
-    after_companion: Callable[[Port, Write, Item | None, float], Awaitable[Any]] | None = None
+    after_companion: AfterCompanion | None = None
     """The knowledge of the other place after a companion was refused."""
     bring: Callable[[Port, KeyOf[Any]], Awaitable[object]] | None = None
     """Brings an item that lies elsewhere under its key, before a write that needs it there is repeated."""

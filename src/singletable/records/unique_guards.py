@@ -18,6 +18,8 @@ from singletable.values import Field
 
 if TYPE_CHECKING:
     from singletable.schema import SearchPattern
+else:
+    SearchPattern = Any  # help() evaluates it; few programs search
 
 
 class GuardChange(Struct, frozen=True):

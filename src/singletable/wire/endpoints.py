@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
@@ -17,6 +17,8 @@ from singletable.wire.settings import AwsSettings
 if TYPE_CHECKING:
     from singletable.wire.proxies import Proxy
     from singletable.wire.unix_sockets import SocketBroker
+else:
+    SocketBroker = Any  # help() evaluates it; few programs have one
 
 LOCAL_REGION = "us-east-1"
 """The region of a local engine if none is configured: it only has to be the same each time."""
