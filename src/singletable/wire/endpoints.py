@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from singletable.wire.proxies import Proxy
     from singletable.wire.unix_sockets import SocketBroker
 else:
-    SocketBroker = Any  # help() evaluates it; few programs have one
+    Proxy = SocketBroker = Any  # help() evaluates them; few programs have one
 
 LOCAL_REGION = "us-east-1"
 """The region of a local engine if none is configured: it only has to be the same each time."""
