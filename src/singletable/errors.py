@@ -49,7 +49,7 @@ class SingletableError(Exception):
     """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
 
     `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next. A key has its table with it.
-    `region`, `endpoint` and `request_id` are those of the request that met the error.
+    `region` (set by `region_from`), `endpoint` and `request_id` are those of the request that met the error.
     """
 
     code: ClassVar[str] = "error"
@@ -57,6 +57,8 @@ class SingletableError(Exception):
     """The table's name in the account; empty where it is not known."""
     region: str = ""
     """The region that was asked, and the URL of the service; empty for an error that no request met."""
+    region_from: str = ""
+    """Where the region is set: `region=`, a variable, a profile; empty where that is not known."""
     endpoint: str = ""
     request_id: str = ""
     """The service's own id of the request; empty where it gave none."""
@@ -183,7 +185,8 @@ class NotConfigured(Mistake):
     @property
     def _places(self) -> tuple[tuple[str, str | None], ...]:
         """With the place that was asked: a table that is missing there may be in another region."""
-        return *super()._places, ("region", self.region), ("endpoint", self.endpoint)
+        region = f"{self.region} from {self.region_from}" if self.region_from else self.region
+        return *super()._places, ("region", region), ("endpoint", self.endpoint)
 
 
 class NotSupported(Mistake):

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 LATENCY_SECONDS = 0.004
 REGION = "eu-central-1"
-CREDENTIALS = StaticCredentials(Credentials("AKIAEXAMPLE", "a-secret-of-an-example"))
+CREDENTIALS = StaticCredentials(Credentials("AKIAIOSFODNN7EXAMPLE", "a-secret-of-an-example"))
 _SIGNED_AT = re.compile(rb"^x-amz-date: *(\d{8}T\d{6}Z)", re.IGNORECASE | re.MULTILINE)
 _SIGNATURE_SECONDS = 300.0
 

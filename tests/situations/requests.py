@@ -113,7 +113,8 @@ async def hot_key(program: Program) -> None:
     "Expired credentials",
     shows="""
         ExpiredTokenException: The security token included in the request is expired
-        Fetch new credentials
+        Renew the credentials from `credentials=` of this program (access key AKIA...MPLE)
+        were the same when fetched again
         """,
     records="WARNING RequestEnded",
     cause="The credentials were valid, and are no longer; fetched again they are the same.",
@@ -131,11 +132,11 @@ async def expired_credentials(program: Program) -> None:
     "Wrong credentials",
     shows="""
         UnrecognizedClientException: The security token included in the request is invalid
-        Check the credentials
+        Replace the credentials from `credentials=` of this program (access key AKIA...MPLE)
         """,
     records="WARNING RequestEnded",
     cause="No account knows the access key: it was deleted, is of another partition of AWS, or is mistyped.",
-    todo="Look which credentials the program finds: the environment comes before the profile.",
+    todo="Replace them where they came from, which the text says, with the ends of the access key.",
 )
 async def wrong_credentials(program: Program) -> None:
     shop = make_shop()
@@ -148,12 +149,13 @@ async def wrong_credentials(program: Program) -> None:
 @situation(
     "A wrong region",
     shows="""
-        the table or one of its indexes does not exist
-        region eu-west-1, endpoint https://dynamodb.eu-west-1.amazonaws.com
+        the table does not exist
+        region eu-west-1 from `region=`, endpoint https://dynamodb.eu-west-1.amazonaws.com
         Ask the region and account that have it
         """,
     cause="The table is in another region, or another account, than the one that was asked.",
-    todo="Compare the region of the text with that of the table; set `region=` or AWS_REGION. Create nothing there.",
+    todo="""Compare the region with that of the table, and set it where the text says it came from. Create nothing
+        there.""",
 )
 async def wrong_region(program: Program) -> None:
     shop = make_shop()
@@ -182,7 +184,7 @@ async def skewed_clock(program: Program) -> None:
     "A denied action",
     shows="""
         AccessDeniedException
-        is not authorized to perform: dynamodb:PutItem
+        Allow dynamodb:PutItem on arn:aws:dynamodb:eu-central-1:123456789012:table/shop to the role web
         """,
     records="WARNING RequestEnded",
     cause="The role lacks the permission that the text names.",
@@ -289,7 +291,7 @@ async def cold_start(program: Program) -> None:
 
     def fetch() -> Credentials:
         program.loop.pass_time(0.31)
-        return Credentials("AKIAEXAMPLE", "a-secret-of-an-example")
+        return Credentials("AKIAIOSFODNN7EXAMPLE", "a-secret-of-an-example")
 
     db = program.open(credentials=FetchedCredentials(fetch))
     program.latency = 0.42

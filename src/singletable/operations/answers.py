@@ -239,8 +239,9 @@ def stored_item(raw: Any) -> Item | None:
 def named(fault: Fault, operation: str, table: str) -> SingletableError:
     where = {"operation": operation, "table": table}
     if fault.code in ("ResourceNotFoundException", "TableNotFoundException"):
+        missing_index = " or one of its indexes" if operation in _INDEXED else ""
         return NotConfigured(
-            "the table or one of its indexes does not exist",
+            f"the table{missing_index} does not exist",
             hint="Ask the region and account that have it, or create it: db.create_table(table), `singletable apply`.",
             **where,
         )
@@ -265,6 +266,8 @@ def why_too_large(code: str, message: str) -> tuple[str, str] | None:
     return _LARGE_ITEM if message.startswith(("Item size", "Collection size of items exceeded")) else None
 
 
+_INDEXED = ("Query", "Scan", "UpdateTable")
+"""The operations that may name an index."""
 _NO_INDEX = "The table does not have the specified index: "
 _INDEX_NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _LARGE_ITEM = (

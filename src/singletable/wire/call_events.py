@@ -65,10 +65,16 @@ class CallEvents:
         self._began = min(self._began, at)
 
     def tried(
-        self, request: Request, outcome: Response | FailedTry | BaseException, retry_in: float | None = None
+        self,
+        request: Request,
+        outcome: Response | FailedTry | BaseException,
+        retry_in: float | None = None,
+        *,
+        ended_at: float | None = None,
     ) -> None:
-        """Emit the event of a try, which ended now: in an exception where its caller was cancelled. `retry_in` is the
-        wait before the next one."""
+        """Emit the event of a try, which ended now if not `ended_at`: in an exception where its caller was cancelled.
+        `retry_in` is the wait before the next one."""
+        ended_at = self._monotonic() if ended_at is None else ended_at
         self._request = request
         self._attempts += 1
         self._bytes_out += len(request.body)
@@ -79,7 +85,7 @@ class CallEvents:
                 **self._place(request),
                 attempt=self._attempts,
                 waited=self._wait,
-                milliseconds=1000 * (self._monotonic() - self._tried_at),
+                milliseconds=1000 * (ended_at - self._tried_at),
                 bytes_out=len(request.body),
                 bytes_in=size,
                 outcome=name,

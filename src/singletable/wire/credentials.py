@@ -16,12 +16,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from singletable.errors import NotConfigured, Unavailable
 from singletable.flow import ForkSafeLock
+
+_ORIGINS: Final[Mapping[str, str]] = {
+    "env": "the environment, AWS_ACCESS_KEY_ID",
+    "shared-credentials-file": "the credentials file, {profile}",
+    "config-file": "the configuration file, {profile}",
+    "assume-role": "a role that {profile} takes",
+    "assume-role-with-web-identity": "a role by a web identity, AWS_ROLE_ARN or {profile}",
+    "sso": "a session of `aws sso login`, {profile}",
+    "login": "a session of `aws login`, {profile}",
+    "custom-process": "the credential_process of {profile}",
+    "container-role": "the container's role",
+    "iam-role": "the instance's role",
+}
+"""By botocore's names for the parts of its chain."""
 
 
 class AwsChain:
@@ -29,6 +43,7 @@ class AwsChain:
 
     def __init__(self, environ: Mapping[str, str], *, missing: str, hint: str) -> None:
         profile = profile_of(environ)
+        self._named = profile or "default"
         # botocore reads the process's own environment, not the given mapping.
         self._profile = None if profile == profile_of(os.environ) else profile
         self._missing = missing
@@ -43,6 +58,12 @@ class AwsChain:
             return None
         frozen = self._ask(lambda _: self._resolved.get_frozen_credentials())
         return frozen.access_key, frozen.secret_key, frozen.token
+
+    @property
+    def origin(self) -> str:
+        """The part of the chain that had the last keys, in words."""
+        found = getattr(self._resolved, "method", "")
+        return _ORIGINS.get(found, f"botocore's chain, {found}").format(profile=f"the profile {self._named}")
 
     def still_work(self) -> bool:
         """Whether the last keys are still valid, by the process's clock. Never blocks."""
@@ -122,6 +143,8 @@ class CredentialSource(Protocol):
 
 class StaticCredentials:
     """Always the same credentials."""
+
+    origin = "`credentials=` of this program"
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -208,6 +231,8 @@ class FetchedCredentials(CachedCredentials):
     called again after some seconds.
     """
 
+    origin = "a function of this program"
+
     def __init__(self, get: Callable[[], Credentials]) -> None:
         super().__init__()
         self._get = get
@@ -218,6 +243,8 @@ class FetchedCredentials(CachedCredentials):
 
 class EnvironmentCredentials(CachedCredentials):
     """AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN of a mapping; read again when they have expired."""
+
+    origin = "the environment, AWS_ACCESS_KEY_ID"
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__()
@@ -246,6 +273,11 @@ class ChainCredentials(CachedCredentials):
     def __init__(self, chain: AwsChain) -> None:
         super().__init__()
         self._chain = chain
+
+    @property
+    def origin(self) -> str:
+        """The part of the chain that has them."""
+        return self._chain.origin
 
     def _load(self, renew: bool) -> Credentials:
         keys = self._chain.keys(renew=renew)

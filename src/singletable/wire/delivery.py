@@ -34,6 +34,7 @@ from singletable.wire.credentials import CachedCredentials, Credentials, Credent
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.error_answers import (
     CLOCK_CODES,
+    Fault,
     Verdict,
     classify,
     code_in_header,
@@ -125,7 +126,8 @@ class Delivery:
 
     def _place(self, error: SingletableError, response: Response | None) -> None:
         """Say on an error which place was asked, and which request it was."""
-        error.region, error.endpoint = self.endpoint.region, self.endpoint.url
+        endpoint = self.endpoint
+        error.region, error.region_from, error.endpoint = endpoint.region, endpoint.region_from, endpoint.url
         if response is not None:
             error.request_id = response.request_id
 
@@ -191,16 +193,17 @@ class Delivery:
     ) -> Response:
         request = state.request
         while True:
+            ended_at = self.monotonic()
             try:
-                wait = state.wait_after(failed, self.monotonic())
+                wait = state.wait_after(failed, ended_at)
+                if failed.verdict is Verdict.REFRESH:
+                    await self._renew(exchange, state, failed)
             except SingletableError:
                 if call is not None:
-                    call.tried(request, failed)
+                    call.tried(request, failed, ended_at=ended_at)
                 raise
             if call is not None:
-                call.tried(request, failed, wait)
-            if failed.verdict is Verdict.REFRESH:
-                await self._renew(exchange, state, failed)
+                call.tried(request, failed, wait, ended_at=ended_at)
             await exchange.sleep(wait)
             if call is not None:
                 call.began(self.monotonic())
@@ -299,8 +302,17 @@ class Delivery:
             request_id=answer.request_id,
             bytes_in=len(body),
             signed_by=signed_by,
-            hint=hint_of(fault) if verdict is Verdict.THROTTLED else "",
+            hint=self._hint(fault, verdict, signed_by),
         )
+
+    def _hint(self, fault: Fault | None, verdict: Verdict, signed_by: Credentials) -> str:
+        if verdict is Verdict.THROTTLED:
+            return hint_of(fault)
+        if verdict is not Verdict.DENIED and verdict is not Verdict.REFRESH:
+            return ""
+        from singletable.wire.remedies import remedy_of  # noqa: PLC0415 for a denied request alone
+
+        return remedy_of(fault, verdict, self._source, signed_by)
 
     def _look_at_date(self, answer: HttpResponse, asked_at: float) -> None:
         if ahead := self.clock.look(answer.headers, asked_at):
@@ -365,8 +377,12 @@ class Delivery:
         held = self._source.cached(now)
         if held is not None and held != failed.signed_by:
             return  # another request has fetched them already
-        if await self._fetch(exchange, now, renew=True) == failed.signed_by:
-            raise state.end(failed, self.monotonic())
+        fetched = await self._fetch(exchange, now, renew=True)
+        if fetched == failed.signed_by:
+            from singletable.wire.remedies import still_expired  # noqa: PLC0415 for a denied request alone
+
+            hint = still_expired(self._source, fetched)
+            raise state.end(msgspec.structs.replace(failed, hint=hint), self.monotonic())
 
     def _signer_for(self, credentials: Credentials) -> Signer:
         endpoint, service = self.endpoint, self._service

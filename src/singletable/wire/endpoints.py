@@ -45,6 +45,8 @@ class Endpoint(Struct, frozen=True):
     ca_file: str | None = None
     """The certificate authorities that the environment names."""
     proxy: Proxy | None = None
+    region_from: str = ""
+    """Where the region is set; empty where nothing sets it."""
 
     @property
     def peer(self) -> tuple[str, int]:
@@ -77,7 +79,8 @@ def locator(engine: str, *, environ: Mapping[str, str], region: str | None = Non
     def locate(service: Service, url: str) -> Endpoint:
         named = re.match(_REGION_IN_HOST, url)
         if not url or (engine == "aws" and named):
-            return endpoint_for(engine, environ=environ, region=named[1] if named else region, service=service.host)
+            found = endpoint_for(engine, environ=environ, region=named[1] if named else region, service=service.host)
+            return structs.replace(found, region_from="its URL") if named else found
         return _from_url(_origin(url), AwsSettings(environ), named[1] if named else region)
 
     return locate
@@ -122,14 +125,14 @@ def endpoint_for(
     url = settings.endpoint_url(_NAMES.get(service, service))
     if url is not None:
         return _from_url(url, settings, region)
-    region = _region_of(settings, region)
+    region, region_from = _region_of(settings, region)
     if region == "local" and service in _NAMES:
         return _from_url("http://localhost:8000", settings, region)
     kind = _kind_of(settings)
     host = host_of(service, region, kind)
     if service == "dynamodb":
         host = _host_of_account(settings, account, region, kind) or host
-    return _reached(Endpoint(host, 443, True, region), settings)
+    return _reached(Endpoint(host, 443, True, region, region_from=region_from), settings)
 
 
 _NAMES = {"dynamodb": "dynamodb", "streams.dynamodb": "dynamodb_streams"}
@@ -141,7 +144,7 @@ def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
 
     Raises `NotConfigured` without one, `InvalidRequest` for an invalid one.
     """
-    return _region_of(AwsSettings(environ), region)
+    return _region_of(AwsSettings(environ), region)[0]
 
 
 def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
@@ -150,14 +153,15 @@ def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
     return RetryPolicy() if attempts is None else RetryPolicy(attempts=attempts)
 
 
-def _region_of(settings: AwsSettings, region: str | None) -> str:
-    name = region or settings.region
+def _region_of(settings: AwsSettings, region: str | None) -> tuple[str, str]:
+    """The region, and where it is set."""
+    name, origin = (region, "`region=`") if region else settings.region
     if not name:
         raise NotConfigured("the AWS region is not set", hint=_REGION_HINT)
     # It becomes part of the host that gets signed requests, so it must not contain another host.
     if not re.fullmatch(_LABEL, name):
         raise InvalidRequest(f"{name!r} is not the name of a region", hint="Write it like eu-central-1")
-    return name
+    return name, origin
 
 
 def _kind_of(settings: AwsSettings) -> EndpointKind:
@@ -214,7 +218,8 @@ def _from_url(url: str, settings: AwsSettings, region: str | None) -> Endpoint:
             "address is named",
             hint='Unset them, or connect to "aws" without an endpoint URL',
         )
-    endpoint = Endpoint(host, port or (443 if tls else 80), tls, _region_of(settings, region), local)
+    name, region_from = _region_of(settings, region)
+    endpoint = Endpoint(host, port or (443 if tls else 80), tls, name, local, region_from="" if local else region_from)
     return _reached(endpoint, settings)
 
 

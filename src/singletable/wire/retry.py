@@ -44,7 +44,7 @@ _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.CONFLICT: (TransactionConflict, "Read again and retry, or let fewer writers meet in one item"),
     Verdict.DENIED: (Denied, "Check the credentials, their permissions and this machine's clock"),
     Verdict.SKEWED: (Denied, "Set this machine's clock"),
-    Verdict.REFRESH: (Denied, "Fetch new credentials"),
+    Verdict.REFRESH: (Denied, "Renew the credentials"),
     Verdict.REFUSED: (Denied, "Check HTTPS_PROXY and its user, or name the host in NO_PROXY"),
     Verdict.DISK_FULL: (Unavailable, "Free space on the disk that holds the file, then retry"),
     Verdict.DISK_FAILED: (Unavailable, "Look at the disk that holds the file, and at the limit of a file's size"),

@@ -43,10 +43,13 @@ class AwsSettings:
         raise _unreadable(variable, setting, "not a number of 1 or more")
 
     @property
-    def region(self) -> str | None:
-        """The region: as in botocore, AWS_DEFAULT_REGION first; AWS_REGION, of the other SDKs, precedes the profile."""
-        environ = self.environ
-        return environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or self.text("AWS_REGION", "region")
+    def region(self) -> tuple[str | None, str]:
+        """The region, and where it is set: as in botocore, AWS_DEFAULT_REGION first; AWS_REGION, of the other SDKs,
+        precedes the profile."""
+        for variable in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+            if name := self.environ.get(variable):
+                return name, variable
+        return self.profile.get("region") or None, f"the AWS profile {profile_of(self.environ) or 'default'}"
 
     @property
     def account_mode(self) -> str:

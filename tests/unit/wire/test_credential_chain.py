@@ -98,6 +98,30 @@ def test_the_identity_of_a_pod_goes_before_the_profile_that_its_environment_name
     assert credentials_from(os.environ).fetch(time.time()).access_key == "WEB"
 
 
+@pytest.mark.parametrize(
+    ("variables", "origin"),
+    [
+        (KEYS, "the environment, AWS_ACCESS_KEY_ID"),
+        ({}, "the credentials file, the profile default"),
+        ({"AWS_PROFILE": "other"}, "the credentials file, the profile other"),
+        (WEB, "a role by a web identity, AWS_ROLE_ARN or the profile default"),
+        ({"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/container"} | NO_FILES, "the container's role"),
+        (
+            {"AWS_EC2_METADATA_DISABLED": "false", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "{url}"} | NO_FILES,
+            "the instance's role",
+        ),
+    ],
+    ids=str,
+)
+def test_the_place_is_named(
+    places: IdentityServer, environ: Callable[..., None], variables: dict[str, str], origin: str
+) -> None:
+    environ(AWS_ENDPOINT_URL_STS=places.url, **{name: text.format(url=places.url) for name, text in variables.items()})
+    source: Any = credentials_from(os.environ)
+    source.fetch(time.time())
+    assert source.origin == origin
+
+
 def fetched_at_once(source: CredentialSource, now: float) -> list[Credentials]:
     together = Barrier(AT_ONCE)
 

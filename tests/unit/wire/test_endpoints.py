@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from singletable import errors
@@ -23,8 +25,24 @@ EU = {"AWS_REGION": "eu-central-1"}
 )
 def test_of_aws(region: str, host: str) -> None:
     endpoint = endpoint_for("aws", environ={}, region=region)
-    assert endpoint == Endpoint(host, 443, True, region)
+    assert endpoint == Endpoint(host, 443, True, region, region_from="`region=`")
     assert (endpoint.authority, endpoint.url) == (host, f"https://{host}")
+
+
+@pytest.mark.parametrize(
+    ("environ", "origin"),
+    [
+        ({"AWS_REGION": "eu-west-1"}, "AWS_REGION"),
+        ({"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"}, "AWS_DEFAULT_REGION"),
+        ({"AWS_PROFILE": "shop"}, "the AWS profile shop"),
+    ],
+)
+def test_the_origin_of_the_region(environ: dict[str, str], origin: str, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[profile shop]\nregion = eu-west-1\n")
+    environ = environ | {"AWS_CONFIG_FILE": str(tmp_path / "config")}
+    assert endpoint_for("aws", environ=environ).region_from == origin
+    assert endpoint_for("aws", environ=environ, region="eu-west-3").region_from == "`region=`"
+    assert endpoint_for("http://127.0.0.1:8000", environ=environ).region_from == ""
 
 
 def test_other_services_of_aws() -> None:
