@@ -140,7 +140,10 @@ async def test_a_page_costs_its_entries_and_its_items(shell: Shell) -> None:
     assert [one.id for one in newest] == [one.id for one in [*page, *rest]][::-1]
     with shell.meter() as meter:
         await shell.all(Customer.by_word("t1", starting_with("ad")).consistent())
-    assert meter.read_units >= 40
+    assert meter.read_units == 2 + 40  # 6 KB of words, and 40 items
+    with shell.meter() as meter:
+        assert await shell.all(Customer.by_word("t1", "ad")) == []
+    assert (meter.requests, meter.read_units) == (1, 0.5)  # whole words alone are read
     query, batch = shell.explain(Customer.by_word("t1", starting_with("ad")))
     assert (query.operation, batch.operation) == ("Query", "BatchGetItem")
 
