@@ -178,11 +178,12 @@ async def test_every_verb_keeps_the_words(shell: Shell) -> None:
 async def test_the_first_words_are_found_and_none_is_refused(shell: Shell) -> None:
     await shell.create(customer("1", "one two three one four five six"))
     assert [await ids(shell, word) for word in ("two", "four", "five")] == [["1"], ["1"], []]
-    for number, name in enumerate(["", "\u0301", "#/-", "x" * 30_000, "한" * 300, "😀 \0", "ﷺ" * 90]):
+    for number, name in enumerate(["", "\u0301", "#/-", "x" * 30_000, "한" * 300, "😀 \0", "ﷺ" * 90, "last\U0010ffff"]):
         await shell.create(customer(f"odd{number}", name))
     assert await ids(shell, "xxxx") == ["odd3"]
     assert await ids(shell, "하") == ["odd4"]
     assert await ids(shell, "😀") == ["odd5"]
+    assert await ids(shell, "las") == ["odd7"]
     assert await shell.check(crm) == []
     with pytest.raises(InvalidValue):
         Customer.by_word("t1", starting_with("\ud800"))

@@ -88,7 +88,7 @@ def _error(model: Model[Any], what: str, hint: str = "Mend it, or the item.") ->
 def _claims(model: Model[Any], key: KeyOf[Any], was: Any, now: Any) -> Iterator[AttachedChange]:
     """The guards that an entity gives up and takes; None before it is there, and after."""
     ends = None if now is None or model.expires is None else model.item(now).get(model.expires.stored)
-    return claims_of(model, key, was, now, ends, renew=ends is not None)
+    return claims_of(model, key, was, now, ends, renew=model.expires is not None)
 
 
 def _item(result: Any) -> Item:

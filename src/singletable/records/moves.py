@@ -151,7 +151,7 @@ def _double_claims(
     ends = move.puts[0].item.get(expires.stored) if expires is not None else None
     claims = [*claims_of(move.old.model, move.old, mine, None)]
     if is_replaced:
-        claims += claims_of(model, move.key, other, mine, ends)
+        claims += claims_of(model, move.key, other, mine, ends, renew=expires is not None)
     shared = {name for name in (unique.name for unique in model.uniques) if getattr(mine, name) == getattr(other, name)}
     claims = [claim for claim in claims if not (isinstance(claim, GuardChange) and claim.field.name in shared)]
     for claim, action, _ in guard_actions(claims, now):

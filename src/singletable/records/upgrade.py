@@ -17,7 +17,7 @@ from singletable.expressions import AttributeChange, Condition, Expressions, Giv
 from singletable.flow import Port
 from singletable.operations import CONTEXT_ATTRIBUTE, Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import guard_in, is_current, is_there
-from singletable.records.write import UNREAD, Write
+from singletable.records.write import UNREAD, Presence, Write
 from singletable.schema import Model
 from singletable.values import AttributeValue, in_declared_forms
 
@@ -149,7 +149,8 @@ async def fresh_after(port: Port, write: Write, current: Any, stored: Item | Non
     """The item to plan a refused write with again, if what was read before was out of date or the item has an older
     schema version, which is then upgraded; else NOT_STALE."""
     there = stored is not None and is_there(write.model, stored, now)
-    if stored is not None and there and write.upgrades_item:
+    holds_claims = write.model.has_claims and write.presence is Presence.EITHER  # their values as read, from an upcast
+    if stored is not None and there and (write.upgrades_item or holds_claims):
         version = write.model.version_of(stored)
         if version < write.model.stored_as:
             return await rewrite(port, write.model, stored, version)

@@ -143,9 +143,12 @@ class Model(Struct, Generic[T], eq=False, dict=True):
 
     @cached_property
     def claimed(self) -> tuple[Field, ...]:
-        """The attributes that make attached items: unique ones, and the ones of a search that may change."""
+        """The attributes that make attached items: unique ones, the ones of a search that may change, and the expiry,
+        which attached items share: one that ended earlier would free its value, or hide its owner."""
+        if not self.has_claims:
+            return ()
         names = {name for search in self.searches.values() for t in search.templates for name in t.names}
-        return tuple(f for f in self.fields if f.role == "unique" or (f.name in names - self.identity))
+        return tuple(f for f in self.fields if f.role in ("unique", "expires") or (f.name in names - self.identity))
 
     @property
     def has_claims(self) -> bool:

@@ -10,7 +10,7 @@ from singletable.values.key_types import EscapedText, KeyPlace, check_key_text
 
 USUAL_WORDS, MOST_WORDS = 8, 24
 """The limit of words of one text. A write that changes all of them writes two items for each, of 100 in all."""
-_SIGNS = re.compile(r"[\0-/:-@\[-`{-\x7f]+")
+_SIGNS = re.compile(r"[\0-/:-@\[-`{-\x7f\U0010ffff]+")  # the last one ends ranges, and is in no key
 
 
 def words_in(text: str, separator: str) -> list[str]:
