@@ -84,6 +84,25 @@ def test_the_same_work_is_one_job(db: Database) -> None:
     assert [job.id for job in jobs.all()] == [second.id, first.id]
 
 
+def test_two_that_begin_it_at_the_same_time_begin_one(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process begins it after this one has seen that there is none."""
+    jobs, others = Jobs(db, new), list[str]()
+
+    def begin_too(operation: Any) -> None:
+        if type(operation).__name__ == "PutItem" and others == ["to begin"]:
+            others.clear()
+            others.append(jobs.begin("fill", sections=4).id)
+
+    for _ in range(2):
+        others[:] = ["to begin"]
+        with monkeypatch.context() as patched:
+            before_each(db, patched, begin_too)
+            job = jobs.begin("fill", sections=4)
+        assert others == [job.id]
+        assert jobs.run(job.id).state == "ended"
+    assert len(jobs.all()) == 2
+
+
 def test_killed_at_every_request_it_ends_as_if_it_had_not_been(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
     jobs = Jobs(db, new)
@@ -198,6 +217,17 @@ def test_a_copy_of_the_table_does_not_go_on_with_it(db: Database) -> None:
     assert refused.value.reason == "other table"
 
 
+def test_a_copy_of_the_table_begins_its_own(db: Database) -> None:
+    """As the refusal says."""
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job = jobs.begin("fill")
+    stored: Any = db.run(store.read(job.id))
+    db.run(store.set(stored, attr(store.job.format) == 1, identity="the table before"))
+    own = jobs.begin("fill")
+    assert own.id != job.id
+    assert jobs.run(own.id).state == "ended"
+
+
 def test_what_is_not_there_is_refused(db: Database) -> None:
     jobs = Jobs(db, new)
     for verb in (jobs.show, jobs.run, jobs.pause, jobs.resume, jobs.cancel):
@@ -258,6 +288,28 @@ def test_a_paused_job_goes_on_when_it_is_resumed(db: Database, monkeypatch: pyte
     for verb in (jobs.pause, jobs.resume, jobs.cancel):
         with pytest.raises(JobRefused, match="is ended"):
             verb(job.id)
+
+
+def test_a_job_that_runs_gets_other_bounds(db: Database) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1, write_cap=100.0)
+    raised = jobs.resume(job.id, write_cap=10_000.0)
+    assert (raised.state, raised.write_cap) == ("running", 10_000.0)
+    assert jobs.run(job.id).state == "ended"
+
+
+def test_a_job_that_is_deleted_at_its_end_ends_the_worker(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job: Any = db.run(store.read(jobs.begin("fill", sections=1).id))
+    change = JobStore.change
+
+    async def gone(self: Any, *args: Any, **values: Any) -> Any:
+        await store.forget(job)
+        return await change(self, *args, **values)
+
+    monkeypatch.setattr(JobStore, "change", gone)
+    with pytest.raises(InvalidRequest, match="is gone"):
+        jobs.run(job.job, at_once=1)
 
 
 def test_a_cancelled_job_does_nothing_more(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

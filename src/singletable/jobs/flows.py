@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b32encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -64,33 +66,35 @@ async def begin(
     work = found_kind.work(place, _options(found_kind.options, options))
     store = JobStore(port, table)
     text, declaration = msgspec.json.encode(work.options, order="sorted").decode(), document_of(table).digest
-    own = await describe(port, table.definition)
+    own, same = await describe(port, table.definition), list[JobItem]()
     if own is not None:
-        for job in await _swept(store):
-            same = (job.kind, job.options, job.declaration) == (kind, text, declaration)
-            if same and not JobState(job.state).is_final:
+        asked, identity = (kind, text, declaration), table_identity(own.raw)
+        same = [job for job in await _swept(store) if (job.kind, job.options, job.declaration) == asked]
+        for job in same:
+            if job.identity == identity and not JobState(job.state).is_final:  # others are of what this is a copy of
                 return await _status(store, table, job)
     await work.first(port)
     await store.ready()
     own = own or await describe(port, table.definition)
+    identity, now = "" if own is None else table_identity(own.raw), instant(port.now())
     scanned = work.scanned(port)
     described = own if scanned is port else await describe(scanned, table.definition)
     raw: Mapping[str, Any] = {} if described is None else described.raw
     job = store.job(
-        job=f"{kind}-{_letters(port)}",
+        job=_id_after(same, kind, text, declaration, identity, f"{now:%Y-%m-%d}"),
         kind=kind,
         options=text,
         declaration=declaration,
         format=found_kind.format,
-        identity="" if own is None else table_identity(own.raw),
+        identity=identity,
         sections=work.sections(port, _sections(scanned, sections, int(raw.get("TableSizeBytes", 0)))),
         items=0 if described is None else described.items,
-        begun_at=instant(port.now()),
+        begun_at=now,
         by=by,
         **{name: getattr(bounds, name) for name in bounds.__struct_fields__},
     )
-    await store.make(job)
-    return status_of(table.name, job, (), port.now())
+    made = await store.make(job)
+    return status_of(table.name, job, (), port.now()) if made is job else await _status(store, table, made)
 
 
 async def run(
@@ -265,10 +269,13 @@ def _sections(port: Port, wanted: int | None, size: int) -> int:
     return max(_LEAST_SECTIONS, min(_MOST_USUAL_SECTIONS, size // _SECTION_BYTES))
 
 
-def _letters(port: Port) -> str:
-    """A random id that is easily read aloud and typed."""
-    letters = [letter for letter in port.token().lower() if letter.isalnum()]
-    return "".join(letters[:_ID_LETTERS])
+def _id_after(jobs: Sequence[JobItem], *work: str) -> str:
+    """The id of the next job of a work, after those that are there: whoever begins it at the same time makes the same.
+
+    The work has the kind first, and the day, so that no id is used again when old jobs are deleted.
+    """
+    digest = sha256(msgspec.json.encode((work, sorted(job.job for job in jobs)))).digest()
+    return f"{work[0]}-{b32encode(digest).decode().lower()[:_ID_LETTERS]}"
 
 
 def _refused(what: str, reason: JobRefusal, store: JobStore, hint: str) -> JobRefused:

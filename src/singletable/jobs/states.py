@@ -34,6 +34,7 @@ JOB_TRANSITIONS: Final = Transitions(
     RUNNING    PAUSE    PAUSED     a person, or a worker whose next grant would pass a cap: no round is begun
     RUNNING    CANCEL   CANCELLED  a person: rounds that run are finished, what was done stays done
     RUNNING    END      ENDED      the worker of the last section, which is the job's end
+    RUNNING    RESUME   RUNNING    a person who gives other bounds
     PAUSED     RESUME   RUNNING    a person
     PAUSED     PAUSE    PAUSED     a second one, whose reason replaces the first
     PAUSED     CANCEL   CANCELLED  a person

@@ -52,13 +52,16 @@ class JobStore:
         stored: JobItem | None = await flows.get(self.port, self.job.by_id(job).consistent())
         return stored
 
-    async def make(self, job: JobItem) -> None:
-        """Write a new job, whose id is random."""
+    async def make(self, job: JobItem) -> JobItem:
+        """Write a new job, or return the one that another process has made of the same id at the same time."""
         try:
             await flows.create(self.port, job)
         except AlreadyExists:
-            if await self.read(job.job) != job:
+            made = await self.read(job.job)
+            if made is None:
                 raise
+            return made
+        return job
 
     async def change(self, job: JobItem, event: JobEvent, **values: Any) -> JobItem | None:
         """Change the state of a job; None if it is another by now."""

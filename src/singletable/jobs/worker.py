@@ -166,6 +166,9 @@ class JobWorker:
         with Meter() as meter:
             stored = await self.store.read(self.job.job)
         self.limits.charge(meter)
+        self.job = self.limits.job = self._there(stored)
+
+    def _there(self, stored: JobItem | None) -> JobItem:
         if stored is None:
             raise InvalidRequest(
                 f"the job {self.job.job} is gone: it ended and was deleted, or the table is another one",
@@ -173,7 +176,7 @@ class JobWorker:
                 operation="job",
                 hint="singletable job list MODULE has all jobs.",
             )
-        self.job = self.limits.job = stored
+        return stored
 
     async def _take(self) -> HeldSection | None:
         """A section of this slot's own; None if there is none now. What was seen a while ago others may have taken."""
@@ -351,7 +354,7 @@ class JobWorker:
         while not JobState(self.job.state).is_final:
             values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
             ended = await self.store.change(self.job, JobEvent.END, why="", **values)
-            self.job = ended or await self.store.read(self.job.job) or self.job
+            self.job = ended or self._there(await self.store.read(self.job.job))
         await self._keep(held, Round(None, True), cost)
 
     async def lines(self) -> AsyncIterator[Line]:
