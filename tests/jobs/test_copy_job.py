@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from singletable import Database, InvalidRequest
+from singletable.exchange.table_copy import CopyRun
+from singletable.foundation import flows
 from singletable.holds.gate import TableGate
 from singletable.jobs import Jobs, JobStatus, worker as workers
+from singletable.jobs.store import JobStore
 from tests.erasure.models import Customer, shop
 from tests.jobs.people import application_items, put_people
-from tests.migrations.models import new
+from tests.migrations.models import Place, new
 from tests.migrations.watching import killed_at_every_request
 from tests.support.engines import fresh
 from tests.support.raw import all_items
@@ -80,3 +84,27 @@ def test_a_table_with_workers_is_held(db: Database, target: Database) -> None:
     assert target.run(TableGate(target.port, new).is_held())
     assert jobs.run(job.id).result == {"read": 120, "written": 120, "left_out": {}, "is_held": True, "found": 0}
     assert target.run(TableGate(target.port, new).is_held())
+
+
+def test_a_worker_that_stood_still_writes_no_old_items(
+    db: Database, target: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has read a page, and stands still. Another takes its section, and the target is in use when it goes on."""
+    jobs, store, still = Jobs(target, new, source=db), JobStore(target.port, new), 0.0
+    job = jobs.begin("copy", sections=1)
+    put, monotonic = CopyRun.put, target.port.monotonic
+
+    async def stand_still(self: Any, items: Any) -> Any:
+        nonlocal still
+        if not still:
+            part = (await store.parts(job.id, [0]))[0]
+            assert await store.take(job.id, 0, part, "another") is not None
+            await flows.put(target.port, Place(id=1, kind="of who uses the target"))
+            still = 100.0
+        return await put(self, items)
+
+    monkeypatch.setattr(target.port, "monotonic", lambda: monotonic() + still)
+    monkeypatch.setattr(CopyRun, "put", stand_still)
+    status = jobs.run(job.id, at_once=1, stop=lambda: still > 0)
+    assert (status.state, status.seen, len(status.held)) == ("running", 0, 1)
+    assert [place.kind for place in target.scan(Place)] == ["of who uses the target"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -86,6 +87,8 @@ class CopyWork(JobWork):
             (items,) = await patiently(source, read)
             run = self._run(port)
             written, left_out = await run.put(items.items)
+            if self._copy is not None and run.is_held:
+                self._copy.is_held = True
         counts = Counter({"written": written}) + Counter({_LEFT + name: count for name, count in left_out.items()})
         after = None if items.after is None else segment.moved(items.after).position
         return Round(after, items.after is None, len(items.items), counts)
@@ -102,12 +105,13 @@ class CopyWork(JobWork):
         }
 
     def _run(self, port: Port) -> CopyRun:
-        """The copy of this process: it knows whether the target is held."""
+        """The copy of this process, which knows whether the target is held, over the port of a section."""
         if self._copy is None:
             options = CopyOptions(keep_personal=True, add=self.options.add, hold=self.options.hold)
             self._copy = CopyRun(self.source, port, self.table, options, self.place.source_place)
-        self._copy.target = port
-        return self._copy
+        run = copy(self._copy)  # sections run at the same time
+        run.target = port
+        return run
 
 
 COPY = JobKind("copy", 1, CopyJobOptions, CopyWork)

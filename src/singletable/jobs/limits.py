@@ -67,13 +67,8 @@ class JobLimits:
         bounds: Any = {"read_units": self.job.read_rate, "write_units": self.job.write_rate}
         self.rate = SharedRate(self.table, f"job {self.job.job}", **bounds) if any(bounds.values()) else None
 
-    @property
-    def rated(self) -> Port:
-        """The port of the sections' work."""
-        return at_rate(self.port, self.rate)
-
     def at_rate(self, port: Port) -> Port:
-        """A port of another database, at the job's rate: the rate is renewed where the job is."""
+        """A port at the job's rate, also one of another database: the rate is renewed where the job is."""
         rate: Any = None if self.rate is None else _RenewedBy(self.rate, self.port)
         return at_rate(port, rate)
 

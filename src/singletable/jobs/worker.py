@@ -6,7 +6,8 @@
     the end    one section more, which is free when all others are over: it makes the result
 
 Any number of processes do this at the same time. One that is killed loses the round that was not kept: the next owner
-does it again. One that stood still for longer than its lease keeps nothing more of that section.
+does it again. One that stood still for longer than its lease sends nothing more for that section (`held_port`), and
+keeps nothing of it.
 
 Between two rounds a worker stops if it was asked to, and if the job is paused or cancelled, which it notices within
 `LOOK_SECONDS`. A hold of the table stops none: a person began the job there, and the target of a copy is held by it.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -37,6 +39,7 @@ from singletable.flow import (
     instant,
 )
 from singletable.foundation import Table
+from singletable.jobs.held_port import HeldPort, SectionLost
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.limits import JobLimits
 from singletable.jobs.states import JobEvent, JobState
@@ -281,6 +284,8 @@ class JobWorker:
                 if not await self._round(held):
                     break
                 await self._tell()
+        except SectionLost:
+            held.is_lost = True
         except Exception as error:
             trouble = error.code if isinstance(error, SingletableError) else type(error).__name__
             raise
@@ -317,14 +322,19 @@ class JobWorker:
         position, seen = None if part.position is None else msgspec.json.decode(part.position), 0
         with Meter() as meter:
             try:
-                done = await self.work.round(
-                    self.limits.rated, part.section, self.job.sections, position, reserved.page
-                )
+                port = self._port_of(held)
+                done = await self.work.round(port, part.section, self.job.sections, position, reserved.page)
                 seen = done.seen
             finally:
                 self.limits.used(reserved, meter, seen)
         await self._keep(held, done, meter)
         return True
+
+    def _port_of(self, held: HeldSection) -> Port:
+        """The port of a section's work: at the job's rate, and only while this process has the section."""
+        return self.limits.at_rate(
+            HeldPort(self.port, held, self.options.lease_seconds, partial(self._beat, held)),
+        )
 
     async def _keep(self, held: HeldSection, done: Round, cost: Meter) -> None:
         began = self.port.monotonic()
@@ -350,7 +360,7 @@ class JobWorker:
         """Make the result of all sections; then the job has ended."""
         counts = status_of(self.table.name, self.job, self._over.values(), self.port.now())
         with Meter() as cost:
-            result = await self.work.end(self.limits.rated, SectionLines(counts.counts, counts.seen, self.lines))
+            result = await self.work.end(self._port_of(held), SectionLines(counts.counts, counts.seen, self.lines))
         while not JobState(self.job.state).is_final:
             values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
             ended = await self.store.change(self.job, JobEvent.END, why="", **values)
