@@ -69,8 +69,9 @@ class AsyncErasure:
         each 48. One erasure or `Migrations.apply` runs on a table at a time: ApplyRefused. InvalidRequest, NotFound, as
         `plan`. `by` is stored with the record: who does it.
 
-        With `from_export` the first search reads the export, and takes a scan less for each level. The searches after
-        it scan the table: nothing that was written since the export is left.
+        With `from_export` the first search reads the export, and the table is scanned once for all levels before
+        anything is deleted: a scan less for each level after the first, where the export has all. Where it lacks
+        something, the table is searched as without it. Nothing that was written since the export is left.
         """
         options: Any = {"by": by, "rate": rate, "progress": progress, "from_export": from_export}
         return await self.db.run(execution.apply(self.db.port, self.table, subject, self._parts(), **options))

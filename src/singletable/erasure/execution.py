@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -55,7 +56,7 @@ async def plan(
     if as_of is not None and search.has_scanned:
         left_out += (f"what was written since {as_of:%Y-%m-%d %H:%M:%S} UTC: the erasure scans the table for it",)
     if items.is_empty and not items.kept:
-        raise nothing(table, root)
+        raise nothing(table, root, as_of if search.has_scanned else None)
     return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, meter.read_units, as_of)
 
 
@@ -101,13 +102,13 @@ def parts_of(
     return parts
 
 
-def nothing(table: Table, root: Root) -> NotFound:
-    return NotFound(
-        f"nothing belongs to what {root.name} names",
-        table=table.name,
-        operation="erase",
-        hint="Look at the arguments. What was erased before is in no table any more.",
-    )
+def nothing(table: Table, root: Root, as_of: datetime | None = None) -> NotFound:
+    """The error of a search that found nothing: of a table, or of an export of a moment."""
+    when = "" if as_of is None else f", as of {as_of:%Y-%m-%d %H:%M:%S} UTC"
+    hint = "Look at the arguments. What was erased before is in no table any more."
+    if as_of is not None:
+        hint += " What was written since the export is found without it."
+    return NotFound(f"nothing belongs to what {root.name} names{when}", table=table.name, operation="erase", hint=hint)
 
 
 class ErasureRun:
@@ -134,8 +135,7 @@ class ErasureRun:
     async def all(self) -> None:
         """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
         self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
-        # One that goes on looks in the table: it counts what the earlier run has deleted by what is still there.
-        items = await self._search(None if self.journal.is_stored else self.from_export)
+        items = await self._first()
         if self.journal.is_stored:
             await self.journal.resumed(items.all)
         elif items.is_empty:
@@ -148,6 +148,15 @@ class ErasureRun:
             await self._delete(items.in_order)
         self.found = items
         await self.journal.close()
+
+    async def _first(self) -> ErasableItems:
+        """All that is to be deleted. An export's candidates are followed in the table before anything is deleted: what
+        was written since may be found by one of them alone."""
+        # A run that goes on looks in the table: it counts what the earlier one has deleted by what is still there.
+        if self.from_export is None or self.journal.is_stored:
+            return await self._search()
+        items = await self._search(self.from_export)
+        return await SubjectSearch(self.port, self.table, self.parts).closed(self.root, items) or await self._search()
 
     async def _search(self, from_export: TableItems | None = None) -> ErasableItems:
         self.searches += 1

@@ -173,6 +173,17 @@ class SubjectSearch:
         kept += [each for layer in self.layers for each in layer.keeps()]
         return ErasableItems(self.levels, self._clears(), kept)
 
+    async def closed(self, root: Root, items: ErasableItems) -> ErasableItems | None:
+        """What a search of an export found, where the table has nothing more: one scan looks for all levels at once.
+
+        None if there is more. What belongs to an item that only the export's search found could not be found after it.
+        """
+        self.taken = {(each.kind, each.place) for level in items.levels for each in level}
+        there = [each for level in items.levels for each in level]
+        gone = _missing([root.subject] if root.subject is not None else [], {each.place for each in there})
+        await self._follow([*gone, *(each.subject for each in there if each.subject is not None)])
+        return None if self.new else ErasableItems(items.levels, self._clears(), items.kept)
+
     # --- roots --------------------------------------------------------------------------------------------------------
     async def _roots(self, root: Root) -> list[Item]:
         query = root.query
