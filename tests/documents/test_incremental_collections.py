@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import Content
 from singletable.documents.family_rewrite import FamilyRewrite, _update
 from singletable.documents.personal import Erased
+from singletable.errors import NotFound
 from singletable.flow import drive
 from singletable.foundation import place_in
 from singletable.operations import BatchWriteItem, Item
@@ -287,6 +290,56 @@ def test_versions_that_have_the_numbers_of_others_are_read(docs: Documents[Proje
     docs.collect_garbage("p1")
     assert docs.check("p1") == []
     assert stored(docs, "p1") == reached(drive(all_items(docs.db.port, app.name)))
+
+
+def test_a_table_that_was_set_back_before_the_note_is_read(docs: Documents[Project]) -> None:
+    """To version 2, but for the epoch, which names a note of version 6: no version from there on is left."""
+    docs.create("o1", "p1")
+    edit(docs, "p1", 2)
+    before: list[Any] = drive(all_items(docs.db.port, app.name))
+    edit(docs, "p1", 4, first=50)
+    docs.collect_garbage("p1")
+    places = {place_in(app, item) for item in before}
+    later = [item for item in drive(all_items(docs.db.port, app.name)) if place_in(app, item) not in places]
+    gone = [{"pk": item["pk"], "sk": item["sk"]} for item in later]
+    drive(docs.db.port.send(BatchWriteItem(app.name, deletes=gone)))
+    drive(docs.db.port.send(BatchWriteItem(app.name, [item for item in before if item["sk"]["S"] != "GcEpoch"])))
+    docs.collect_garbage("p1")
+    assert docs.check("p1") == []
+    assert stored(docs, "p1") == reached(drive(all_items(docs.db.port, app.name)))
+
+
+def test_a_note_of_another_version_of_the_library_is_not_taken(docs: Documents[Project]) -> None:
+    docs.create("o1", "p1")
+    edit(docs, "p1", 3)
+    docs.collect_garbage("p1")
+    data = b'{"form": 2}'
+    docs.context.store.put(f"=looked/o1/projects/p1/{sha256(data).hexdigest()}.json", data)
+    epoch = next(item for item in drive(all_items(docs.db.port, app.name)) if item["sk"]["S"] == "GcEpoch")
+    other: Any = {**epoch, "looked": {"B": base64.b64encode(sha256(data).digest()).decode()}}
+    drive(docs.db.port.send(BatchWriteItem(app.name, [other])))
+    docs.store("p1", Project.shapes, [Shape(1, 7, "garbage")])
+    assert docs.collect_garbage("p1").deleted == 1
+    assert docs.check("p1") == []
+
+
+def test_a_collection_beside_a_deletion_leaves_no_note(docs: Documents[Project]) -> None:
+    """The document is deleted at any of its steps: a note would stay, with its id, when nobody collects there again."""
+    steps = 0
+    while True:
+        id = f"p{steps}"
+        docs.create("o1", id)
+        edit(docs, id, 3)
+        run = Stepped(flows.collect_garbage(_stepping(docs), docs.context, id))
+        run.advance(steps)
+        if run.is_done:
+            break
+        docs.delete(id)
+        with suppress(NotFound):
+            run.finish()
+        assert notes(docs) == []
+        steps += 1
+    assert steps > 8
 
 
 def test_what_a_deleted_branch_reached_goes(docs: Documents[Project]) -> None:

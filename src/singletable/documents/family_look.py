@@ -156,7 +156,9 @@ class FamilyLook:
         if versions and versions[-1].deleted:
             raise not_found(self.context, document_id)
         numbers = [row.number for row in versions]
-        if numbers != [*range(noted.number, noted.number + len(versions))] or versions[0].id != noted.id:
+        # None are left where the table was set back to an older version, or where it was deleted meanwhile.
+        is_same = bool(versions) and versions[0].id == noted.id
+        if not is_same or numbers != [*range(noted.number, noted.number + len(versions))]:
             return None
         await self._records(self._records_of(document_id, versions[1:]), lasting)
         await self._collections(document_id, versions[0].collections, lasting)
@@ -195,7 +197,10 @@ async def read_note(
     (data,) = await port.call_all([partial(contents.store.get, path, _MOST_BYTES)])
     if data is None or sha256(data).digest() != root.looked:
         return None
-    note = msgspec.json.decode(data, type=LookNote)
+    try:
+        note = msgspec.json.decode(data, type=LookNote)
+    except msgspec.MsgspecError:
+        return None  # another version of the library has written it
     if not note.table.is_same(table) or note.epoch != root.epoch or note.folders != _folders(context):
         return None
     return Looked(note.epoch, note.rewritten, note.members, frozenset(_unpacked(note.contents)))
@@ -210,7 +215,7 @@ async def keep_note(
     """
     contents, root, looked = look.contents, look.family.root, look.looked
     is_noted = since is not None and since.epoch == root.epoch
-    if looked is None or looked.versions_after(since if is_noted else None) < _LEAST_VERSIONS:
+    if looked is None or not looked.members or looked.versions_after(since if is_noted else None) < _LEAST_VERSIONS:
         return
     note = LookNote(
         table, root.epoch, looked.rewritten, dict(looked.members), _folders(context), _packed(looked.contents)
@@ -224,7 +229,8 @@ async def keep_note(
     changes = [AttributeChange("looked", {"B": msgspec.to_builtins(digest)})]
     try:
         await port.send(update_if(key_of(root), changes, same_epoch(root)))
-    except RefusedWrite:
+    except RefusedWrite:  # of another epoch: nothing will name this note, and nobody may come who deletes it
+        await port.call_all([partial(contents.store.delete, path)])
         return
     await port.call_all([partial(_forget, contents, path)])
 
