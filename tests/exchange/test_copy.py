@@ -53,6 +53,20 @@ def test_a_whole_copy_is_the_table(dbs: tuple[Database, Database]) -> None:
     assert target.check(people) == []
 
 
+@pytest.mark.parametrize("keep_personal", [False, True])
+def test_only_a_whole_copy_takes_the_traces_of_writes(dbs: tuple[Database, Database], keep_personal: bool) -> None:
+    source, target = dbs
+    trace = {"_trace": {"S": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+    for item in items_of(source).values():
+        if item["_type"]["S"] in ("person", "letter"):
+            source.run(put_raw(source.port, Person, {**item, **trace}))
+    traced = [item["_type"] for item in items_of(source).values() if "_trace" in item]
+    TableCopy(source, target, people).run(keep_personal=keep_personal)
+    held = [item["_type"] for item in items_of(target).values() if "_trace" in item]
+    assert len(traced) > 10
+    assert len(held) == keep_personal * len(traced)
+
+
 async def test_the_awaiting_shell_copies_the_same() -> None:
     async with fresh_async() as source, fresh_async() as target:
         await source.create_table(people)

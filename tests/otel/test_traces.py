@@ -12,10 +12,25 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from singletable import Table, attr
+from singletable.errors import TooLarge
 from singletable.events import Event, RequestEnded
 from singletable.streams import Changes
 from singletable.tasks import Backoff, NothingToDo, Tasks
-from tests.otel.traced import CANARY, Note, Order, Recorded, id_of, is_child, parent_of, plain, shop, text_of, trace_of
+from singletable.values import MAX_ITEM_BYTES, item_size
+from tests.otel.traced import (
+    CANARY,
+    Note,
+    Order,
+    Picture,
+    Recorded,
+    id_of,
+    is_child,
+    parent_of,
+    plain,
+    shop,
+    text_of,
+    trace_of,
+)
 from tests.support.raw import all_items, put_raw
 from tests.support.shells import Shell, opened
 from tests.support.workers import change_worker, task_worker
@@ -250,3 +265,26 @@ async def test_a_recurring_task_begins_a_trace_of_its_own(shell: Shell, recorded
     await task_worker(shell, tasks).drain()
     assert [parent_of(span) for span in recorded.spans if span.name == "process again"] == [0]
     assert not [span for span in recorded.spans if span.name == "create again"]
+
+
+@pytest.mark.parametrize(("room", "is_traced"), [(TRACE_BYTES, True), (TRACE_BYTES - 1, False), (0, False)])
+async def test_an_item_at_the_limit_is_written_without_a_context(
+    shell: Shell, recorded: Recorded, room: int, is_traced: bool
+) -> None:
+    await shell.put(Picture(id="1"))
+    (least,) = await stored(shell)
+    picture = Picture(id="1", data="x" * (MAX_ITEM_BYTES - item_size(least) - room))
+    with recorded.request():
+        await shell.put(picture)
+    (put,) = await stored(shell)
+    with recorded.request():
+        await shell.write_many(puts=[picture])
+    (batched,) = await stored(shell)
+    with recorded.request():
+        async with shell.transaction() as tx:
+            tx.put(picture)
+    (transacted,) = await stored(shell)
+    assert ["_trace" in item for item in (put, batched, transacted)] == [is_traced] * 3
+    assert await shell.get(Picture.by_id("1")) == picture
+    with recorded.request(), pytest.raises(TooLarge):
+        await shell.put(Picture(id="1", data="x" * MAX_ITEM_BYTES))

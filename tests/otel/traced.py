@@ -37,6 +37,16 @@ class Order(Entity, table=shop, type="order"):
         return f"note#{note}", f"order#{number:06}"
 
 
+class Picture(Entity, table=shop, type="picture"):
+    id: str
+    data: str = ""
+
+    @shop.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"picture#{id}", "picture"
+
+
 class Note(Entity, table=plain, type="note"):
     id: str
     text: str = CANARY

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from singletable import Entity, Key, Table, field
 from singletable.operations import StreamRecord, read_records
 from singletable.schema.models import model_of
 from singletable.streams import Changes
@@ -31,6 +32,28 @@ async def test_a_record_is_looked_at_once_for_its_events(shell: Shell, monkeypat
     await change_worker(shell, changes).drain()
     assert len(seen.told) == 101
     assert len(looked) == len(set(looked)) == 101
+
+
+async def test_an_attribute_of_a_foreign_table_is_a_change_under_any_name(shell: Shell) -> None:
+    theirs = Table("theirs", stream="new_and_old", foreign=True, own_items=Table("theirs-own"))
+
+    class Visit(Entity, table=theirs, type="visit"):
+        id: str
+        trace: str | None = field(name="_trace", default=None)
+
+        @theirs.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"visit#{id}", "visit"
+
+    seen, changes = Seen(), Changes(theirs)
+    changes.on(Visit).modified(seen)
+    for text in ("1", "2", "3", None):
+        write = shell.upsert if text == "3" else shell.put
+        await write(Visit(id="1", trace=text))
+        assert await shell.get(Visit.by_id("1")) == Visit(id="1", trace=text)
+    await change_worker(shell, changes).drain()
+    assert [change.new.trace for change in seen.changes] == ["2", "3", None]
 
 
 async def test_an_attribute_more_or_less_is_a_change(shell: Shell) -> None:
@@ -71,6 +94,7 @@ def image_of(attributes: Any) -> Any:
         ({}, {}, []),
         ({WRITE_ID: {"S": "1"}}, {WRITE_ID: {"S": "2"}}, []),
         ({WRITE_ID: {"S": "1"}}, {}, []),
+        ({"_trace": {"S": "1"}}, {"_trace": {"S": "2"}}, []),
     ],
 )
 def test_another_order_of_what_has_none_is_no_change(old: Any, new: Any, calls: list[str]) -> None:

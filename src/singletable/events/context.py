@@ -13,7 +13,7 @@ Without a carrier nothing is stored. A stored text of another form counts as mis
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol
@@ -79,6 +79,16 @@ class TraceContext(Struct, frozen=True):
             return None
         is_state = isinstance(state, str) and len(state) <= 2 * MAX_STATE_BYTES and _STATE.fullmatch(state)
         return cls(parent, str(state)) if is_state else cls(parent)
+
+
+def checked(given: object) -> TraceContext | None:
+    """What a carrier gave. TypeError for anything else than a context or None, as the coroutine of an async method."""
+    if given is None or isinstance(given, TraceContext):
+        return given
+    name = type(given).__name__
+    if isinstance(given, Coroutine):
+        given.close()
+    raise TypeError(f"a {name} is not a TraceContext")
 
 
 class Sent(Struct, frozen=True, kw_only=True):

@@ -100,14 +100,14 @@ class Listeners:
         return blake2b("\0".join(key).encode("utf-8", "surrogatepass"), key=secret, digest_size=8).hexdigest()
 
     def context(self, kind: Kind, name: str, place: str) -> TraceContext | None:
-        """The context to store with a write; None if no listener carries one."""
-        if self.carrier is None:
+        """The context to store with a write; None if no listener carries one, and for a listener's own writes."""
+        if self.carrier is None or _LISTENING.get():
             return None
-        from singletable.events.context import Sent  # noqa: PLC0415 for carriers
+        from singletable.events.context import Sent, checked  # noqa: PLC0415 for carriers
 
         token = _LISTENING.set(True)
         try:
-            return self.carrier.context(Sent(kind=kind, name=name, place=place))
+            return checked(self.carrier.context(Sent(kind=kind, name=name, place=place)))
         except Exception as error:
             self._note_carrier("context", error)
             return None

@@ -283,12 +283,14 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         if self.is_as_read:
             return list(items)
         items_at: dict[tuple[str, str], Item] = {}
+        # A trace tells of the source's requests: what is copied was not written in it, and masks don't reach it.
+        behind = self.table.derived | {self.table.definition.context_attribute}
         for item in items:
             masked = item if self.mask is None else self.mask.item(item)
             if masked is None:
                 left_out[f"{type_in(self.table, item)}: {UNREADABLE}"] += 1
                 continue
-            whole = {name: value for name, value in masked.items() if name not in self.table.derived}
+            whole = {name: value for name, value in masked.items() if name not in behind}
             for each in (whole, *guards_of(self.table, masked, self.source.now())):
                 items_at[place_in(self.table, each)] = each
         new = {place: item for place, item in items_at.items() if place not in self.recent}

@@ -27,7 +27,7 @@ from singletable.expressions import (
     parted_condition,
     parted_updates,
 )
-from singletable.operations import CONTEXT_ATTRIBUTE, Item, RawCondition, UpdateItem
+from singletable.operations import Item, RawCondition, UpdateItem
 from singletable.records.conditions import Facts, Recipe, guard, guard_in, update_condition, upsert_condition
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import check_updates
@@ -130,7 +130,8 @@ def _names_of(
     model: Model[Any], there: tuple[str, ...], stays: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The attributes that the upsert of an item sets, and those that it removes; both by name."""
-    own = {*model.key_attributes, model.table.definition.write_id_attribute, CONTEXT_ATTRIBUTE}
+    definition = model.table.definition
+    own = {*definition.key, definition.write_id_attribute, definition.context_attribute}
     if model.counter is not None:
         own.add(model.counter.stored)
     declared = {f.stored for f in model.fields if f.is_written}

@@ -15,7 +15,7 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow import Port
-from singletable.operations import CONTEXT_ATTRIBUTE, Item, RefusedWrite, UpdateItem
+from singletable.operations import Item, RefusedWrite, UpdateItem
 from singletable.records.conditions import guard_in, is_current, is_there
 from singletable.records.write import UNREAD, Presence, Write
 from singletable.schema import Model
@@ -105,11 +105,12 @@ def value_as_read(name: str, stored: Item) -> Condition:
 
 
 def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[AttributeChange]:
-    """The differing attributes, without the key, which is the same, and the id of the last write."""
+    """The differing attributes, without the key, which is the same, and what the library keeps of the last write."""
+    definition = model.table.definition
     for name, value in wanted.items():
         if name not in stored or not is_same(stored[name], value):
             yield AttributeChange(name, value)
-    for name in stored.keys() - wanted.keys() - {model.table.definition.write_id_attribute, CONTEXT_ATTRIBUTE}:
+    for name in stored.keys() - wanted.keys() - {definition.write_id_attribute, definition.context_attribute}:
         yield AttributeChange(name, None)
 
 

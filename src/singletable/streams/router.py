@@ -260,7 +260,7 @@ def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
     before, after = _attributes(old), _attributes(new)
     for item in (before, after):
         item.pop(table.definition.write_id_attribute, None)
-        item.pop(CONTEXT_ATTRIBUTE, None)
+        item.pop(table.definition.context_attribute, None)
     return before.keys() == after.keys() and all(_is_same(value, after[name]) for name, value in before.items())
 
 

@@ -179,10 +179,14 @@ class TableDefinition(Struct, frozen=True, eq=False, dict=True):
                 )
 
     @property
+    def context_attribute(self) -> str:
+        """The name of the attribute for the context of a trace; "" in a foreign table, whose classes may have it."""
+        return "" if self.foreign else CONTEXT_ATTRIBUTE
+
+    @property
     def reserved(self) -> list[str]:
         """The stored names that belong to the table, not to an entity."""
-        own = [self.type_attribute, self.version_attribute, self.write_id_attribute]
-        own += [] if self.foreign else [CONTEXT_ATTRIBUTE]
+        own = (self.type_attribute, self.version_attribute, self.write_id_attribute, self.context_attribute)
         parts = [name for index in self.indexes.values() for name in (index.partition, index.sort)]
         # An index may be keyed by an attribute of the table's own key, as an adjacency list is by its target.
         keys = [name for name in dict.fromkeys(parts) if name not in self.key]  # which two indexes may share

@@ -6,11 +6,12 @@ Made for a call that somebody hears, and for one whose first try failed: its ret
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from singletable.errors import SingletableError
+from singletable.errors import SingletableError, TooLarge
 from singletable.events import FirstAnswered, Listeners, RequestEnded, RequestTried
 from singletable.flow import NO_FACTS, NOTHING_CONSUMED, Consumed, Operation, OperationFacts, Request, Response
 
@@ -42,22 +43,26 @@ class CallEvents:
         self._waited = self._wait = 0.0
         self._request_id = ""
 
-    def carrying(self, operation: Operation[T]) -> Operation[T]:
-        """The operation with the context of a trace in what it writes, where it writes what may have one.
+    def carrying(self, operation: Operation[T]) -> tuple[Operation[T], Request]:
+        """The operation with the context of a trace in what it writes, where it writes what may have one; and its
+        request. It has none where an item, or a transaction, would be too large with it: the write comes first.
 
         The stored text is another one in each request: so a change that was made without a context is known by having
         the one of the change before.
         """
         give: Callable[[Callable[[str], str | None]], Operation[T]] | None = getattr(operation, "carrying", None)
         if give is None:
-            return operation
+            return operation, operation.request(self._names)
 
         @cache
         def context_of(table: str) -> str | None:
             context = self._events.context("change", type(operation).__name__, table)
             return None if context is None else context.text_of_change(token_urlsafe(3))
 
-        return give(context_of)
+        with suppress(TooLarge):
+            carried = give(context_of)
+            return carried, carried.request(self._names)
+        return operation, operation.request(self._names)
 
     def began(self, at: float) -> None:
         """A try begins, or began: the first one with the call."""

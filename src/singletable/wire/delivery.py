@@ -101,8 +101,9 @@ class Delivery:
         heard = self._listens or (own.level or levels.library.level or levels.root.level) <= DEBUG
         call = self._call(operation) if heard or (own is SILENT.own and "logging" in modules) else None
         if call is not None and self._events.carrier is not None:
-            operation = call.carrying(operation)
-        request = operation.request(self._names)
+            operation, request = call.carrying(operation)
+        else:
+            request = operation.request(self._names)
         response: Response | None = None
         try:
             if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:

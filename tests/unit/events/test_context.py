@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.events import Event, Handled, Listeners, Sent, TraceContext
+from singletable.events import ClockCorrected, Event, Handled, Listeners, Sent, TraceContext
 from singletable.events.context import MAX_STATE_BYTES
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -148,3 +148,35 @@ def test_a_carrier_that_fails_changes_nothing_for_the_work(where: str, caplog: p
     assert len(done) == 2
     assert [record.levelno for record in records] == [logging.ERROR]
     assert "Fails raised at its" in records[0].getMessage()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_is_no_context_is_told_and_not_stored(is_async: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def nothing() -> None: ...
+
+    class Gives(Carries):
+        def context(self, sent: Sent) -> Any:
+            return nothing() if is_async else PARENT
+
+    listeners = Listeners([Gives()])
+    assert listeners.context_text("task", "mail", "shop") is None
+    assert listeners.context("change", "PutItem", "shop") is None
+    (record,) = caplog.records
+    assert "Gives raised at its context()" in record.getMessage()
+    assert f"a {'coroutine' if is_async else 'str'} is not a TraceContext" in str(record.exc_info)
+
+
+def test_a_carrier_is_not_asked_for_its_own_writes() -> None:
+    class Writes(Carries):
+        def __call__(self, event: Event) -> None:
+            assert listeners.context("change", "PutItem", "log") is None
+
+        def context(self, sent: Sent) -> TraceContext | None:
+            assert listeners.context("change", "PutItem", "log") is None
+            return super().context(sent)
+
+    carrier = Writes()
+    listeners = Listeners([carrier])
+    assert listeners.context_text("task", "mail", "shop") == f"{PARENT} a=1"
+    listeners.emit(ClockCorrected(endpoint="http://x", ahead_seconds=1, then=""))
+    assert [sent.kind for sent in carrier.sent] == ["task"]
