@@ -12,13 +12,16 @@ import secrets
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
 from singletable.flow import DurableDirectories
 
 _WRITING = ".writing"
 """The directory in which files are written before they are linked under their names. It is not listed."""
+
+NOTES: Final = "="
+"""How the paths of the library's own notes begin: of collections, of backups. A new store has none."""
 
 
 class BlobStore(Protocol):
@@ -109,7 +112,8 @@ class LocalBlobs:
                 with open(self.directory / path, "rb") as file:
                     return file.read(most + 1)
             except (FileNotFoundError, NotADirectoryError):
-                self._check_mounted()
+                if not path.startswith(NOTES):
+                    self._check_mounted()
                 return None
 
     def has(self, path: str) -> bool:
@@ -131,8 +135,10 @@ class LocalBlobs:
                 self._directories.sync(target.parent)
 
     def _check_mounted(self) -> None:
-        """Raises Unavailable where the whole directory is missing or empty: a content of it is not lost then."""
-        if not self.directory.is_dir() or not any(self.directory.iterdir()):
+        """Raises Unavailable where the whole directory is missing or has no content: the one asked for is not lost
+        then. A note may have been put there meanwhile, as by a collection of garbage."""
+        names = self.directory.iterdir() if self.directory.is_dir() else ()
+        if not any(each.name != _WRITING and not each.name.startswith(NOTES) for each in names):
             raise Unavailable(
                 f"the directory of the blob store is missing or empty: {self.directory}",
                 operation="blob get",
