@@ -24,7 +24,7 @@ from singletable_local import EngineTimeouts
 from singletable_local.polling import wait_until
 from singletable_local.python_engine import PythonEngine
 from tests.support.python_engine import EMULATOR, python_engine as python_engine
-from tools.distributions import PYTHONPATH
+from tools.distributions import PYTHONPATH, ROOT
 
 pytestmark = [pytest.mark.embedded("it is another engine"), pytest.mark.usefixtures("python_engine")]
 LONG_SECONDS = 20.0
@@ -180,6 +180,27 @@ def test_a_worker_goes_on_from_its_checkpoint() -> None:
     assert handled == ["first", "second"]
 
 
+WORKER = """
+from singletable import connect
+from tests.engine.test_python_engine import Counter
+import sys
+with connect(sys.argv[1]) as db:
+    print(db.get(Counter.of("a")))
+connect("local").close()
+"""
+
+
+def test_of_several_processes_each_is_told_how_to_share_one() -> None:
+    environ = {**os.environ, "PYTHONPATH": f"{PYTHONPATH}{os.pathsep}{ROOT}", "WEB_CONCURRENCY": "2"}
+    with connect("local") as db:
+        db.create(Counter(name="a"))
+        command = [sys.executable, "-c", WORKER, db.target.endpoint.url]
+        ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=100)
+    assert ran.stdout == "Counter(name='a', count=0)\n"
+    assert 'which they share: connect("http://127.0.0.1:<port>")' in ran.stderr
+    assert "data/app.db" not in ran.stderr
+
+
 def test_a_file_is_refused_and_what_to_install_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match=r"is in memory, and keeps no file\. Install the binary, `npm install "):
         connect(f"local:{tmp_path / 'app.db'}")
@@ -217,6 +238,11 @@ def test_a_web_page_is_refused(head: dict[str, str]) -> None:
         ({"X-Amz-Target": "DynamoDB_20120810.Nothing"}, b"{}", 400),
         ({"X-Amz-Target": "DynamoDBStreams_20120810.GetShardIterator"}, b"no JSON", 500),
         ({"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Length": "99999999"}, b"", 413),
+        (
+            {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Length": "0", "Transfer-Encoding": "chunked"},
+            b"2\r\n{}\r\n0\r\n\r\n",
+            400,
+        ),
     ],
 )
 def test_what_it_does_not_understand_is_answered_and_the_next_request_too(
@@ -225,6 +251,55 @@ def test_what_it_does_not_understand_is_answered_and_the_next_request_too(
     with PythonEngine.start(EMULATOR, os.environ) as engine:
         assert posted(engine.url, body, head)[0] == status
         assert posted(engine.url, b"{}", {"X-Amz-Target": "DynamoDB_20120810.ListTables"})[0] == 200
+
+
+REAPED = """
+import json
+import threading
+import time
+
+_lock = threading.Lock()
+deletions, is_deleting = 0, False
+
+
+def _delete():
+    global deletions, is_deleting
+    while True:
+        with _lock:
+            deletions, is_deleting = deletions + 1, True
+            time.sleep(0.01)
+            is_deleting = False
+        time.sleep(0.001)
+
+
+def _begin():
+    threading.Thread(target=_delete, daemon=True).start()
+
+
+async def handle_request(*_):
+    return 200, {}, json.dumps({"deletions": deletions, "is_deleting": is_deleting}).encode()
+
+
+threading.Timer(0.2, _begin).start()
+"""
+
+
+def test_no_request_meets_a_deletion_of_what_has_expired(tmp_path: Path) -> None:
+    """ministack deletes it in a thread, under a lock that its requests don't take."""
+    services = tmp_path / "ministack" / "services"
+    services.mkdir(parents=True)
+    (services / "dynamodb.py").write_text(REAPED)
+    (services / "dynamodb_streams.py").write_text("from ministack.services.dynamodb import handle_request\n")
+    with PythonEngine.start(tmp_path, os.environ) as engine:
+        head = {"X-Amz-Target": "DynamoDB_20120810.ListTables"}
+        assert wait_until(lambda: posted(engine.url, b"{}", head)[1]["deletions"] > 0, LONG_SECONDS)
+        asked = [posted(engine.url, b"{}", head)[1]["is_deleting"] for _ in range(101)]
+    assert not any(asked)
+
+
+def test_the_lock_is_the_one_of_the_emulator() -> None:
+    source = (EMULATOR / "ministack" / "services" / "dynamodb.py").read_text()
+    assert "        time.sleep(60)\n        now = time.time()\n        try:\n            with _lock:\n" in source
 
 
 def test_an_item_near_the_limit_goes_through() -> None:

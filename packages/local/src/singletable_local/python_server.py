@@ -5,7 +5,8 @@ the package `ministack`. It prints its port and serves until its standard input 
 started it ends, however that ends. Everything is in memory.
 
 Requests are handled by one thread, one after the other: so an update is never lost to another one, and a transaction is
-isolated. What the emulator does otherwise than DynamoDB, and what can be put right in a request, is put right here.
+isolated. The emulator's own thread, which deletes what has expired, waits until a request is done. What the emulator
+does otherwise than DynamoDB, and what can be put right in a request, is put right here.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _LONGEST_HEAD_BYTES = 1 << 16
 _LONGEST_BODY_BYTES = 1 << 25
 """Twice the longest request of DynamoDB."""
 _SEQUENCE_NUMBER_DIGITS = 30
+_one_at_a_time = threading.RLock()
+"""Held by a request, and by the emulator while it deletes what has expired. Some of its handlers take it again."""
 _REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 413: "Content Too Large", 500: "Internal Server Error"}
 
 
@@ -47,7 +50,9 @@ def _end_with_input() -> None:
 
 def _handlers() -> dict[str, Handler]:
     """By the prefix of the operation's name in the request."""
-    dynamodb = import_module("ministack.services.dynamodb")  # found by the folder
+    dynamodb: Any = import_module("ministack.services.dynamodb")  # found by the folder
+    # It deletes under its lock, which its requests don't take: one that met a deletion would change half an item.
+    dynamodb._lock = _one_at_a_time  # noqa: SLF001
     streams = import_module("ministack.services.dynamodb_streams")
     return {"DynamoDB_20120810": dynamodb.handle_request, "DynamoDBStreams_20120810": streams.handle_request}
 
@@ -68,8 +73,8 @@ async def _converse(handlers: dict[str, Handler], reader: asyncio.StreamReader, 
         while True:
             headers = _headers_of(await reader.readuntil(b"\r\n\r\n"))
             length = int(headers.get("content-length", "0"))
-            if length > _LONGEST_BODY_BYTES:
-                writer.write(_response(_refusal(413, f"a request of {length} bytes is too large")))
+            if refused := _unreadable(headers, length):
+                writer.write(_response(refused))
                 break
             body = await reader.readexactly(length)
             writer.write(_response(_refused(headers) or await _handled(handlers, headers, body)))
@@ -83,6 +88,13 @@ async def _converse(handlers: dict[str, Handler], reader: asyncio.StreamReader, 
 def _headers_of(head: bytes) -> Headers:
     lines = (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:])
     return {name.strip().lower(): value.strip() for name, _, value in lines if name}
+
+
+def _unreadable(headers: Headers, length: int) -> Answer | None:
+    """The refusal of a request whose body is left unread: its connection ends."""
+    if "transfer-encoding" in headers:
+        return _refusal(400, "a request in chunks is not understood: send its length")
+    return _refusal(413, f"a request of {length} bytes is too large") if length > _LONGEST_BODY_BYTES else None
 
 
 def _refused(headers: Headers) -> Answer | None:
@@ -100,7 +112,8 @@ async def _handled(handlers: dict[str, Handler], headers: Headers, body: bytes) 
     try:
         if operation == "GetShardIterator":
             body = _with_padded_number(body)
-        return await handler("POST", "/", headers, body, {})
+        with _one_at_a_time:
+            return await handler("POST", "/", headers, body, {})
     except Exception as error:
         return _refusal(500, f"the engine in Python failed in {operation}: {error!r}")
 

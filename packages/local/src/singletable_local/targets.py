@@ -28,6 +28,11 @@ from singletable_local.unix_endpoint import UnixEndpoint
 
 _CALLER_OF_CONNECT = 6
 """Whose line a warning names: `_check_alone` is called by `embedded`, that by `_find`, `find_target`, `connect`."""
+_SHARED_FILE = 'Name a file, which they share: connect("local:data/app.db").'
+_SHARED_ADDRESS = (
+    "Let one of them start it, and give the others the address that its repr(db) shows, "
+    'which they share: connect("http://127.0.0.1:<port>").'
+)
 _TRAITS = Traits(
     scan_page_limit=1000,  # a larger page, or one without a limit, blocks every other request
     segments_shift=True,
@@ -54,11 +59,11 @@ def embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targe
     if target != "local" and not name:
         raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
     path = Path(name) if name else None
-    if path is None:
-        _check_alone(environ)
     if path is not None and (not path.name or path.is_dir()):
         raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
     emulator = find_emulator(environ)
+    if path is None:
+        _check_alone(environ, _SHARED_FILE if emulator is None else _SHARED_ADDRESS)
     if emulator is not None:
         if path is not None:
             raise no_file(target)
@@ -113,14 +118,14 @@ def unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> 
     return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 
 
-def _check_alone(environ: Mapping[str, str]) -> None:
+def _check_alone(environ: Mapping[str, str], shared: str) -> None:
     """Warn if this process is one of several, as a server's workers are: each would have a memory of its own."""
     processes = sys.modules.get("multiprocessing.process")
     workers = environ.get("WEB_CONCURRENCY", "1")
     if (processes is not None and processes.parent_process() is not None) or (workers.isdigit() and int(workers) > 1):
         warnings.warn(
             'connect("local") in one of several processes: each has an engine of its own in memory, and does not see '
-            'what the others write. Name a file, which they share: connect("local:data/app.db").',
+            f"what the others write. {shared}",
             RuntimeWarning,
             stacklevel=_CALLER_OF_CONNECT,
         )
