@@ -82,6 +82,7 @@ def test_an_archive_of_the_site_has_its_version_and_the_same_bytes_each_time(tmp
         root = f"singletable-site-{VERSION}"
         assert archive.namelist() == [f"{root}/how-to/types.html", f"{root}/index.html"]
         assert archive.read(f"{root}/index.html") == b"first"
+        assert {info.external_attr >> 16 for info in archive.infolist()} == {0o644}, "a web server may read it"
 
 
 def test_an_error_has_a_page_that_links_lead_to() -> None:

@@ -34,6 +34,8 @@ SEARCH_FROM_DISK = ROOT / "node_modules" / "iframe-worker" / "shim" / "index.js"
 ASSETS = [Path(__file__).with_name(name) for name in ("style.css", "accessible.js")]
 
 
+_READABLE = 0o644
+"""By a web server too, which is another user than the one that unpacks."""
 _WORD = re.compile(r"<code>([^\s<]{1,36}|[^<]{1,24})</code>")
 """A short code, which the style sheet holds together: a browser would break it at a space or a hyphen."""
 
@@ -91,6 +93,7 @@ def packed(site: Path, out: Path) -> Path:
     with zipfile.ZipFile(archive, "w") as pack:
         for file in sorted(path for path in site.rglob("*") if path.is_file()):
             place = zipfile.ZipInfo(f"singletable-site-{VERSION}/{file.relative_to(site).as_posix()}")
+            place.external_attr = _READABLE << 16
             pack.writestr(place, file.read_bytes(), zipfile.ZIP_DEFLATED)
     return archive
 
