@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from click.testing import CliRunner
 
 from singletable import ANY, Entity, Key, Table, connect, field
@@ -41,6 +42,7 @@ class Line(Entity, table=lines, type="line"):
         return f"BASKET#{basket}", f"LINE#{number:04}"
 
 
+@pytest.mark.embedded("its table is written at an engine's port")
 def test_items_without_a_type_are_rows_of_their_class(tmp_path: Path) -> None:
     engine = Engine.start(exposed=True)
     with connect(engine.url) as db:

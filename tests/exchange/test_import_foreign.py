@@ -98,6 +98,7 @@ LEFT = {
 NOTE = "by the other program"
 """An attribute that the class there does not declare, and the one here does."""
 NOON = datetime(2026, 1, 31, tzinfo=timezone.utc)
+pytestmark = pytest.mark.embedded("the other program writes at an engine's port")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Entity, InvalidRequest, Key, Table, connect, field
+from singletable import ANY, Entity, InvalidRequest, Key, Table, field
 from singletable.exchange import TableCopy
 from singletable.tables import B, N
 from singletable.values import EpochSeconds
@@ -164,7 +164,7 @@ def test_no_item_is_lost(table: Table, entities: Sequence[Any], key_of: Callable
 )
 def test_keys_that_masks_could_share_are_refused(table: Table, entity: Any, why: str) -> None:
     """Before anything is made; without masks the copy is as before."""
-    with fresh() as source, connect("local") as target:
+    with fresh() as source, fresh() as target:
         source.create_table(table)
         source.create(entity)
         for dry_run in (True, False):

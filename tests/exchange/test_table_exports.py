@@ -415,11 +415,12 @@ def test_an_export_is_imported_item_by_item(db: Database, tmp_path: Path) -> Non
         assert Imports(target, shop).run(where, mode="replace").written == 51
 
 
+@pytest.mark.embedded("it gives tables names of its own")
 @pytest.mark.parametrize("named", ["shop", "shop-7"])
 def test_an_export_is_of_a_table_by_either_of_its_names(db: Database, tmp_path: Path, named: str) -> None:
     items = db.run(all_items(db.port, "shop"))
     where = write_full(tmp_path, named, items, at=NOON)
-    with connect(f"local:{tmp_path / 'named.db'}", tables={"shop": "shop-7"}) as target:
+    with fresh(tables={"shop": "shop-7"}) as target:
         assert Imports(target, shop, beside).run(where).written == 51
         assert len(target.run(all_items(target.port, "shop"))) == 51
     other = write_full(tmp_path / "other", "shop-8", items, at=NOON)

@@ -31,8 +31,7 @@ class FaultyExchange:
 
     async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         async def ask(call: Call) -> Reply:
-            answer = await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch)
-            return Reply(answer.status, answer.body, answer.checksum or "")
+            return Reply.given(await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch))
 
         outcome = await self._carrier.carry(message, ask)
         if isinstance(outcome, Hang):

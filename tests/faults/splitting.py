@@ -136,8 +136,7 @@ class SplittingExchange:
 
     async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> HttpResponse:
         async def ask(call: Call) -> Reply:
-            answer = await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch)
-            return Reply(answer.status, answer.body, answer.checksum or "")
+            return Reply.given(await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch))
 
         call = Call.read(message)
         if call.operation in ("DescribeStream", "GetShardIterator", "GetRecords"):
