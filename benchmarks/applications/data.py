@@ -16,13 +16,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import obstore.store
+from msgspec import structs
 
 from goals.generated import FLAT, generate
 from goals.model import records
@@ -117,7 +117,7 @@ def email(number: int, organisations: int) -> str:
 
 def fill_manhunt(db: Database, items: int) -> None:
     """Searches that were answered at the ninth attempt, four for each contact."""
-    db.run(create(db.port, replace(manhunt.definition, stream=None)))  # what fills a table is nobody's news
+    db.run(create(db.port, structs.replace(manhunt.definition, stream=None)))  # what fills a table is nobody's news
     entities = _searches(items // ITEMS_A_SEARCH)
     while part := [model_for(entity).item(entity) for entity in islice(entities, _A_BATCH)]:
         batches = [

@@ -54,7 +54,7 @@ def test_more_processes_end_sooner(kind: str, waits: bool, tmp_path: Path) -> No
     shown = ", ".join(f"{processes}: {seconds:.1f} s" for processes, seconds in took.items())
     sys.stdout.write(f"{kind} of {ITEMS:,} items, {'waits dominate' if waits else 'embedded'}: {shown}\n")
     if waits:
-        assert took[4] <= 0.4 * took[1]
+        assert took[4] <= (0.6 if kind == "check" else 0.4) * took[1]  # a check ends with one look by one process
 
 
 def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class TraceContext(Struct, frozen=True):
 
 
 def checked(given: object) -> TraceContext | None:
-    """Return what a carrier gave. TypeError for anything else than a context or None, as the coroutine of an async method."""
+    """Return what a carrier gave. TypeError for anything but a context or None, as a coroutine is."""
     if given is None or isinstance(given, TraceContext):
         return given
     name = type(given).__name__
