@@ -13,7 +13,7 @@ from tests.architecture.sources import Source, sources
 
 MOST_SHARED_CLASSES = 9
 """Class names that several modules define: most are public names of two layers."""
-MOST_LOCALS = {"found": 139, "each": 269, "made": 37, "said": 40}
+MOST_LOCALS = {"found": 139, "each": 270, "made": 39, "said": 40}
 """Functions that bind a local or a parameter of this name."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

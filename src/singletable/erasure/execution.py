@@ -105,9 +105,9 @@ def parts_of(
 def nothing(table: Table, root: Root, as_of: datetime | None = None) -> NotFound:
     """The error of a search that found nothing: of a table, or of an export of a moment."""
     when = "" if as_of is None else f", as of {as_of:%Y-%m-%d %H:%M:%S} UTC"
-    hint = "Look at the arguments. What was erased before is in no table any more."
+    hint = "Look at the arguments. An item that was erased before is in no table any more."
     if as_of is not None:
-        hint += " What was written since the export is found without it."
+        hint += " Items written since the export are found without it."
     return NotFound(f"nothing belongs to what {root.name} names{when}", table=table.name, operation="erase", hint=hint)
 
 

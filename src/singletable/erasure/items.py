@@ -23,11 +23,11 @@ class ErasureRecord(ToolItem, word="erasure"):
     writes: int = 0
     """Raised by each write of the record, on condition of the count before."""
     runs: int = 0
-    """How often it was begun: more than once where it was killed."""
+    """The number of its runs: more than one if it was killed."""
     deleted: dict[str, int] = field(default_factory=dict[str, int])
     cleared: dict[str, int] = field(default_factory=dict[str, int])
     doing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """The items being deleted now, by class, as salted digests: after a crash, those that are gone are counted."""
+    """The items being deleted now, by class, as salted digests: after a crash, missing ones are counted."""
     again: list[str] = field(default_factory=list[str])
     """Documents whose deletion has begun, by their ids, until it has ended: such a one is in no list any more."""
 

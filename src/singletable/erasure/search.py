@@ -174,9 +174,9 @@ class SubjectSearch:
         return ErasableItems(self.levels, self._clears(), kept)
 
     async def closed(self, root: Root, items: ErasableItems) -> ErasableItems | None:
-        """What a search of an export found, where the table has nothing more: one scan looks for all levels at once.
+        """Items that a search of an export found, if the table has nothing more: one scan looks for all levels at once.
 
-        None if there is more. What belongs to an item that only the export's search found could not be found after it.
+        None if there is more: items of an owner that only the export's search found could not be found after it.
         """
         self.taken = {(each.kind, each.place) for level in items.levels for each in level}
         there = [each for level in items.levels for each in level]
