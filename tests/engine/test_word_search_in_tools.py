@@ -93,11 +93,12 @@ def test_a_copy_has_the_words_of_what_it_has(db: Database, keep: bool) -> None:
 
 
 def test_an_erased_persons_words_go_in_the_same_transaction(db: Database) -> None:
+    assert "#c0" in texts(db)
     plan = Erasure(db, crm).plan(Customer.by_id("c0"))
     assert plan.deleted == {"Customer": 1, "Order": 1}
     Erasure(db, crm).apply(Customer.by_id("c0"))
     assert "lovelace" not in texts(db)
-    assert "c0" not in texts(db)
+    assert "#c0" not in texts(db)  # a random write id may hold "c0"
     assert (ids(db, "ada"), db.check(crm)) == (["c2"], [])
 
 
