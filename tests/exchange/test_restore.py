@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from singletable import Database, InvalidRequest, Table, connect
 from singletable.cli.app import app as program
@@ -72,7 +73,7 @@ def contents_in(blobs: LocalBlobs) -> dict[str, bytes]:
 
 
 async def settings_of(db: Database, table: str) -> Any:
-    definition = replace(shop.definition, name=table)
+    definition = structs.replace(shop.definition, name=table)
     description = await describe(db.port, definition)
     assert description is not None
     return await live_settings(db.port, definition, description, recovery=True, tags=True)
