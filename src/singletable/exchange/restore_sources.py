@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace as with_fields
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from singletable.exchange.exported_items import ExactItems
 from singletable.exchange.table_copy import PAGE, CopyOptions, copy_table, goes_along, put_patiently
@@ -114,7 +113,7 @@ class ItemSource(RestoreSource):
     async def make(self, target: Port, table: Table, tell: Tell) -> None:
         if await describe_indexes(target, table.definition) is None:
             tell("creating")
-            await create(target, with_fields(table.definition, stream=None, deletion_protection=None))
+            await create(target, structs.replace(table.definition, stream=None, deletion_protection=None))
 
 
 class CopySource(ItemSource):
