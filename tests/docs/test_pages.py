@@ -17,7 +17,8 @@ TUTORIAL_CODE = DOCS / "tutorial" / "first_table.py"
 OF_TESTS = DOCS / "how-to" / "test.md"
 WEB_FRAMEWORKS = DOCS / "how-to" / "web-frameworks.md"
 """Django's settings are a process's own."""
-HOW_TO = sorted({*(DOCS / "how-to").glob("*.md")} - {OF_TESTS, WEB_FRAMEWORKS})
+WITHOUT_PYTHON = DOCS / "how-to" / "what-you-see.md"
+HOW_TO = sorted({*(DOCS / "how-to").glob("*.md")} - {OF_TESTS, WEB_FRAMEWORKS, WITHOUT_PYTHON})
 EXPLANATION = sorted(page for page in (DOCS / "explanation").glob("*.md") if python_of(page))
 
 

@@ -11,6 +11,7 @@ from singletable.erasure.items import ErasureRecord
 from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.foundation import model_for
 from singletable.holds.item import HoldItem
+from singletable.jobs.items import JobItem, JobPart
 from singletable.migrations.items import ApplyLease, FillPart, SharedBudget
 from singletable.operations import PutItem
 from singletable.schema.table import GUARD_TYPE
@@ -93,6 +94,15 @@ def _holds(db: Database) -> None:
     put(db, [HoldItem.of(app)(why="a copy", since=PAST, noticed_at=PAST, opened_at=PAST)])
 
 
+def _jobs(db: Database) -> None:
+    kind, shared = JobItem.of(app), {"kind": "fill", "options": "{}", "declaration": "d", "identity": "t"}
+    put(db, [kind(job=f"{n}", format=1, sections=1, items=0, begun_at=PAST, **shared) for n in range(MANY)])
+
+
+def _job_parts(db: Database) -> None:
+    put(db, [JobPart.of(app)(job=f"{n}", section=0) for n in range(MANY)])
+
+
 def _raw(type_name: str) -> Callable[[Database], None]:
     """Items of a layer that the program doesn't use any more."""
 
@@ -112,6 +122,9 @@ FIRST: dict[str, Callable[[Database], None]] = {
     "_transfer": _transfers,
     "_restore": _restores,
     "_hold": _holds,
+    "_job": _jobs,
+    "_job_part": _job_parts,
+    "_job_lines": _raw("_job_lines"),
     **{name: _raw(name) for name in ("_task", "_turn", "_lane", "_consumer", "_lease", "_try", "_aside")},
     **{name: _raw(name) for name in ("_sync_group", "_sync_client")},
 }

@@ -349,7 +349,7 @@ def test_a_class_that_goes(db: Database) -> None:
 def test_values_that_are_not_unique(db: Database) -> None:
     table = changed(note=(str | None, field(default=None, unique=True)))
     assert refused(db, table) == ("values not unique", [("unique.added", "Order.note", 9)])
-    with pytest.raises(PlanRefused, match=r"9 items whose value an earlier item has, as .*: Order\.note: "):
+    with pytest.raises(PlanRefused, match=r"9 items whose value an earlier item has: Order\.note: "):
         Migrations(db, table).plan()
     assert db.check(changed()) == []
 

@@ -208,7 +208,7 @@ async def test_a_backlog_of_one_project_is_done_by_its_first_pointer(
 
     async def handle(message: Message[Pointer]) -> None:
         with db.meter() as meter:
-            await follow_message(lambda id, _: world.sync.process(id), message)
+            await follow_message(db.port, lambda id, _: world.sync.process(id), message)
         followed.append((message.body.document_id, meter.write_units))
 
     async def watch() -> None:
@@ -334,13 +334,15 @@ def test_a_pointer_to_what_no_program_knows_is_given_back_for_a_bounded_time(tmp
 @pytest.mark.parametrize(
     ("group", "receives", "seconds"), [("", 1, 2), ("", 5, 32), ("", 5000, 300), ("p1", 1, 2), ("p1", 3, 5)]
 )
-async def test_a_pointer_is_given_back_for_a_time_that_grows(group: str, receives: int, seconds: float) -> None:
+async def test_a_pointer_is_given_back_for_a_time_that_grows(
+    db: AsyncDatabase, group: str, receives: int, seconds: float
+) -> None:
     async def apply(project: str, on_unknown: Any) -> list[Any]:
         on_unknown("a mutation that waits")
         return []
 
     with pytest.raises(RetryLater) as said:
-        await follow_message(apply, Message("m", Pointer("p1"), "r", group, receives))
+        await follow_message(db.port, apply, Message("m", Pointer("p1"), "r", group, receives))
     assert said.value.seconds == seconds
 
 

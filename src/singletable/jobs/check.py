@@ -23,6 +23,8 @@ _IDLE_SECONDS: Final = 24 * 3600.0
 class JobCheck(ItemCheck):
     """The check of the items of jobs in a table."""
 
+    beside = "sections with their jobs"
+
     def __init__(self, table: Table) -> None:
         self.table = table
         self.job: Any = JobItem.of(table)
