@@ -118,7 +118,7 @@ class Program:
             monotonic=self.loop.time,
             random=random.Random(len(self._ports)).random,
             locate=place.locate,
-            events=Listeners(listeners, b"situations"),
+            events=_Listeners(listeners, len(self._ports) // 2 + 1),
         )
         port = AwaitingPort(place.endpoint, place.credentials, options)
         behind = port
@@ -144,6 +144,18 @@ class Program:
 
         wrap_exchanges(port, lambda _: service)
         port._open = open_led
+
+
+class _Listeners(Listeners):
+    """Those of a process whose host and id are the same each time."""
+
+    def __init__(self, listeners: tuple[Callable[[Event], object], ...], number: int) -> None:
+        super().__init__(listeners, b"situations")
+        self._number = number
+
+    @property
+    def process(self) -> str:
+        return f"host-{self._number}, process {100 + self._number}"
 
 
 class _Service:

@@ -82,7 +82,7 @@ async def n_plus_one(program: Program) -> None:
 @situation(
     "Two versions of the program",
     shows="""
-        returned after
+        returned, which counts as no try, after
         UnknownTask: this program has no task 'refund'
         Newer: an item of Order has schema version 2; this program knows version 1
         """,

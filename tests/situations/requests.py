@@ -166,7 +166,7 @@ async def wrong_region(program: Program) -> None:
 @situation(
     "A skewed clock",
     shows="""
-        this machine's clock is -1860 s off
+        this machine's clock is 31 min behind that of
         requests are signed by the service's clock
         """,
     records="INFO RequestTried",
@@ -259,7 +259,7 @@ async def large_item(program: Program) -> None:
     "A slow call",
     shows="""
         Query of shop: try 1, ok
-        (slow)
+        (slow: from signing
         """,
     records="INFO RequestTried",
     cause="""The service took over a second to answer a request that it took at once: a busy network, a proxy, or an
@@ -279,8 +279,8 @@ async def slow_call(program: Program) -> None:
 @situation(
     "A cold start",
     shows="""
-        cold start: the first answer
-        310 ms for credentials
+        cold start: the first request
+        took 730 ms: of these 310 ms for credentials
         """,
     records="INFO FirstAnswered",
     cause="The first request of a process fetches credentials and opens a connection; none after it does.",

@@ -17,7 +17,9 @@ from tests.situations.situation import situation
 @situation(
     "A worker that was killed",
     shows="""
-        tasks of shop: took over the lease of charge
+        tasks of shop: started, 1 at a time, on host-1, process 101
+        tasks of shop: took over the lease of charge (
+        no sign of life for 60 s
         its process was killed, stands still, or can't reach the table
         """,
     records="WARNING LeaseTaken",
@@ -46,9 +48,9 @@ async def killed_worker(program: Program) -> None:
     "A worker that is stuck",
     shows="""
         tasks of shop: charge
-        has not ended; its worker lives and renews the lease, so nobody takes it over
+        on host-1, process 101 and has not ended; its worker lives and renews the lease, so nobody takes it over
         """,
-    records="INFO WorkOverran",
+    records="WARNING WorkOverran",
     cause="A task's function does not return: it waits for something without a timeout. Its worker renews the lease.",
     todo="""Look where the function waits, and give that a timeout. `singletable work release` takes the task from the
         worker.""",
@@ -95,6 +97,7 @@ async def slow_worker(program: Program) -> None:
     shows="""
         mail: order#INSERT
         try 3 ended with KeyError, and the change is a dead letter
+        by `singletable work retry --consumer mail`
         KeyError: 'iban'
         """,
     records="""
@@ -122,7 +125,9 @@ async def poison_change(program: Program) -> None:
     "A dead task",
     shows="""
         task charge
-        try 2 of 2, dead
+        try 1 of 2, failed after 8 ms
+        try 2 of 2, failed for the last time
+        a dead task now, which `singletable work retry` runs again
         KeyError: 'iban'
         """,
     records="""
@@ -148,7 +153,8 @@ async def dead_task(program: Program) -> None:
     "A gap in the stream",
     shows="""
         mail: changes of the shard
-        are lost (trimmed: a stream keeps changes for a day
+        of table shop are lost (trimmed: a stream keeps changes for a day
+        made after the last one that was handled and before 2
         """,
     records="ERROR ShardGap",
     cause="""The consumer was down, or behind, for longer than the day that a stream keeps changes. What was trimmed is

@@ -7,6 +7,7 @@ what the application put into it. A key is a keyed hash (`Listeners.hash_of`): e
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import datetime
 from typing import ClassVar, Literal
 
 from singletable.events.event import Event, described
@@ -18,6 +19,8 @@ _GAPS = {
     "trimmed": ": a stream keeps changes for a day, and these were not read by then",
     "replaced": ": the table has another stream, as one that was made again",
 }
+_ENDS = {"retried": "failed", "dead": "failed for the last time", "returned": "returned, which counts as no try,"}
+"""The outcomes of tasks whose names are not what the log says."""
 
 
 TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost", "open"]
@@ -36,10 +39,12 @@ class WorkerStarted(Event, frozen=True, kw_only=True):
     """Its name: what it works on, as `tasks of orders`."""
     slots: int
     """Steps at a time."""
+    process: str = ""
+    """The host and the id of its process."""
 
     @property
     def text(self) -> str:
-        return f"{self.worker}: started, {self.slots} at a time"
+        return f"{self.worker}: started, {self.slots} at a time" + (f", on {self.process}" if self.process else "")
 
 
 class WorkerStopped(Event, frozen=True, kw_only=True):
@@ -103,6 +108,10 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
     fence: int
     is_takeover: bool
     """Another worker had it, and gave no sign of life."""
+    key_hash: str = ""
+    """That of a task, as its other events have it."""
+    seconds: float = 0.0
+    """The length of the lease."""
 
     @property
     def level(self) -> int:
@@ -112,14 +121,16 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
     def text(self) -> str:
         if not self.is_takeover:
             return f"{self.worker}: took the lease of {self.lease}"
+        named = f"{self.lease} ({self.key_hash})" if self.key_hash else self.lease
+        length = f"{self.seconds:.0f} s, the lease's length" if self.seconds else "the lease's length"
         return (
-            f"{self.worker}: took over the lease of {self.lease} from a worker that has given no sign of life for the "
-            "lease's length: its process was killed, stands still, or can't reach the table"
+            f"{self.worker}: took over the lease of {named} from a worker that has given no sign of life for "
+            f"{length}: its process was killed, stands still, or can't reach the table; what it had begun is done again"
         )
 
     @property
     def cause(self) -> Hashable:
-        return self.worker, self.lease
+        return self.worker, self.lease, self.key_hash
 
 
 class LeaseLost(Event, frozen=True, kw_only=True):
@@ -144,7 +155,7 @@ class WorkOverran(Event, frozen=True, kw_only=True):
     """A task, or a handler of a change, runs for longer than the length of its lease, which its worker renews."""
 
     logger: ClassVar[str] = "singletable.workers"
-    levels: ClassVar[tuple[str, ...]] = ("INFO",)
+    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
 
     worker: str
     work: str
@@ -152,16 +163,15 @@ class WorkOverran(Event, frozen=True, kw_only=True):
     key_hash: str
     seconds: float
     """Since it began."""
-
-    @property
-    def level(self) -> int:
-        return _INFO
+    process: str = ""
+    """The host and the id of its process."""
 
     @property
     def text(self) -> str:
+        place = f" on {self.process}" if self.process else ""
         return (
-            f"{self.worker}: {self.work} ({self.key_hash}) has run for {self.seconds:.0f} s and has not ended; "
-            "its worker lives and renews the lease, so nobody takes it over"
+            f"{self.worker}: {self.work} ({self.key_hash}) has run for {self.seconds:.0f} s{place} and has not ended; "
+            "its worker lives and renews the lease, so nobody takes it over: look where that process waits"
         )
 
     @property
@@ -233,11 +243,13 @@ class TaskEnded(Event, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         slow = " (slow)" if self.is_slow else ""
-        end = f"{self.outcome} after {self.milliseconds:.0f} ms{slow}"
+        end = f"{_ENDS.get(self.outcome, self.outcome)} after {self.milliseconds:.0f} ms{slow}"
         if self.error is not None:
             end = f"{end} with {described(self.error)}"
         if self.retry_in is not None:
             end = f"{end}; next try in {self.retry_in:.1f} s"
+        if self.outcome == "dead":
+            end = f"{end}: it is a dead task now, which `singletable work retry` runs again"
         return f"task {self.task} ({self.key_hash}): try {self.attempt} of {self.tries}, {end}"
 
     @property
@@ -270,12 +282,25 @@ class ShardGap(Event, frozen=True, kw_only=True):
     shard: str
     reason: str
     """Why they are gone: `trimmed`, or `replaced`."""
+    table: str = ""
+    before: datetime | None = None
+    """All of them were made before."""
 
     @property
     def text(self) -> str:
         place = f"the shard {self.shard}" if self.shard else "its stream"
+        table = f" of table {self.table}" if self.table else ""
         why = _GAPS.get(self.reason, "")
-        return f"{self.consumer}: changes of {place} are lost ({self.reason}{why})"
+        return (
+            f"{self.consumer}: changes of {place}{table} are lost ({self.reason}{why}){self._window}. Read the table "
+            "for what their handlers should have done, as a handler of `on_gap` does"
+        )
+
+    @property
+    def _window(self) -> str:
+        if self.before is None:
+            return ""
+        return f", made after the last one that was handled and before {self.before:%Y-%m-%d %H:%M:%S} UTC"
 
     @property
     def cause(self) -> Hashable:
@@ -326,7 +351,8 @@ class LetterAdded(Event, frozen=True, kw_only=True):
     def text(self) -> str:
         return (
             f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} ended with "
-            f"{described(self.error)}, and the change is a dead letter"
+            f"{described(self.error)}, and the change is a dead letter: the ones after it are handled, and this one "
+            f"by `singletable work retry --consumer {self.consumer}`"
         )
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from os import urandom
+from os import getpid, urandom
 from sys import modules
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -90,6 +90,13 @@ class Listeners:
                 _LISTENING.reset(token)
         if event.level >= _WARNING or "logging" in modules:
             self._show(lambda log: log.show(event))
+
+    @property
+    def process(self) -> str:
+        """This process as its workers' events name it: the host, and the process's id."""
+        from socket import gethostname  # noqa: PLC0415 for workers
+
+        return f"{gethostname()}, process {getpid()}"
 
     def hash_of(self, *key: str) -> str:
         """A key as events and logs show it, in 16 hex digits. Equal keys have equal hashes, in every process with the

@@ -37,7 +37,7 @@ class EventLog:
         left_out = 0 if level <= DEBUG or event.cause is None else self._left_out((type(event), event.cause))
         if left_out is None:
             return
-        text = f"{event.text} ({left_out} more since the last record)" if left_out else event.text
+        text = f"{event.text} ({_repeats(left_out)})" if left_out else event.text
         fields: dict[str, Any] = {f"singletable_{name}": getattr(event, name) for name in event.__struct_fields__}
         fields |= {"singletable_event": type(event).__name__, "singletable_left_out": left_out}
         error = getattr(event, "error", None)
@@ -63,6 +63,11 @@ class EventLog:
             if len(self._shown) > MOST_CAUSES:
                 del self._shown[next(iter(self._shown))]
             return left_out
+
+
+def _repeats(left_out: int) -> str:
+    """What was not shown for want of news."""
+    return f"{left_out} like it {'was' if left_out == 1 else 'were'} not logged since the one before"
 
 
 def _write(logger: Logger, level: int, text: str, **options: Any) -> None:

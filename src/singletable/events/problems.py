@@ -21,7 +21,17 @@ class ClockCorrected(Problem, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        return f"this machine's clock is {self.ahead_seconds:+d} s off that of {self.endpoint}: {self.then}"
+        off = _rough(abs(self.ahead_seconds))
+        where = "ahead of" if self.ahead_seconds > 0 else "behind"
+        return f"this machine's clock is {off} {where} that of {self.endpoint}: {self.then}"
+
+
+def _rough(seconds: int) -> str:
+    """A duration as a person says it."""
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds} s"
 
 
 class CredentialsKept(Problem, frozen=True, kw_only=True):

@@ -44,9 +44,9 @@ class FirstAnswered(Event, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         return (
-            f"cold start: the first answer of {self.endpoint}, to {self.operation}, took {self.milliseconds:.0f} ms "
-            f"with a new connection and {self.credentials_milliseconds:.0f} ms for credentials, "
-            f"{self.since_connect:.1f} s after connect"
+            f"cold start: the first request to {self.endpoint}, {self.operation}, took {self.milliseconds:.0f} ms: "
+            f"of these {self.credentials_milliseconds:.0f} ms for credentials, the rest for a new connection and the "
+            f"answer, which came {self.since_connect:.1f} s after the program called connect()"
         )
 
 
@@ -95,7 +95,7 @@ class RequestTried(Event, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         name = f"{self.operation} of {self.table}" if self.table else self.operation
-        slow = " (slow)" if self.is_slow else ""
+        slow = " (slow: from signing the request to the whole answer)" if self.is_slow else ""
         text = f"{name}: try {self.attempt}, {self.outcome}, {self.milliseconds:.1f} ms{slow}"
         return text if self.retry_in is None else f"{text}: {self.why}; next try in {self.retry_in:.3f} s"
 

@@ -210,7 +210,7 @@ class Kernel:
         if not self.outlives_passing:
             return await self._run(slots, heartbeat)
         events, began = self.port.events, self.port.monotonic()
-        events.emit(WorkerStarted(worker=self.name, slots=len(slots)))
+        events.emit(WorkerStarted(worker=self.name, slots=len(slots), process=events.process))
         failed: Exception | None = None
         try:
             return await self._run(slots, heartbeat)

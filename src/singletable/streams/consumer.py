@@ -6,12 +6,13 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
 from singletable.events import ShardGap
-from singletable.flow import Port
+from singletable.flow import Port, instant
 from singletable.foundation import Table
 from singletable.streams.events import Gap
 from singletable.streams.router import Router
@@ -76,17 +77,27 @@ def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
+_KEPT = timedelta(hours=24)
+"""A stream keeps changes for so long."""
+
+
 class GapWarning(UserWarning):
     """Changes were lost, and no `on_gap` handler is declared."""
 
 
 async def report_gap(
-    port: Port, consumer: Consumer, shard: str, after: str, reason: Literal["trimmed", "replaced"]
+    port: Port,
+    consumer: Consumer,
+    shard: str,
+    after: str,
+    reason: Literal["trimmed", "replaced"],
 ) -> None:
     """Call the application's handlers; what they raise ends the worker, and the next one reports the gap again."""
     gap = Gap(consumer.name, shard, after, reason)
     consumer.router.gaps += 1
-    port.events.emit(ShardGap(consumer=consumer.name, shard=shard, reason=reason))
+    before = instant(port.now()) - (_KEPT if reason == "trimmed" else timedelta(0))
+    names = {"consumer": consumer.name, "shard": shard, "table": consumer.table.name}
+    port.events.emit(ShardGap(**names, reason=reason, before=before))
     if not consumer.on_gap:
         warnings.warn(
             f"changes of table {consumer.table.name} were lost before {consumer.name!r} handled them ({reason}). "

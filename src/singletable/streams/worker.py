@@ -129,8 +129,8 @@ class ConsumerWorker:
     def _tell_overrun(self, entry: PendingRecord, seconds: float) -> None:
         router, events = self.consumer.router, self.port.events
         work, key_hash = router.name_of(entry.record), router.hash_of(entry.record, events)
-        overran = WorkOverran(worker=self.consumer.name, work=work, key_hash=key_hash, seconds=seconds)
-        events.emit(overran)
+        names = {"worker": self.consumer.name, "work": work, "key_hash": key_hash, "process": events.process}
+        events.emit(WorkOverran(**names, seconds=seconds))
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
         is_held = bool(lease and lease.owner)  # without an owner it was released, or its shard is over

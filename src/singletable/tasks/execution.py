@@ -392,7 +392,7 @@ class Execution:
         events, item, seconds = self.port.events, claimed.item, now - claimed.claim_time.monotonic
         if seconds >= self.lease_seconds:
             names = {"worker": self.tasks.worker, "work": item.function, "key_hash": events.hash_of(item.id)}
-            events.emit(WorkOverran(**names, seconds=seconds))
+            events.emit(WorkOverran(**names, seconds=seconds, process=events.process))
 
     def _tell_end(
         self, claimed: Claimed, outcome: TaskOutcome, error: BaseException | None, retry_in: float | None = None

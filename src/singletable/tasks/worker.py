@@ -232,12 +232,23 @@ class WorkerSlots:
                 self._look_at = self._looked_at + self.options.poll_seconds
             return
         if candidate.lease != 0.0:
-            taken = LeaseTaken(worker=self.tasks.worker, lease=item.function, fence=item.fence, is_takeover=True)
-            self.port.events.emit(taken)
+            self._tell_takeover(item, candidate)
         self._gained, self._look_at = True, self._looked_at
         self._remember(item)
         await self.execution.run(item, now, counts)
         self.trouble.ease()
+
+    def _tell_takeover(self, item: TaskItem, candidate: Candidate) -> None:
+        events = self.port.events
+        taken = LeaseTaken(
+            worker=self.tasks.worker,
+            lease=item.function,
+            fence=item.fence,
+            is_takeover=True,
+            key_hash=events.hash_of(item.id),
+            seconds=candidate.lease or 0.0,
+        )
+        events.emit(taken)
 
     def _passes(self, now: float, text: str, here: Container[tuple[str, str]], candidate: Candidate) -> bool:
         """Whether a candidate is at its time and not to be claimed: what is due may lie after it."""

@@ -296,7 +296,7 @@ class Delivery:
             return Response(answer.status, body, False, answer.request_id)
         what = describe(answer.status, fault, verdict)
         if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
-            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {off:+.0f} s off"
+            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is off by {off:+.0f} s"
         return FailedTry(
             verdict,
             what,

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from singletable.errors import Conflict, Throttled
-from singletable.events import LeaseTaken, LetterAdded, ShardGap, StepApplied, TaskBegun, TaskEnded
+from singletable.events import (
+    ClockCorrected,
+    LeaseTaken,
+    LetterAdded,
+    Listeners,
+    ShardGap,
+    StepApplied,
+    TaskBegun,
+    TaskEnded,
+    WorkOverran,
+)
 
 
 class OutOfStock(Conflict):
@@ -33,7 +46,10 @@ class Refused(Conflict):
 )
 def test_the_words_of_an_error_are_told_if_they_are_the_librarys(error: Exception, text: str) -> None:
     letter = LetterAdded(consumer="mail", handler="order#INSERT", key_hash="12ab", attempt=3, error=error)
-    assert letter.text == f"mail: order#INSERT (12ab): try 3 ended with {text}, and the change is a dead letter"
+    assert letter.text.startswith(
+        f"mail: order#INSERT (12ab): try 3 ended with {text}, and the change is a dead letter"
+    )
+    assert letter.text.endswith("`singletable work retry --consumer mail`")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +79,8 @@ def test_a_takeover_says_what_it_was_taken_from() -> None:
     assert (first.level, first.text) == (logging.DEBUG, "mail: took the lease of shard-1")
     assert second.level == logging.WARNING
     assert second.text.startswith("mail: took over the lease of shard-1 from a worker that has given no sign of life")
+    of_task = LeaseTaken(worker="tasks", lease="charge", fence=2, is_takeover=True, key_hash="12ab", seconds=60.0)
+    assert "the lease of charge (12ab) from a worker that has given no sign of life for 60 s, the" in of_task.text
 
 
 @pytest.mark.parametrize(
@@ -79,6 +97,26 @@ def test_a_takeover_says_what_it_was_taken_from() -> None:
 )
 def test_a_gap_says_why(shard: str, reason: str, text: str) -> None:
     assert ShardGap(consumer="mail", shard=shard, reason=reason).text.startswith(text)
+    before = datetime(2026, 7, 1, 12, tzinfo=timezone.utc)
+    told = ShardGap(consumer="mail", shard=shard, reason=reason, table="shop", before=before).text
+    assert " of table shop are lost " in told
+    assert "made after the last one that was handled and before 2026-07-01 12:00:00 UTC. Read the table" in told
+
+
+def test_work_that_does_not_end_is_a_warning_with_its_process() -> None:
+    stuck = WorkOverran(worker="tasks", work="charge", key_hash="12ab", seconds=60.0, process="host-1, process 7")
+    assert (stuck.level, "for 60 s on host-1, process 7 and has not ended" in stuck.text) == (logging.WARNING, True)
+    process = Listeners().process
+    assert process == f"{socket.gethostname()}, process {os.getpid()}"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "text"),
+    [(-1860, "31 min behind"), (90, "90 s ahead of"), (7_200, "2 h ahead of"), (-172_800, "2 days behind")],
+)
+def test_a_clock_is_off_by_a_duration_that_a_person_reads(ahead: int, text: str) -> None:
+    told = ClockCorrected(endpoint="http://a", ahead_seconds=ahead, then="it decides").text
+    assert told == f"this machine's clock is {text} that of http://a: it decides"
 
 
 @pytest.mark.parametrize(
