@@ -109,7 +109,7 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
     is_takeover: bool
     """Another worker had it, and gave no sign of life."""
     key_hash: str = ""
-    """That of a task, as its other events have it."""
+    """The hash of a task's key, as its other events have it."""
     seconds: float = 0.0
     """The length of the lease."""
 

@@ -66,7 +66,7 @@ class EventLog:
 
 
 def _repeats(left_out: int) -> str:
-    """What was not shown for want of news."""
+    """Words for the records that were left out."""
     return f"{left_out} like it {'was' if left_out == 1 else 'were'} not logged since the one before"
 
 

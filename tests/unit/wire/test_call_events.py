@@ -236,7 +236,10 @@ async def test_an_answer_that_takes_over_a_second_is_told_at_info(
     server.plan(answers(), takes(clock, seconds))
     for _ in range(2):
         await client.run(port.send(Ask(operation)))
-    assert shown(caplog) == [("INFO", "Query of t: try 1, ok, 1000.0 ms (slow)")] * lines
+    assert (
+        shown(caplog)
+        == [("INFO", "Query of t: try 1, ok, 1000.0 ms (slow: from signing the request to the whole answer)")] * lines
+    )
 
 
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.WARNING])
@@ -248,7 +251,7 @@ async def test_an_answer_that_takes_long_is_told_once(
     server.plan(answers(), takes(clock, 2.0))
     for _ in range(2):
         await client.run(port.send(Ask()))
-    assert sum("(slow)" in line for _, line in shown(caplog)) == (level == logging.DEBUG)
+    assert sum("(slow: " in line for _, line in shown(caplog)) == (level == logging.DEBUG)
 
 
 @pytest.mark.parametrize(("seconds", "level"), [(0.125, logging.DEBUG), (0.25, logging.INFO)])
