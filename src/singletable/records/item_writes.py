@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from singletable.errors import ConditionFailed, InvalidRequest, SingletableError
@@ -105,7 +106,7 @@ class UpdateWrite(Write):
         expires = self.model.expires
         return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
 
-    @property
+    @cached_property
     def touches_claims(self) -> bool:
         """Whether it may change an attached item."""
         if not self.model.has_claims:

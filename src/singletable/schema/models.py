@@ -150,7 +150,7 @@ class Model(Struct, Generic[T], eq=False, dict=True):
         names = {name for search in self.searches.values() for t in search.templates for name in t.names}
         return tuple(f for f in self.fields if f.role in ("unique", "expires") or (f.name in names - self.identity))
 
-    @property
+    @cached_property
     def has_claims(self) -> bool:
         """Whether its items have attached ones, which each write keeps in its transaction."""
         return bool(self.unique_types or self.searches)

@@ -20,7 +20,7 @@ from benchmarks.libraries.ours import UPDATES, Order, make, table
 from singletable import ANY, Database, Entity, Key, Table, connect
 
 PACKAGE = Path(singletable.__file__).parent
-MOST = {"get": 56, "put": 64, "update": 87, "upsert": 87, "transact": 156}
+MOST = {"get": 56, "put": 61, "update": 82, "upsert": 84, "transact": 146}
 
 
 def write_four(db: Database) -> None:
