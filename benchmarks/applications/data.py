@@ -39,7 +39,7 @@ from projects.model import Project, Shape, projects, put_shape
 from singletable import ANY, Database, Entity, Key, Table, connect
 from singletable.documents import Documents, ObjectBlobs
 from singletable.graph import Graph
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
+from singletable.operations import MAX_BATCH_WRITE, batch_write
 from singletable.schema.models import model_for
 from singletable.tables import create
 
@@ -121,7 +121,7 @@ def fill_manhunt(db: Database, items: int) -> None:
     entities = _searches(items // ITEMS_A_SEARCH)
     while part := [model_for(entity).item(entity) for entity in islice(entities, _A_BATCH)]:
         batches = [
-            BatchWriteItem(manhunt.name, part[i : i + MAX_BATCH_WRITE]) for i in range(0, len(part), MAX_BATCH_WRITE)
+            batch_write(manhunt.name, part[i : i + MAX_BATCH_WRITE]) for i in range(0, len(part), MAX_BATCH_WRITE)
         ]
         assert not any(db.run(db.port.send_all(batches)))
 

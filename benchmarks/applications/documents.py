@@ -23,7 +23,7 @@ from singletable.documents.conditions import epoch_check, put_if_absent
 from singletable.documents.contents import Content
 from singletable.documents.rows import AppliedMutation
 from singletable.foundation import TryWrite
-from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
+from singletable.operations import PutItem, TransactWriteItems, batch_write
 from singletable.records import flows
 from singletable.records.conditions import guard
 from singletable.schema.models import model_for
@@ -135,7 +135,7 @@ class Twin:
         moved = {shape_id(id % items): self._moved(id, items).digest}
         self._commit(waiting, version, part, epoch, clients, moved)
         inbox = model_for(waiting)
-        db.run(db.port.send(BatchWriteItem(projects.name, deletes=[inbox.key_item(inbox.key_of(waiting))])))
+        db.run(db.port.send(batch_write(projects.name, deletes=[inbox.key_item(inbox.key_of(waiting))])))
         db.run(flows.get(db.port, rows.inbox.by_id(TWIN, EDITOR, id + 1).consistent()))
 
     def _moved(self, id: int, items: int) -> Content:

@@ -10,7 +10,7 @@ from typing import Final
 
 from benchmarks.libraries.ours import make, table as orders
 from singletable import connect
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
+from singletable.operations import MAX_BATCH_WRITE, batch_write
 from singletable.schema.models import model_for
 
 ROOT: Final = Path(__file__).parents[2]
@@ -40,4 +40,4 @@ def _fill(file: Path, items: int, a_customer: int) -> None:
         while part := list(islice(entities, _A_BATCH)):
             puts = [model_for(entity).item(entity) for entity in part]
             batches = [puts[i : i + MAX_BATCH_WRITE] for i in range(0, len(puts), MAX_BATCH_WRITE)]
-            assert not any(db.run(db.port.send_all([BatchWriteItem(orders.name, batch) for batch in batches])))
+            assert not any(db.run(db.port.send_all([batch_write(orders.name, batch) for batch in batches])))

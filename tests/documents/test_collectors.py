@@ -18,7 +18,7 @@ from singletable.documents.manifests import Manifests
 from singletable.documents.read import epoch_row
 from singletable.errors import Corrupt
 from singletable.flow import Traits
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from tests.documents.models import Project, Shape, app, put_shape
 from tests.support.engines import fresh, fresh_url
 from tests.support.raw import all_items
@@ -34,7 +34,7 @@ def copied(old: Database, new: Database) -> None:
     """As a restore does it: the items, in another table of the same name."""
     new.create_table(app)
     items: Any = old.run(all_items(old.port, app.name))
-    new.run(new.port.send(BatchWriteItem(app.name, puts=items)))
+    new.run(new.port.send(batch_write(app.name, puts=items)))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from singletable.documents.personal import Erased
 from singletable.errors import NotFound
 from singletable.flow import drive
 from singletable.foundation import place_in
-from singletable.operations import BatchWriteItem, Item
+from singletable.operations import Item, batch_write
 from singletable.records import flows as records
 from singletable.schema import ANY
 from tests.documents.models import Comment, Project, Shape, app, link_shape, put_comment, put_shape, put_shapes
@@ -171,7 +171,7 @@ def test_each_new_version_record_and_waiting_mutation_is_read(docs: Documents[Pr
     for _ in range(2):
         assert docs.collect_garbage("p1").deleted == 0
     waiting = next(item for item in drive(all_items(docs.db.port, app.name)) if item["sk"]["S"].startswith("Inbox"))
-    drive(docs.db.port.send(BatchWriteItem(app.name, deletes=[{"pk": waiting["pk"], "sk": waiting["sk"]}])))
+    drive(docs.db.port.send(batch_write(app.name, deletes=[{"pk": waiting["pk"], "sk": waiting["sk"]}])))
     assert docs.collect_garbage("p1").deleted == 1  # a note that had it would keep it for ever
     assert stored(docs, "p1") == reached(drive(all_items(docs.db.port, app.name)))
 
@@ -227,7 +227,7 @@ def test_what_an_older_library_rewrote_is_reached(docs: Documents[Project]) -> N
     digest = base64.b64encode(bytes.fromhex(sha256)).decode()
     rewritten = {**part, "items": {"M": {**part["items"]["M"], "s0": {"B": digest}}}}
     raised = {**epoch, "epoch": {"N": str(int(epoch["epoch"]["N"]) + 1)}}
-    drive(docs.db.port.send(BatchWriteItem(app.name, [rewritten, raised])))
+    drive(docs.db.port.send(batch_write(app.name, [rewritten, raised])))
     docs.collect_garbage("p1")
     assert docs.at("p1", version=1).shapes["s0"] == Shape(3, 3, "rewritten")
 
@@ -283,8 +283,8 @@ def test_versions_that_have_the_numbers_of_others_are_read(docs: Documents[Proje
     places = {place_in(app, item) for item in before}
     later = [item for item in drive(all_items(docs.db.port, app.name)) if place_in(app, item) not in places]
     gone = [{"pk": item["pk"], "sk": item["sk"]} for item in later]
-    drive(docs.db.port.send(BatchWriteItem(app.name, deletes=gone)))
-    drive(docs.db.port.send(BatchWriteItem(app.name, [item for item in before if item["sk"]["S"] != "GcEpoch"])))
+    drive(docs.db.port.send(batch_write(app.name, deletes=gone)))
+    drive(docs.db.port.send(batch_write(app.name, [item for item in before if item["sk"]["S"] != "GcEpoch"])))
     edit(docs, "p1", 6, first=70)
     docs.collect_garbage("p1")
     docs.collect_garbage("p1")
@@ -302,8 +302,8 @@ def test_a_table_that_was_set_back_before_the_note_is_read(docs: Documents[Proje
     places = {place_in(app, item) for item in before}
     later = [item for item in drive(all_items(docs.db.port, app.name)) if place_in(app, item) not in places]
     gone = [{"pk": item["pk"], "sk": item["sk"]} for item in later]
-    drive(docs.db.port.send(BatchWriteItem(app.name, deletes=gone)))
-    drive(docs.db.port.send(BatchWriteItem(app.name, [item for item in before if item["sk"]["S"] != "GcEpoch"])))
+    drive(docs.db.port.send(batch_write(app.name, deletes=gone)))
+    drive(docs.db.port.send(batch_write(app.name, [item for item in before if item["sk"]["S"] != "GcEpoch"])))
     docs.collect_garbage("p1")
     assert docs.check("p1") == []
     assert stored(docs, "p1") == reached(drive(all_items(docs.db.port, app.name)))
@@ -317,7 +317,7 @@ def test_a_note_of_another_version_of_the_library_is_not_taken(docs: Documents[P
     docs.context.store.put(f"=looked/o1/projects/p1/{sha256(data).hexdigest()}.json", data)
     epoch = next(item for item in drive(all_items(docs.db.port, app.name)) if item["sk"]["S"] == "GcEpoch")
     other: Any = {**epoch, "looked": {"B": base64.b64encode(sha256(data).digest()).decode()}}
-    drive(docs.db.port.send(BatchWriteItem(app.name, [other])))
+    drive(docs.db.port.send(batch_write(app.name, [other])))
     docs.store("p1", Project.shapes, [Shape(1, 7, "garbage")])
     assert docs.collect_garbage("p1").deleted == 1
     assert docs.check("p1") == []
@@ -517,9 +517,9 @@ class Collections(RuleBasedStateMachine):
         keys = [{"pk": item["pk"], "sk": item["sk"]} for item in gone if place_in(app, item) not in kept]
         puts = [kept.get(place_in(app, item), item) for item in items]
         for i in range(0, len(puts), 25):
-            self.db.run(self.db.port.send(BatchWriteItem(table, puts[i : i + 25])))
+            self.db.run(self.db.port.send(batch_write(table, puts[i : i + 25])))
         for i in range(0, len(keys), 25):
-            self.db.run(self.db.port.send(BatchWriteItem(table, deletes=keys[i : i + 25])))
+            self.db.run(self.db.port.send(batch_write(table, deletes=keys[i : i + 25])))
 
 
 def test_nothing_that_is_reached_is_deleted_in_any_order() -> None:

@@ -170,9 +170,8 @@ class Throttling:
             return await self._port.send(operation)
         self._refusals -= 1
         if isinstance(operation, BatchWriteItem):
-            rest = [{"PutRequest": {"Item": item}} for item in operation.puts[: self._of]]
-            done = BatchWriteItem(operation.table, operation.puts[self._of :], operation.deletes)
-            return rest + (await self._port.send(done) if done.puts or done.deletes else [])
+            done = BatchWriteItem(operation.table, operation.writes[self._of :])
+            return [*operation.writes[: self._of], *(await self._port.send(done) if done.writes else [])]
         assert isinstance(operation, BatchGetItem)
         if len(operation.keys) <= self._of:
             return BatchFound([], list(operation.keys))

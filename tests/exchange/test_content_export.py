@@ -16,7 +16,7 @@ from singletable.documents import Document, Documents, Draft, Items, LocalBlobs,
 from singletable.errors import NotConfigured
 from singletable.exchange import AsyncExports, DirectoryStore, Exports, Imports, export, read_manifest
 from singletable.exchange.formats import FORMATS
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from singletable.reports import open_export
 from singletable.schema import model_of
 from singletable_deploy import Deployment, Role, opens, scans
@@ -265,7 +265,7 @@ async def test_a_collection_in_parts_and_one_whose_part_is_gone(
     kind: Any = sheets.context.model.rows.collections["cells"]
     assert len(db.all(kind.by_number("parts", 1))) > 1
     part = model_of(kind).key_item(kind.by_number("parts", 2, 1))
-    db.run(db.port.send(BatchWriteItem(notes.name, deletes=[part])))
+    db.run(db.port.send(batch_write(notes.name, deletes=[part])))
     async with awaiting(db) as other:
         await AsyncExports(other, notes, blobs=blobs).export(tmp_path / "to", contents=True)
     rows = [row for row in rows_in(tmp_path / "to", "sheet_cells_change") if row["document_id"] == "parts"]

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from singletable import attr
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
+from singletable.operations import MAX_BATCH_WRITE, batch_write
 from tests.rules.models import Counted, Named, Passing, Plain, Session, Sought, shop
 from tests.support.raw import all_items
 from tests.support.shells import Shell
@@ -58,7 +58,7 @@ async def wipe(shell: Shell) -> None:
     """An empty table again."""
     keys = [{"pk": item["pk"], "sk": item["sk"]} for item in await all_items(shell.port, shop.name)]
     for at in range(0, len(keys), MAX_BATCH_WRITE):
-        await shell.run(shell.port.send(BatchWriteItem(shop.name, [], keys[at : at + MAX_BATCH_WRITE])))
+        await shell.run(shell.port.send(batch_write(shop.name, [], keys[at : at + MAX_BATCH_WRITE])))
 
 
 def _sorted(item: dict[str, Any]) -> dict[str, Any]:

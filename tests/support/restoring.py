@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from singletable import Database, Table
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from tests.support.raw import all_items
 
 Place = tuple[str, ...]
@@ -35,7 +35,7 @@ def restore(db: Database, table: Table, wanted: Items) -> None:
     names = table.definition.key
     puts = [item for place, item in wanted.items() if there.get(place) != item]
     deletes = [{name: there[place][name] for name in names} for place in there if place not in wanted]
-    db.run(db.port.send(BatchWriteItem(table.name, puts, deletes)))
+    db.run(db.port.send(batch_write(table.name, puts, deletes)))
 
 
 def unnoticed(db: Database, table: Table, act: Callable[[], object], check: Callable[[], object]) -> tuple[int, int]:

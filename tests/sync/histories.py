@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from singletable import AsyncDatabase
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from tests.support.raw import all_items
 
 Items = list[dict[str, Any]]
@@ -27,6 +27,6 @@ async def put_back(db: AsyncDatabase, table: str, items: Items) -> None:
     gone = [item for item in await all_items(db.port, table) if _key(item) not in wanted]
     deletes = [{"pk": item["pk"], "sk": item["sk"]} for item in gone]
     for first in range(0, len(deletes), _AT_ONCE):
-        await db.port.send(BatchWriteItem(table, deletes=deletes[first : first + _AT_ONCE]))
+        await db.port.send(batch_write(table, deletes=deletes[first : first + _AT_ONCE]))
     for first in range(0, len(items), _AT_ONCE):
-        await db.port.send(BatchWriteItem(table, puts=items[first : first + _AT_ONCE]))
+        await db.port.send(batch_write(table, puts=items[first : first + _AT_ONCE]))

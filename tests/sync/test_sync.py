@@ -13,7 +13,7 @@ import pytest
 from singletable import Table
 from singletable.documents import BlobStore, Document, Items, Mutation, collection
 from singletable.flow import Port
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from singletable.schema import model_of
 from singletable.sync import Limits
 from singletable.sync.event_loop import DocumentLocks
@@ -121,7 +121,7 @@ async def test_a_cookie_of_a_version_that_is_kept_no_more_begins_anew(world: Wor
         await world.pull(ben, user="ben")
     rows = world.documents.context.model.rows.version
     keys = [model_of(rows).key_item(rows.by_number("p1", number)) for number in range(4)]
-    await world.db.port.send(BatchWriteItem(model_of(rows).table.name, deletes=keys))
+    await world.db.port.send(batch_write(model_of(rows).table.name, deletes=keys))
     assert (await world.pull(ada)).json == LOST
     assert (await world.pull(ben, user="ben")).json["cookie"] == ben.cookie, "its version is there"
     forked = Client("g2", "c2", cookie=ada.cookie, base=ada.base)

@@ -16,7 +16,7 @@ from manhunt.errors import Invalid, Missing
 from manhunt.model import Contact, Kind, Planned, Search, Status
 from manhunt.queries import Window
 from singletable import Database, InvalidCursor
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 from singletable.schema.catalogue import catalogue
 from singletable.schema.models import model_for
 
@@ -193,7 +193,7 @@ def fill(db: Database, first: int, last: int) -> None:
     """Past the verbs, which hold the type of each item: tens of thousands of transactions would take the time here."""
     for some in batched(others(first, last), 25 * 8):
         items = [model_for(entity).item(entity) for entity in some]
-        calls = [BatchWriteItem(manhunt.name, items[at : at + 25]) for at in range(0, len(items), 25)]
+        calls = [batch_write(manhunt.name, items[at : at + 25]) for at in range(0, len(items), 25)]
         assert not any(db.run(db.port.send_all(calls)))
 
 

@@ -29,7 +29,7 @@ from singletable.foundation import (
     plain_guard,
     put_if,
 )
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, CheckItem, PutItem, RefusedWrite
+from singletable.operations import MAX_BATCH_WRITE, CheckItem, PutItem, RefusedWrite, batch_write
 from singletable.schema import KeyOf, key_of
 
 
@@ -57,7 +57,7 @@ async def clear(
     reads: list[Any] = [get_operation(key, consistent=True) for key in awaited]
     if not batches and not reads:
         return False
-    deletes: list[Any] = [BatchWriteItem(model.table.name, deletes=batch) for batch in batches]
+    deletes: list[Any] = [batch_write(model.table.name, deletes=batch) for batch in batches]
     try:
         answers = await port.send_all([*reads, *deletes])
     except (Unavailable, OutcomeUnknown):

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
         MAX_BATCH_WRITE as MAX_BATCH_WRITE,
         BatchGetItem as BatchGetItem,
         BatchWriteItem as BatchWriteItem,
+        batch_write as batch_write,
+        delete_request as delete_request,
+        place_of as place_of,
+        put_request as put_request,
     )
     from singletable.operations.queue import (
         MAX_BATCH_MESSAGE_BYTES as MAX_BATCH_MESSAGE_BYTES,
@@ -95,7 +99,7 @@ if TYPE_CHECKING:
 # Operations of tables, of queues and of streams, statements, batches and transactions: who uses them imports them.
 __getattr__ = late_names(
     __name__,
-    batch="BatchGetItem BatchWriteItem MAX_BATCH_WRITE",
+    batch="BatchGetItem BatchWriteItem MAX_BATCH_WRITE batch_write delete_request place_of put_request",
     queue=(
         "ChangeMessageVisibility DeleteMessageBatch Depth MessageAttribute QueueEntry GetQueueAttributes"
         " MAX_BATCH_MESSAGES MAX_BATCH_MESSAGE_BYTES MAX_DELAY_SECONDS MAX_VISIBILITY_SECONDS MAX_WAIT_SECONDS"

@@ -5,9 +5,10 @@ The service may do a part and name the rest; the flows above go on until all is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from singletable.operations.answers import (
     facts_of_batch,
     partitions_in,
     raise_fault,
+    read_item,
     read_items,
 )
 from singletable.operations.limits import check_items
@@ -43,8 +45,21 @@ class _BatchGetAnswer(Struct, Generic[W], rename="pascal", gc=False):
     consumed_capacity: list[Capacity] = []
 
 
+class _Put(Struct, rename="pascal", frozen=True, gc=False):
+    item: Raw
+
+
+class _Delete(Struct, rename="pascal", gc=False):
+    key: Raw
+
+
+class _Write(Struct, rename="pascal", gc=False):
+    put_request: _Put = _Put(Raw())
+    delete_request: _Delete | None = None
+
+
 class _BatchWriteAnswer(Struct, rename="pascal", gc=False):
-    unprocessed_items: dict[str, list[dict[str, Any]]] = {}
+    unprocessed_items: dict[str, list[Raw]] = {}
     consumed_capacity: list[Capacity] = []
 
 
@@ -104,23 +119,51 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
         return _partitions_of(self.pattern_at, self.keys)
 
 
+_decode_write = msgspec.json.Decoder(_Write).decode
+
+
+def put_request(item: Item) -> Raw:
+    """The put of an item in a batch, encoded: many held at once take the memory of their JSON, and are not gone
+    through by each garbage collection."""
+    return Raw(encode({"PutRequest": {"Item": item}}))
+
+
+def delete_request(key: Key) -> Raw:
+    """The delete of a key in a batch, encoded."""
+    return Raw(encode({"DeleteRequest": {"Key": key}}))
+
+
+def put_item_of(write: Raw) -> Item | None:
+    """The item that a write of a batch puts; None for a delete."""
+    decoded = _decode_write(write)
+    return None if decoded.delete_request else read_item(decoded.put_request.item)
+
+
+def place_of(write: Raw) -> Item:
+    """The item that a write of a batch puts, or the key that it deletes."""
+    decoded = _decode_write(write)
+    return read_item(decoded.delete_request.key if decoded.delete_request else decoded.put_request.item)
+
+
+def batch_write(table: str, puts: Iterable[Item] = (), deletes: Iterable[Key] = ()) -> BatchWriteItem:
+    """Up to 25 independent puts and deletes of one table."""
+    return BatchWriteItem(table, [*map(put_request, puts), *map(delete_request, deletes)])
+
+
 class BatchWriteItem(Struct, frozen=True, gc=False):
-    """Up to 25 independent puts and deletes of one table. The answer holds the unprocessed ones."""
+    """Up to 25 independent puts and deletes of one table, each encoded. The answer holds the unprocessed ones."""
 
     table: str
-    puts: Sequence[Item] = ()
-    deletes: Sequence[Key] = ()
+    writes: Sequence[Raw]
     pattern_at: Callable[[Item], Any] | None = None
     """The pattern of an item or a key, for events."""
 
     def request(self, names: TableNames = DECLARED) -> Request:
-        writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
-        writes += [{"DeleteRequest": {"Key": key}} for key in self.deletes]
-        body = encode({"RequestItems": {names[self.table]: writes}, "ReturnConsumedCapacity": "TOTAL"})
-        check_items(body, self.puts, "BatchWriteItem", self.table)
+        body = encode({"RequestItems": {names[self.table]: self.writes}, "ReturnConsumedCapacity": "TOTAL"})
+        check_items(body, map(place_of, self.writes), "BatchWriteItem", self.table)
         return Request("BatchWriteItem", body, self.table)
 
-    def answer(self, response: Response) -> tuple[list[dict[str, Any]], Consumed]:
+    def answer(self, response: Response) -> tuple[list[Raw], Consumed]:
         if response.status != 200:
             raise_fault(response, "BatchWriteItem", self.table)
         answer: _BatchWriteAnswer = decoder_of(_BatchWriteAnswer)(response.body)
@@ -128,17 +171,21 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
         return _only(answer.unprocessed_items, []), consumed
 
     def facts(self, value: object) -> OperationFacts:
-        items = len(self.puts) + len(self.deletes)
-        return facts_of_batch(self.pattern_at, (*self.puts, *self.deletes), items)
+        places = () if self.pattern_at is None else map(place_of, self.writes)
+        return facts_of_batch(self.pattern_at, places, len(self.writes))
 
     def partitions(self) -> list[Partition]:
         """The partitions that it writes, for events."""
-        return _partitions_of(self.pattern_at, (*self.puts, *self.deletes))
+        return [] if self.pattern_at is None else _partitions_of(self.pattern_at, [*map(place_of, self.writes)])
 
     def carrying(self, context: ContextOf) -> BatchWriteItem:
         """The same, with the context of a trace in the items that may have one."""
         pattern_at = self.pattern_at
         if pattern_at is None:
             return self
-        puts = [with_context(item, pattern_at(item), self.table, context) for item in self.puts]
-        return replace(self, puts=puts)
+
+        def carried(write: Raw) -> Raw:
+            item = put_item_of(write)
+            return write if item is None else put_request(with_context(item, pattern_at(item), self.table, context))
+
+        return replace(self, writes=[carried(write) for write in self.writes])

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Hashable, Iterable, It
 from itertools import chain, islice
 from typing import Any
 
+from msgspec import Raw
+
 from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import Port
 from singletable.foundation import (
@@ -20,7 +22,16 @@ from singletable.foundation import (
     write_batches,
     write_in_rounds,
 )
-from singletable.operations import MAX_ACTIONS, AnswerPage, GetItem, Key, TransactGetItems
+from singletable.operations import (
+    MAX_ACTIONS,
+    AnswerPage,
+    GetItem,
+    Key,
+    TransactGetItems,
+    delete_request,
+    place_of,
+    put_request,
+)
 from singletable.raw.items import PLAIN, RawItem, RawTable, stored
 from singletable.raw.queries import RawQuery
 from singletable.values import lone_text
@@ -82,10 +93,10 @@ async def write_many(port: Port, table: RawTable, puts: Source, deletes: Source)
     def writes_of(puts: Iterable[Mapping[str, Any]], deletes: Iterable[Mapping[str, Any]]) -> Iterator[BulkWrite[str]]:
         for item in puts:
             wire = stored(item, "write_many")
-            yield table.name, _place_of(wire, names), item, {"PutRequest": {"Item": wire}}
+            yield table.name, _place_of(wire, names), item, put_request(wire)
         for key in deletes:
             wire = stored(key, "write_many")
-            yield table.name, _place_of(wire, names), key, {"DeleteRequest": {"Key": wire}}
+            yield table.name, _place_of(wire, names), key, delete_request(wire)
 
     async def send(name: str, writes: BulkWrites) -> None:
         await write_batches(port, name, [request for _, request in writes.values()], _given)
@@ -139,10 +150,9 @@ def _repeated(name: str, _: Any) -> InvalidRequest:
     )
 
 
-def _given(request: Mapping[str, Any]) -> RawItem:
-    """The item or the key of a request."""
-    put = request.get("PutRequest")
-    return PLAIN.load(put["Item"] if put else request["DeleteRequest"]["Key"])
+def _given(write: Raw) -> RawItem:
+    """The item or the key of a write."""
+    return PLAIN.load(place_of(write))
 
 
 async def page(

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+
+from msgspec import Raw
 
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
 from singletable.flow import Port
-from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, ItemReader, Key
+from singletable.operations import (
+    MAX_BATCH_GET,
+    MAX_BATCH_WRITE,
+    BatchGetItem,
+    BatchWriteItem,
+    Item,
+    ItemReader,
+    Key,
+    delete_request,
+    place_of,
+    put_request,
+)
 from singletable.records.conditions import check_verb, is_answer, is_own_or_absent
 from singletable.records.first_use import ready
 from singletable.records.placement import placement_of
@@ -145,7 +158,7 @@ async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
     for row in rows:
         model = model_for(row)
         key = model.key_of(row)
-        request = {"DeleteRequest": {"Key": model.key_item(key)}}
+        request = delete_request(model.key_item(key))
         writes.setdefault(model.table, {})[key.partition, key.low] = key, request
     for table, requests in writes.items():
         await _write_all(port, table, requests)
@@ -156,7 +169,7 @@ async def put_items(port: Port, table: Table, items: Iterable[Item]) -> None:
 
     Raises `Incomplete` if the service left some unprocessed after several tries.
     """
-    writes: BulkWrites = {place_in(table, item): (item, {"PutRequest": {"Item": item}}) for item in items}
+    writes: BulkWrites = {place_in(table, item): (item, put_request(item)) for item in items}
     if writes:
         await _write_all(port, table, writes)
 
@@ -173,7 +186,7 @@ async def _write_all(port: Port, table: Table, writes: BulkWrites) -> None:
         port,
         table.name,
         [request for _, request in writes.values()],
-        lambda request: writes[_place(table, request)][0],
+        lambda request: writes[place_in(table, place_of(request))][0],
         lambda item: _pattern_of(writes[place_in(table, item)][0]),
     )
 
@@ -188,8 +201,8 @@ def _pattern_of(given: Any) -> Captured | None:
 async def write_batches(
     port: Port,
     table: str,
-    requests: Sequence[dict[str, Any]],
-    given: Callable[[dict[str, Any]], Any],
+    requests: Sequence[Raw],
+    given: Callable[[Raw], Any],
     pattern_at: Callable[[Item], Captured | None] | None = None,
 ) -> None:
     """Puts and deletes of different items, as requests have them, without conditions. `Incomplete` has what a caller
@@ -198,7 +211,7 @@ async def write_batches(
     rest = requests
     for tried in range(_TRIES):
         await _wait(port, tried)
-        operations = [_batch(table, part, pattern_at) for part in _parts(rest, MAX_BATCH_WRITE)]
+        operations = [BatchWriteItem(table, part, pattern_at) for part in _parts(rest, MAX_BATCH_WRITE)]
         try:
             answers = await port.send_all(operations)
         except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
@@ -228,14 +241,14 @@ def _writes(puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> Iter
             _refuse_guarded(model)
             allowed = model
         item = model.item(entity)
-        yield model.table, place_in(model.table, item), entity, {"PutRequest": {"Item": item}}
+        yield model.table, place_in(model.table, item), entity, put_request(item)
     for target in deletes:
         key, _ = target_of(target, None)
         model = key.model
         if model is not allowed:
             _refuse_guarded(model)
             allowed = model
-        yield model.table, (key.partition, key.low), target, {"DeleteRequest": {"Key": model.key_item(key)}}
+        yield model.table, (key.partition, key.low), target, delete_request(model.key_item(key))
 
 
 def _repeated(table: Table, given: Any) -> InvalidRequest:
@@ -266,19 +279,6 @@ def _refuse_guarded(model: Model[Any]) -> None:
             operation="write_many",
             hint="Use put() and delete(), at the same units and a request each; or a transaction, at twice the units.",
         )
-
-
-def _batch(
-    table: str, requests: Sequence[dict[str, Any]], pattern_at: Callable[[Item], Captured | None] | None
-) -> BatchWriteItem:
-    puts = [r["PutRequest"]["Item"] for r in requests if "PutRequest" in r]
-    deletes = [r["DeleteRequest"]["Key"] for r in requests if "DeleteRequest" in r]
-    return BatchWriteItem(table, puts, deletes, pattern_at)
-
-
-def _place(table: Table, request: Mapping[str, Any]) -> Place:
-    put = request.get("PutRequest")
-    return place_in(table, put["Item"] if put else request["DeleteRequest"]["Key"])
 
 
 def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

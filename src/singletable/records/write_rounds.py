@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
+from msgspec import Raw
+
 from singletable.errors import Incomplete, InvalidRequest
 from singletable.flow import FAN_OUT, Port
 from singletable.operations import MAX_BATCH_WRITE
@@ -18,10 +20,10 @@ T = TypeVar("T", bound=Hashable)
 Source = Iterable[Any] | AsyncIterable[Any]
 """Puts or deletes, as a caller gives them."""
 
-BulkWrite = tuple[T, Hashable, Any, dict[str, Any]]
-"""A table, the place of an item there, what a caller gave for the write, and the write as requests have it."""
-BulkWrites = dict[Any, tuple[Any, dict[str, Any]]]
-"""The writes of one table by the places of their items: what a caller gave, and the write as requests have it."""
+BulkWrite = tuple[T, Hashable, Any, Raw]
+"""A table, the place of an item there, what a caller gave for the write, and the encoded write."""
+BulkWrites = dict[Any, tuple[Any, Raw]]
+"""The writes of one table by the places of their items: what a caller gave, and the encoded write."""
 
 _ROUND = FAN_OUT * MAX_BATCH_WRITE
 

@@ -16,7 +16,7 @@ FILLER = """
 import sys
 from shop.model import app, Customer
 from singletable import connect
-from singletable.operations import BatchWriteItem
+from singletable.operations import batch_write
 items, every = int(sys.argv[1]), int(sys.argv[2])
 with connect("local:data/singletable.db") as db:
     db.create_table(app)
@@ -24,7 +24,7 @@ with connect("local:data/singletable.db") as db:
     made = [{**item, "gsi1sk": {"S": "stale"}} if n % every == 0 else item for n, item in enumerate(made)]
     for i in range(0, items, 400):
         parts = [made[j : j + 25] for j in range(i, min(i + 400, items), 25)]
-        db.run(db.port.send_all([BatchWriteItem("shop", part) for part in parts]))
+        db.run(db.port.send_all([batch_write("shop", part) for part in parts]))
 """
 UNKNOWN = """
 from singletable import connect

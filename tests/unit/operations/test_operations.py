@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ from singletable.operations import (
     Selection,
     TransactWriteItems,
     UpdateItem,
+    batch_write,
+    place_of,
 )
 from singletable.operations.answers import RefusedWrite
 from singletable.operations.transact import ReasonedCancellation
@@ -35,7 +38,7 @@ OPERATIONS: list[Any] = [
     DeleteItem("t", KEY, RawCondition(), READER),
     Query("t", "#0 = :0", Selection(names={"#0": "pk"}, values={":0": {"S": "a"}}, limit=3, after=KEY), READER, False),
     Scan("t", Selection(limit=5), READER, 1, 3),
-    BatchWriteItem("t", [KEY], [KEY]),
+    batch_write("t", [KEY], [KEY]),
     TransactWriteItems([PutItem("t", KEY)], "token"),
 ]
 
@@ -72,12 +75,15 @@ def test_an_answer_and_its_cost() -> None:
 
 
 def test_unprocessed_writes_are_given_back() -> None:
+    other = {"pk": {"S": "a"}, "sk": {"S": "other"}}
     rest, consumed = answer(
         OPERATIONS[6],
-        UnprocessedItems={"t": [{"PutRequest": {"Item": KEY}}]},
+        UnprocessedItems={"t": [{"PutRequest": {"Item": KEY}}, {"DeleteRequest": {"Key": other}}]},
         ConsumedCapacity=[{"CapacityUnits": 1}, {"CapacityUnits": 2}],
     )
-    assert (rest, consumed.write_units) == ([{"PutRequest": {"Item": KEY}}], 3)
+    assert ([*map(place_of, rest)], consumed.write_units) == ([KEY, other], 3)
+    body = json.loads(BatchWriteItem("t", rest).request().body)
+    assert body["RequestItems"] == {"t": [{"PutRequest": {"Item": KEY}}, {"DeleteRequest": {"Key": other}}]}
 
 
 def test_a_refusal_carries_the_stored_item() -> None:
