@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from os import getpid, urandom
 from sys import modules
 from time import monotonic
@@ -20,6 +21,7 @@ from singletable.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from hashlib import blake2b
 
     from singletable.events.context import Carrier, Kind, TraceContext, TracedWork
     from singletable.events.event import Event, Listener
@@ -101,10 +103,17 @@ class Listeners:
     def hash_of(self, *key: str) -> str:
         """A key as events and logs show it, in 16 hex digits. Equal keys have equal hashes, in every process with the
         same secret: a database's first cursor key. Without one a process has a secret of its own."""
+        hashed = self._keyed.copy()
+        hashed.update("\0".join(key).encode("utf-8", "surrogatepass"))
+        return hashed.hexdigest()
+
+    @cached_property
+    def _keyed(self) -> blake2b:
+        """The hash before a key goes into it."""
         from hashlib import blake2b  # noqa: PLC0415 for workers and errors
 
         secret = blake2b(self._secret, person=b"singletable keys").digest()
-        return blake2b("\0".join(key).encode("utf-8", "surrogatepass"), key=secret, digest_size=8).hexdigest()
+        return blake2b(key=secret, digest_size=8)
 
     def context(self, kind: Kind, name: str, place: str) -> TraceContext | None:
         """The context to store with a write; None if no listener carries one, and for a listener's own writes."""
