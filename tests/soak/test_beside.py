@@ -125,7 +125,7 @@ def test_the_program_of_another_library_and_the_classes_write_one_table(
     imports, begins, theirs = PROGRAMS[library]
     (table, name, email) = ORDERS[library]
     shop, order = page[table], page[name]
-    program = blocks("coming-from.md", "js")[[*PROGRAMS].index(library)]
+    program = (HERE / "orders" / f"{library}.js").read_text()
     with Engine.start(exposed=True) as engine, connect(engine.url) as db:
         db.create_table(shop)
         node(place, imports + _BEFORE + program + _AFTER, engine.url)
