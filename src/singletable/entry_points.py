@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, str] = {
     "apply": "singletable.cli.apply:apply",
     "backup": "singletable.cli.backup:backup",
     "check": "singletable.cli.check_command:check",
+    "collect": "singletable.cli.collect:collect",
     "copy": "singletable.cli.copy:copy_command",
     "erase": "singletable.cli.erase:erase",
     "explain": "singletable.cli.pattern_commands:explain",
@@ -58,6 +59,7 @@ APART = frozenset({"_job_lines", "_job_part"})
 
 JOBS: Mapping[str, str] = {
     "check": "singletable.jobs.check_job:CHECK",
+    "collect": "singletable.jobs.collect_job:COLLECT",
     "copy": "singletable.exchange.copy_job:COPY",
     "fill": "singletable.jobs.fill_job:FILL",
 }

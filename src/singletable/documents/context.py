@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from singletable.documents.blobs import BlobStore
+from singletable.documents.blobs import BlobStore, NoBlobs
 from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
-from singletable.documents.document import Document, DocumentModel, document_model
+from singletable.documents.document import Document, DocumentModel, document_model, documents_of
 from singletable.documents.mutations import Submission
 from singletable.documents.rows import CollectionVersion, GcEpoch, Version
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.events import Listeners
-from singletable.foundation import CursorSeal
+from singletable.foundation import CursorSeal, Table
 
 D = TypeVar("D", bound=Document)
 
@@ -85,6 +85,14 @@ def context_of(
             hint="Write it without async; a Sync over AsyncDocuments takes an async one.",
         )
     return Context(kind, store, seal, most, authorise, is_direct)
+
+
+def contexts_in(
+    table: Table, seal: CursorSeal, blobs: BlobStore | None, *, is_direct: bool = True
+) -> Iterator[Context[Any]]:
+    """The contexts of a table's document classes. `blobs` is the store of those without one; else it is `NoBlobs`."""
+    for kind in documents_of(table):
+        yield context_of(kind, document_model(kind).blobs or blobs or NoBlobs(), seal, is_direct=is_direct)
 
 
 def _check_store(kind: type[Any], store: Any) -> None:

@@ -35,4 +35,5 @@ from singletable.documents.submission import (
     submit_in_order as submit_in_order,
     submit_next as submit_next,
 )
+from singletable.documents.table_garbage import TableGarbage as TableGarbage
 from singletable.documents.tags import tag as tag, tags as tags, untag as untag

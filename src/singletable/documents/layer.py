@@ -7,17 +7,15 @@ from typing import Any
 
 from singletable.documents.backed_contents import DocumentContents
 from singletable.documents.belongings import DocumentBelongings
-from singletable.documents.blobs import NoBlobs
 from singletable.documents.check import document_checks
-from singletable.documents.context import Context, context_of
+from singletable.documents.context import Context, contexts_in
 from singletable.documents.document import document_model, documents_of
 from singletable.foundation import Table
 from singletable.layers import TableLayer, ToolSettings
 
 
 def _contexts(table: Table, settings: ToolSettings) -> Iterator[Context[Any]]:
-    for kind in documents_of(table):
-        yield context_of(kind, document_model(kind).blobs or settings.blobs or NoBlobs(), settings.seal)
+    return contexts_in(table, settings.seal, settings.blobs)
 
 
 LAYER = TableLayer(

@@ -113,7 +113,6 @@ _ALONE: Mapping[str, str] = {
     "plan": "its counts of unique values need all of them in one place",
     "export": "its files and its manifest are put together in one place",
     "erase": "it decides by all that it found, and looks again until nothing is left",
-    "collect": "a document's collection decides by all that reaches a content",
 }
 """Commands that read whole tables, and work in one process, with the reason."""
 

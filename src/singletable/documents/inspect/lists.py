@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from singletable.bounded_scan import sampled
 from singletable.documents.blobs import BlobStore, NoBlobs
-from singletable.documents.context import Context, context_of
-from singletable.documents.document import document_model, documents_of
+from singletable.documents.context import Context, contexts_in
 from singletable.documents.rows import Listing
 from singletable.flow import Port
 from singletable.foundation import ANY, CursorSeal, OnUnreadable, Query, Table, load_or_tell, model_of, page
@@ -54,12 +53,8 @@ class DocumentsInfo(Struct, frozen=True):
 
 def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | None) -> dict[str, AnyContext]:
     """The document classes of some tables, by their names. `blobs` is the store of those whose class has none."""
-    contexts: dict[str, AnyContext] = {}
-    for table in tables:
-        for kind in documents_of(table):
-            store = document_model(kind).blobs or blobs or NoBlobs()
-            contexts[kind.__name__] = context_of(kind, store, seal, is_direct=False)
-    return contexts
+    contexts = (context for table in tables for context in contexts_in(table, seal, blobs, is_direct=False))
+    return {context.kind.__name__: context for context in contexts}
 
 
 def document_class(context: AnyContext) -> DocumentClass:
