@@ -43,6 +43,7 @@ ITEMS: Mapping[str, str] = {
     "_job": "singletable.jobs.items:JobItem",
     "_job_lines": "singletable.jobs.items:JobLines",
     "_job_part": "singletable.jobs.items:JobPart",
+    "_job_state": "singletable.jobs.items:SectionState",
     "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
     "_rate": "singletable.migrations.items:SharedBudget",
@@ -54,7 +55,7 @@ ITEMS: Mapping[str, str] = {
 KEY_WORDS: Mapping[str, str] = {"_migration": "fill", "_model": "apply"}
 """The first word of their keys, for types that have another than their own. Tables have such items: it stays."""
 
-APART = frozenset({"_job_lines", "_job_part"})
+APART = frozenset({"_job_lines", "_job_part", "_job_state"})
 """The types among them whose items have a partition each: many processes write them at the same time."""
 
 JOBS: Mapping[str, str] = {
@@ -62,6 +63,7 @@ JOBS: Mapping[str, str] = {
     "collect": "singletable.jobs.collect_job:COLLECT",
     "copy": "singletable.exchange.copy_job:COPY",
     "fill": "singletable.jobs.fill_job:FILL",
+    "stats": "singletable.reports.stats_job:STATS",
 }
 """Commands that run as durable jobs: `JobKind`s."""
 

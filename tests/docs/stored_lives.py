@@ -48,6 +48,8 @@ LIVES: Mapping[str, str] = {
     "and at its end. It goes seven days after its end, with the next call of `begin` or `all`.",
     "_job_part": "Written by the worker that takes the section, after each round, and by its heartbeat. It goes with "
     "its job.",
+    "_job_state": "Written with the rounds of a section that puts something together, as of `stats`: two items, in "
+    "turns. They go with their job.",
     "_job_lines": "Written with a round that has something to tell. It goes with its job.",
     "_migration": "Written by a fill, read by the one that goes on. It goes at the end of the fill or of the apply.",
     "_model": "Written by an apply, read by plans, checks and applies. It stays.",

@@ -31,7 +31,7 @@ from singletable import (
 from singletable.errors import DeclarationError
 from singletable.migrations.items import FillPart
 from singletable.records.segments import ScanSegment, advanced, all_segments, scan_pages
-from singletable.reports.shape import Tally
+from singletable.reports.tally import Tally
 from singletable.tables import B, N
 from singletable.values import EpochSeconds
 from tests.support.raw import all_items, put_raw, stored

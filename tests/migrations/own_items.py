@@ -125,6 +125,7 @@ FIRST: dict[str, Callable[[Database], None]] = {
     "_job": _jobs,
     "_job_part": _job_parts,
     "_job_lines": _raw("_job_lines"),
+    "_job_state": _raw("_job_state"),
     **{name: _raw(name) for name in ("_task", "_turn", "_lane", "_consumer", "_lease", "_try", "_aside")},
     **{name: _raw(name) for name in ("_sync_group", "_sync_client")},
 }

@@ -11,7 +11,7 @@ from singletable import AsyncDatabase, Database, InvalidRequest, Table
 from singletable.errors import NotConfigured
 from singletable.flow import Rate
 from singletable.reports import AsyncStats, Stats, TableShape
-from singletable.reports.shape import Tally
+from singletable.reports.tally import Tally
 from singletable.values import item_size
 from tests.reports.models import Customer, Order, shop
 from tests.support.raw import all_items

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import UNITS, options_anywhere, session_of
+from singletable.cli.shapes import covered, tell_shape
 from singletable.database import Database
 from singletable.errors import SingletableError
 from singletable.foundation import Table, covered_place
@@ -57,7 +59,7 @@ def run(
         with session_of(ctx).at(source).connect_to_read() if source else nullcontext() as read:
             jobs = Jobs(db, jobs.table, source=read)
             status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
-    _tell(status, as_json=as_json)
+    _tell(jobs.table, status, as_json=as_json)
     cost.print()
     if status.state != "ended":
         ctx.exit(_STOPPED)
@@ -72,12 +74,12 @@ def list_command(ctx: click.Context, module: str, as_json: bool) -> None:
     from singletable.jobs import Jobs
 
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
-        every = [status for table in tables_of(module) for status in Jobs(db, table).all()]
+        every = [(table, status) for table in tables_of(module) for status in Jobs(db, table).all()]
     if as_json:
-        output.print_json([_facts(status) for status in every])
+        output.print_json([_facts(table, status) for table, status in every])
     elif every:
         titles = ("Job", "Table", "State", "Done", "Items", "Workers", "Left")
-        output.print_table(titles, [_row(status) for status in every])
+        output.print_table(titles, [_row(status) for _, status in every])
     cost.print()
 
 
@@ -95,7 +97,7 @@ def show(ctx: click.Context, module: str, id: str, as_json: bool, lines: bool, p
             for line in _lines(jobs, jobs.show(id), personal=personal):
                 click.echo(output.json_text(line))
         else:
-            _tell(jobs.show(id), as_json=as_json)
+            _tell(jobs.table, jobs.show(id), as_json=as_json, personal=personal)
     cost.print()
 
 
@@ -158,20 +160,20 @@ def run_as_job(
     *,
     as_json: bool,
     source: Database | None = None,
-) -> None:
+) -> list[JobStatus]:
     """Begin a job for each table, or go on with the one of the same work, and work on it to its end. Its lines follow
     as JSON, one by one. The exit code is 3 where it has not ended, else 1 where it found what needs a person."""
     from singletable.jobs import Jobs
 
-    statuses = list["JobStatus"]()
+    statuses, personal = list["JobStatus"](), options.get("personal", False)
     with output.MeteredBlock(db) as cost:
         for table in tables:
             jobs = Jobs(db, table, source=source)
             begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
             output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
             status = _work_on(jobs, begun.id, as_json=as_json)
-            _tell(status, as_json=as_json)
-            for line in () if as_json else _lines(jobs, status, personal=options.get("personal", False)):
+            _tell(table, status, as_json=as_json, personal=personal)
+            for line in () if as_json else _lines(jobs, status, personal=personal):
                 click.echo(output.json_text(line))
             statuses.append(status)
     cost.print()
@@ -179,6 +181,7 @@ def run_as_job(
         ctx.exit(_STOPPED)
     if any(status.result and status.result.get("found") for status in statuses):
         ctx.exit(1)
+    return statuses
 
 
 def _bounds(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,8 +201,9 @@ def _lines(jobs: Jobs, status: JobStatus, *, personal: bool) -> Iterator[dict[st
 # --- one job ----------------------------------------------------------------------------------------------------------
 def _change(ctx: click.Context, module: str, id: str, verb: Callable[[Jobs], JobStatus], *, as_json: bool) -> None:
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
-        status = verb(_jobs_with(db, module, id))
-    _tell(status, as_json=as_json)
+        jobs = _jobs_with(db, module, id)
+        status = verb(jobs)
+    _tell(jobs.table, status, as_json=as_json)
     cost.print()
 
 
@@ -230,7 +234,7 @@ def _work_on(jobs: Jobs, id: str, *, as_json: bool, **options: Any) -> JobStatus
 
 def _print_progress(status: JobStatus) -> None:
     """A line of JSON on standard error: results alone are on standard output."""
-    click.echo(output.json_text(_facts(status)), err=True)
+    click.echo(output.json_text(_progress(status)), err=True)
 
 
 def _progress_line(status: JobStatus) -> str:
@@ -244,14 +248,30 @@ def _progress_line(status: JobStatus) -> str:
     return f"{status.id}: {', '.join(parts)}"
 
 
-def _facts(status: JobStatus) -> dict[str, Any]:
-    facts: dict[str, Any] = msgspec.to_builtins(status)
+def _progress(status: JobStatus) -> dict[str, Any]:
+    """A job as JSON, without its result."""
+    facts: dict[str, Any] = msgspec.to_builtins(replace(status, result=None))
     return facts | {"share": round(status.share, 4), "seconds_left": status.seconds_left}
 
 
-def _tell(status: JobStatus, *, as_json: bool) -> None:
+def _facts(table: Table, status: JobStatus, *, personal: bool = False) -> dict[str, Any]:
+    """A job as JSON."""
+    return _progress(status) | {"result": _result(table, status, personal=personal)}
+
+
+def _result(table: Table, status: JobStatus, *, personal: bool) -> dict[str, Any] | None:
+    """The result of a job, without the personal parts of keys."""
+    if status.result is None:
+        return None
+    result: dict[str, Any] = msgspec.to_builtins(status.result)
+    if status.kind == "stats":
+        return covered(table, result, personal=personal)
+    return result
+
+
+def _tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = False) -> None:
     if as_json:
-        output.print_json(_facts(status))
+        output.print_json(_facts(table, status, personal=personal))
         return
     why = f", {output.clean(status.why)}" if status.why else ""
     click.echo(f"{status.table}: {status.state}{why}, for {output.duration(status.seconds)}")
@@ -260,7 +280,11 @@ def _tell(status: JobStatus, *, as_json: bool) -> None:
         click.echo(f"  section {each.section}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
     for trouble in status.troubles:
         click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
-    for name, value in (status.result or status.counts).items():
+    result = _result(table, status, personal=personal)
+    if result is not None and status.kind == "stats":
+        tell_shape(result)
+        return
+    for name, value in (result or status.counts).items():
         if name == "last":
             continue
         click.echo(f"  {name}: {output.clean(value)}")

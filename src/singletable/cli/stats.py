@@ -12,12 +12,15 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.job import is_job, run_as_job
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
+from singletable.cli.shapes import covered, tables_in, tell_shape
 from singletable.database import Database
-from singletable.foundation import Table, covered_place, model_of
+from singletable.foundation import Table
 
 if TYPE_CHECKING:
+    from singletable.jobs import JobStatus
     from singletable.reports import Chart, Prediction, TableShape
 
 ASKED_ABOVE = 10_000
@@ -36,7 +39,7 @@ ASKED_ABOVE = 10_000
 @click.option("--chart", is_flag=True, help="Draw how sizes are distributed.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with charts there.")
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the scan costs.")
-@options_anywhere("from-export", "sample", "seed", "segments", "read-rate", "personal", "json", "db")
+@options_anywhere("job", "from-export", "sample", "seed", "segments", "read-rate", "personal", "json", "db")
 @click.pass_context
 def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Show what the tables are made of.
@@ -53,29 +56,36 @@ def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> 
 
     With --from-export it reads an export, for no units: the shape is as of that export, without the hottest keys.
     """
-    with session_of(ctx).connect_to_read() as db:
-        from singletable.reports import Stats
+    from singletable.reports import Stats
 
+    as_job, cost = is_job(options, "sample", "segments", "from_export"), None
+    with session_of(ctx).connect_to_read() as db:
         tables = tables_of(module)
         options["from_export"] = export_named(options, tables)
         if options["from_export"] is None:
             predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
             tell_cost(predicted, tables)
             confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
-        with output.MeteredBlock(db) as cost:
-            shapes = [_read(db, table, options) for table in tables]
-    shown = [_as_shown(table, shape, personal=options["personal"]) for table, shape in zip(tables, shapes, strict=True)]
-    if as_json:
-        output.print_json(shown)
-    else:
-        for each in shown:
-            _tell(each)
+        if as_job:
+            given = {"changes": options["changes"]}
+            shapes = [_shape_in(each) for each in run_as_job(ctx, db, tables, "stats", given, options, as_json=as_json)]
+        else:
+            with output.MeteredBlock(db) as cost:
+                shapes = [_read(db, table, options) for table in tables]
+    facts = [msgspec.to_builtins(shape) for shape in shapes]
+    shown = [covered(table, each, personal=options["personal"]) for table, each in zip(tables, facts, strict=True)]
+    if cost is not None:
+        if as_json:
+            output.print_json(shown)
+        else:
+            for each in shown:
+                tell_shape(each)
+        cost.print()
     if options["chart"]:
         _draw(shapes)
     if options["html"] is not None:
         options["html"].write_text(_page(module, shown, shapes), encoding="utf-8")
         output.note(f"{options['html']}: written")
-    cost.print()
 
 
 def tell_cost(predicted: Sequence[Prediction], tables: Sequence[Table]) -> None:
@@ -114,96 +124,11 @@ def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
         )
 
 
-# --- what is shown ----------------------------------------------------------------------------------------------------
-def _as_shown(table: Table, shape: TableShape, *, personal: bool) -> dict[str, Any]:
-    """Write it as JSON, without the personal parts of keys."""
-    facts: dict[str, Any] = msgspec.to_builtins(shape)
-    if personal:
-        return facts
-    for each in facts["collections"]:
-        each["partition"], each["sort"] = covered_place(table, each["type"], (each["partition"], each["sort"]))
-    for index in facts["indexes"]:
-        for each in index["largest"]:
-            each["sort"] = covered_place(table, each["type"], ("", each["sort"]))[1]
-            each["partition"] = _covered_index_key(table, index["name"], each)
-    for each in (*facts["large_items"], *facts["hot_keys"]):
-        each["key"] = list(covered_place(table, each["type"], tuple(each["key"])))
-    return facts
+def _shape_in(status: JobStatus) -> TableShape:
+    """The shape that a job has found."""
+    from singletable.reports import TableShape
 
-
-def _covered_index_key(table: Table, index: str, row: Mapping[str, Any]) -> str:
-    """The partition key of an index, covered whole where its class has an attribute that is personal in it."""
-    from singletable.foundation import COVERED, captured_of, personal_names
-
-    model = table.model_of_type(row["type"])
-    if model is None:
-        return covered_place(table, row["type"], (row["partition"], ""))[0]
-    own = (captured for captured in captured_of(model_of(model.kind)) if not captured.is_search)
-    patterns = [captured for captured in own if captured.index == index]
-    names = {name for captured in patterns for name in captured.templates[0].names}
-    return COVERED if names & personal_names(model.kind) else str(row["partition"])
-
-
-def _tell(shape: Mapping[str, Any]) -> None:
-    of = "" if shape["sample"] is None else f" ({shape['seen']:,} of them read)"
-    click.echo(
-        f"{shape['table']}: {shape['items']:,} items{of}, {shape['bytes']:,} bytes, "
-        f"{shape['partitions']:,} item collections, {shape['read_units']:,g} units to read"
-    )
-    for title, (titles, lines) in _tables(shape):
-        if lines:
-            click.echo(f"\n{title}")
-            output.print_table(titles, [[_number(cell) for cell in line] for line in lines])
-    for text in shape["left_out"]:
-        output.note(f"not told: {text}")
-
-
-_Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]
-
-
-def _tables(shape: Mapping[str, Any]) -> Iterator[tuple[str, _Rows]]:
-    """The tables of a shape, each with its title."""
-    sizes = ("Items", "Bytes", "Units to read")
-    yield (
-        "Classes",
-        (
-            ("Class", "Type", *sizes, "Largest"),
-            [(each["name"] or "(no class)", each["type"], *_sizes(each), each["largest"]) for each in shape["classes"]],
-        ),
-    )
-    yield (
-        "Indexes",
-        (
-            ("Index", *sizes, "Partitions"),
-            [
-                (
-                    each["name"],
-                    *_sizes(each),
-                    f"at least {each['partitions']:,}" if each["is_least"] else each["partitions"],
-                )
-                for each in shape["indexes"]
-            ],
-        ),
-    )
-    yield "Largest item collections", _collections(shape["collections"])
-    for index in shape["indexes"]:
-        yield f"Largest partitions of {index['name']}", _collections(index["largest"])
-    items = [(*each["key"], each["type"], each["bytes"], each["read_units"]) for each in shape["large_items"]]
-    yield "Largest items", (("Partition", "Sort", "Type", "Bytes", "Units of a get"), items)
-    hot = [(each["key"][0], each["type"], each["changes"], f"{each['share']:.1%}") for each in shape["hot_keys"]]
-    yield f"Hottest keys, of {shape['changes']:,} changes", (("Partition", "Type", "Changes", "Share"), hot)
-
-
-def _collections(some: Sequence[Mapping[str, Any]]) -> _Rows:
-    return ("Partition", "Items", "Bytes", "Units to read"), [(each["partition"], *_sizes(each)) for each in some]
-
-
-def _sizes(each: Mapping[str, Any]) -> tuple[int, int, float]:
-    return each["items"], each["bytes"], each["read_units"]
-
-
-def _number(cell: Any) -> Any:
-    return f"{cell:,g}" if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else cell
+    return msgspec.convert(status.result, TableShape)
 
 
 # --- charts -----------------------------------------------------------------------------------------------------------
@@ -246,7 +171,7 @@ def _page(module: str, shown: Sequence[Mapping[str, Any]], shapes: Sequence[Tabl
     for facts, shape in zip(shown, shapes, strict=True):
         parts.append(f"<h2>{text_of(shape.table)}: {shape.items:,} items, {shape.bytes:,} bytes</h2>")
         parts += [svg_of(chart) for chart in _charts(shape)]
-        for title, (titles, lines) in _tables(facts):
+        for title, (titles, lines) in tables_in(facts):
             if lines:
                 parts.append(f"<h3>{text_of(title)}</h3>{table_of(titles, lines)}")
     return page_of(f"The shape of {module}", parts)

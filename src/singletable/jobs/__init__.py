@@ -16,6 +16,7 @@ from singletable.jobs.jobs import Jobs as Jobs
 from singletable.jobs.refusals import JobRefused as JobRefused
 from singletable.jobs.status import HeldPart as HeldPart, JobStatus as JobStatus
 from singletable.jobs.work import (
+    Gathered as Gathered,
     JobKind as JobKind,
     JobPlace as JobPlace,
     JobWork as JobWork,

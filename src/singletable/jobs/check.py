@@ -1,6 +1,6 @@
 """Check: the invariants of jobs' items. Only a page that has some costs requests.
 
-* a section, and its lines, have their job
+* a section, its lines and its state have their job
 * a job that has ended has no section that is not over
 * a job that runs has had a worker within a day
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 from singletable.errors import SingletableError
 from singletable.flow import Port
 from singletable.foundation import Finding, ItemCheck, Table, finding_in, items_at, model_of
-from singletable.jobs.items import JobItem, JobLines, JobPart
+from singletable.jobs.items import JobItem, JobLines, JobPart, SectionState
 from singletable.jobs.states import JobState
 from singletable.operations import Item
 
@@ -29,11 +29,11 @@ class JobCheck(ItemCheck):
         self.table = table
         self.job: Any = JobItem.of(table)
         self.part: Any = JobPart.of(table)
-        self.lines: Any = JobLines.of(table)
+        self.of_parts: list[Any] = [self.part, JobLines.of(table), SectionState.of(table)]
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         jobs = [job for item in items if (job := self._loaded(self.job, item)) is not None]
-        parts = [each for item in items for kind in (self.part, self.lines) if (each := self._loaded(kind, item))]
+        parts = [each for item in items for kind in self.of_parts if (each := self._loaded(kind, item))]
         findings = await self._orphans(port, parts)
         for job in jobs:
             findings += await self._of_job(port, job)

@@ -1,3 +1,4 @@
 """Names for commands of other packages that run as jobs."""
 
-from singletable.jobs.work import segment_at as segment_at
+from singletable.jobs.items import is_of_job as is_of_job
+from singletable.jobs.work import MOST_STATE_BYTES as MOST_STATE_BYTES, segment_at as segment_at

@@ -1,4 +1,4 @@
-"""The items of jobs: the job, each of its sections, and the lines of a section's output.
+"""The items of jobs: the job, each of its sections, and the lines and the state of a section.
 
 The job lies where the tools keep their items. A section and its lines have a partition each: processes write them at
 the same time. A section that nobody has begun has no item.
@@ -81,6 +81,8 @@ class JobPart(ToolItem, word="job_part"):
     counts: dict[str, int] = field(default_factory=dict[str, int])
     lines: list[int] = field(default_factory=list[int])
     """The fences under which its `JobLines` were written, one for each, in their order."""
+    state: int | None = None
+    """The slot of its `SectionState`; None without one."""
     read_units: float = 0.0
     write_units: float = 0.0
     trouble: str = ""
@@ -108,3 +110,29 @@ class JobLines(ToolItem, word="job_lines"):
     def by_number(job: str, section: int, number: int, fence: int) -> tuple[str, ...]:
         """Lines of a section."""
         return f"{job}", f"{section}", f"{number}", f"{fence}"
+
+
+class SectionState(ToolItem, word="job_state"):
+    """The partial result of a section, in one of two items: the other one is written next."""
+
+    job: str
+    section: int
+    slot: int
+    fence: int
+    """The fence of the owner that wrote it: one with a lower fence, which was taken over, writes it no more."""
+    packed: bytes = field(personal=True)
+    """The command's own form, at most 350 KB."""
+
+    @ToolKey
+    @staticmethod
+    def by_slot(job: str, section: int, slot: int) -> tuple[str, ...]:
+        """A state of a section."""
+        return f"{job}", f"{section}", f"{slot}"
+
+
+_TYPES = frozenset(f"_{kind.word}" for kind in (JobItem, JobPart, JobLines, SectionState))
+
+
+def is_of_job(type: str) -> bool:
+    """Whether a stored type is that of an item of jobs."""
+    return type in _TYPES

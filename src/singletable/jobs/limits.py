@@ -61,6 +61,8 @@ class JobLimits:
     """The units that were granted and are neither used nor reserved, by their kind."""
     _needs: dict[str, float] = field(default_factory=dict[str, float])
     """The units of an item, as the last rounds took them; empty before the first."""
+    _keeping: float = 0.0
+    """The write units of what all slots may have to keep yet."""
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
     def __post_init__(self) -> None:
@@ -86,6 +88,11 @@ class JobLimits:
             self._take_off({kind: units - reserved.units.get(kind, 0.0) for kind, units in took.items()})
             for kind, units in took.items() if items else ():
                 self._needs[kind] = max(units / items, self._needs.get(kind, 0.0) * _FORGETS)
+
+    def note_kept(self, meter: Meter, slots: int) -> None:
+        """Note what it took to keep rounds: so much is left over for each slot's next ones."""
+        with self._guard.lock:
+            self._keeping = max(self._keeping, (meter.write_units - _OWN["write"]) * slots)
 
     async def reserve(self, most: int) -> Reserved | None:
         """The next round's page, and its units; None if the job is not running, or is paused now for its cap."""
@@ -115,7 +122,7 @@ class JobLimits:
         with self._guard.lock:
             page, capped = most, [kind for kind, cap in _caps(self.job) if cap is not None]
             for kind in capped:
-                page = min(page, int((self._left[kind] - _OWN[kind]) / self._need(kind)))
+                page = min(page, int((self._left[kind] - self._own(kind)) / self._need(kind)))
                 if page < 1:
                     return kind, None
             units = {kind: self._need(kind) * page + _OWN[kind] for kind in capped}
@@ -124,6 +131,10 @@ class JobLimits:
 
     def _need(self, kind: str) -> float:
         return max(self._needs.get(kind, _FIRST_NEEDS[kind]), 1 / 128)
+
+    def _own(self, kind: str) -> float:
+        """The units that are left over for the job's own items."""
+        return _OWN[kind] + (self._keeping if kind == "write" else 0.0)
 
     def _take_off(self, units: Mapping[str, float]) -> None:
         for kind, number in units.items():
@@ -140,7 +151,7 @@ class JobLimits:
             cap, granted = dict(_caps(job))[kind], getattr(job, name)
             if cap is None:
                 return True
-            least = self._need(kind) + _OWN[kind] + _GRANT[kind] - self._left[kind]
+            least = self._need(kind) + self._own(kind) + _GRANT[kind] - self._left[kind]
             units = min(cap - granted, max(least, min(self._need(kind) * most, cap / _GRANTS)))
             if units < least:
                 why = f"{cap:g} {kind} units are used or needed, the most that it may take"

@@ -13,13 +13,23 @@ from typing import Any, Final
 
 import msgspec
 
-from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
+from singletable.errors import AlreadyExists, ConditionFailed, Corrupt, NotFound, OutcomeUnknown
 from singletable.expressions import Condition, attr
 from singletable.flow import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Port, instant, send_patiently
-from singletable.foundation import Table, delete_if, flows, items_at, model_for, model_of, ready
-from singletable.jobs.items import JobItem, JobLines, JobPart
+from singletable.foundation import (
+    Table,
+    TryWrite,
+    delete_if,
+    flows,
+    items_at,
+    model_for,
+    model_of,
+    put_if,
+    ready,
+)
+from singletable.jobs.items import JobItem, JobLines, JobPart, SectionState
 from singletable.jobs.states import JOB_TRANSITIONS, JobEvent, JobState
-from singletable.jobs.work import Line, Round
+from singletable.jobs.work import JOBS, Line, Round
 
 AT_ONCE: Final = 100
 """Sections that are read in one request."""
@@ -35,6 +45,7 @@ class JobStore:
         self.job: Any = JobItem.of(table)
         self.part: Any = JobPart.of(table)
         self.lines: Any = JobLines.of(table)
+        self.states: Any = SectionState.of(table)
         self.kept_in: Table = model_of(self.job).table
         """The table itself, or what a foreign one names for such items."""
 
@@ -102,11 +113,15 @@ class JobStore:
         now = instant(self.port.now())
         return await self._held(part, LeaseEvent.BEAT, None, beats=beats, beat_at=now) is not None
 
-    async def keep(self, part: JobPart, done: Round, read_units: float, write_units: float) -> JobPart | None:
-        """Keep a round: its position, counts, lines and cost, together. None if the lease was lost: nothing is kept.
+    async def keep(
+        self, part: JobPart, done: Round, read_units: float, write_units: float, state: bytes | None = None
+    ) -> JobPart | None:
+        """Keep a round: its position, counts, lines, cost and state, together. None if the lease was lost: nothing is
+        kept.
 
-        One write, and one before it for each 200 KB of lines.
+        One write, and one before it for each 200 KB of lines, and for a state.
         """
+        slot = part.state if state is None else await self._write_state(part, state)
         numbers = list(part.lines)
         for packed in _packed(done.lines):
             lines = self.lines(job=part.job, section=part.section, number=len(numbers), fence=part.fence, packed=packed)
@@ -124,6 +139,7 @@ class JobStore:
             seen=part.seen + done.seen,
             counts=counts,
             lines=numbers,
+            state=slot,
             read_units=part.read_units + read_units,
             write_units=part.write_units + write_units,
             beat_at=instant(self.port.now()),
@@ -143,18 +159,46 @@ class JobStore:
                 for line in msgspec.json.decode(zlib.decompress(stored.packed)):
                     yield line
 
+    async def state(self, part: JobPart) -> bytes | None:
+        """The state of a section; None without one. A read of it."""
+        if part.state is None:
+            return None
+        key = self.states.by_slot(part.job, part.section, part.state).consistent()
+        stored: Any = await flows.get(self.port, key)
+        if stored is None:
+            raise Corrupt(
+                f"section {part.section} of {part.job} lacks its state, which it names",
+                table=self.kept_in.name,
+                operation="job",
+                hint="Cancel the job, and begin it again.",
+            )
+        packed: bytes = stored.packed
+        return packed
+
+    async def _write_state(self, part: JobPart, packed: bytes) -> int:
+        """Write the item that doesn't hold the present state. Nothing where a later owner has: it keeps another."""
+        slot = 0 if part.state is None else 1 - part.state
+        state = self.states(job=part.job, section=part.section, slot=slot, fence=part.fence, packed=packed)
+        model = model_for(state)
+        later = ~(attr(self.states.fence) > part.fence)
+        await self.port.send(TryWrite(put_if(model.key_of(state), model.item(state), later)))
+        return slot
+
     async def forget(self, job: JobItem) -> None:
         """Delete all of a job, itself last. A read for each hundred sections, a write for each item."""
+        has_states = _has_states(job.kind)
         for begin in range(0, job.sections + 1, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, job.sections + 1))
-            parts = (await self.parts(job.job, numbers)).values()
+            parts = await self.parts(job.job, numbers)
             keys = [
                 self.lines.by_number(part.job, part.section, number, fence)
-                for part in parts
+                for part in parts.values()
                 for number, fence in enumerate(part.lines)
             ]
+            if has_states:
+                keys += [self.states.by_slot(job.job, number, slot) for number in parts for slot in (0, 1)]
             await send_patiently(self.port, [delete_if(key, None) for key in keys])
-            await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts])
+            await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts.values()])
         await flows.delete(self.port, self.job.by_id(job.job))
 
     async def _held(self, part: JobPart, event: LeaseEvent, same: Condition | None, /, **values: Any) -> JobPart | None:
@@ -176,6 +220,12 @@ class JobStore:
             if stored is not None and all(getattr(stored, name) == value for name, value in values.items()):
                 return stored
             raise
+
+
+def _has_states(kind: str) -> bool:
+    """Whether sections may have states, named by them or left by a kill. Of an unknown kind they may."""
+    entry = JOBS.entry(kind)
+    return entry is None or JOBS.load(entry).has_states
 
 
 def _state_of(part: JobPart) -> LeaseState:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ from singletable.extensions import ExtensionGroup
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, ScanSegment, Table
 
+MOST_STATE_BYTES: Final = 350_000
+"""The most of a section's state, and of a result: with its other attributes it is an item, of at most 400 KB."""
 Line = Mapping[str, Any]
 """An output of a round, as JSON: a finding, an example."""
 
@@ -35,6 +37,14 @@ class Round(Struct, frozen=True):
     counts: Mapping[str, int] = {}
     """Numbers that are added up, over rounds and sections."""
     lines: Sequence[Line] = ()
+
+
+class Gathered(Struct, frozen=True):
+    """The outcome of several rounds that are kept together, beside their own."""
+
+    lines: Sequence[Line] = ()
+    state: bytes | None = None
+    """At most 350,000 bytes, in place of the section's state: `take_up` gets it next. None leaves that as it is."""
 
 
 class JobPlace(Struct, frozen=True):
@@ -55,6 +65,8 @@ class SectionLines(Struct, frozen=True):
     counts: Mapping[str, int]
     seen: int
     lines: Callable[[], AsyncIterator[Line]]
+    states: Callable[[], AsyncIterator[bytes]]
+    """The states of the sections that have one."""
 
 
 class JobWork(ABC):
@@ -64,6 +76,8 @@ class JobWork(ABC):
     """The options, as the job keeps them. Two jobs with the same are one."""
     page: int = 1_000
     """Most items of a round."""
+    keep_seconds: float = 0.0
+    """Rounds of a section are kept together, those of so many seconds: so they cost fewer writes. A kill loses them."""
     at_rate: Callable[[Port], Port]
     """A port of another database that keeps to the job's rate; set by the worker."""
 
@@ -87,6 +101,23 @@ class JobWork(ABC):
     async def round(self, port: Port, section: int, of: int, position: Any, page: int) -> Round:
         """Do the next part of a section, from a position; None at its beginning. `page` is the most items."""
 
+    def take_up(self, section: int, fence: int, state: bytes | None) -> None:
+        """Called before the first round of a section that this process has taken, with its state. The fence is higher
+        than any before."""
+        return
+
+    def is_full(self, section: int) -> bool:
+        """Whether the rounds of a section are to be kept now, before their time."""
+        return False
+
+    async def gather(self, port: Port, section: int) -> Gathered:
+        """Called before rounds are kept: all that they left in this process."""
+        return Gathered()
+
+    def put_down(self, section: int) -> None:
+        """Called when this process leaves a section. What it has not gathered is lost, and done again."""
+        return
+
     @abstractmethod
     async def end(self, port: Port, told: SectionLines) -> Mapping[str, Any]:
         """Make the result of all sections, as JSON. Called once, or again after a kill."""
@@ -103,13 +134,14 @@ class JobKind:
     work: Callable[[JobPlace, Any], JobWork]
     writes: bool = True
     """Whether it writes items of the application."""
+    has_states: bool = False
+    """Whether its sections have states."""
 
 
 JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 
 _ALONE: Mapping[str, str] = {
-    "stats": "the shape of a table is put together in one place, of all partitions",
     "plan": "its counts of unique values need all of them in one place",
     "export": "its files and its manifest are put together in one place",
     "erase": "it decides by all that it found, and looks again until nothing is left",

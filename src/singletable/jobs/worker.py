@@ -1,7 +1,8 @@
 """A worker of a job: takes sections, does their rounds, and keeps each under its lease. Flows.
 
     free       nobody has begun it, its owner has released it, or shows no life for the lease's length
-    taken      a slot does round after round; each is kept with its position, on condition of the fence
+    taken      a slot does round after round; they are kept with their position, on condition of the fence: each, or
+               those of some seconds together, with what they put together (`gather`)
     over       its last round is kept
     the end    one section more, which is free when all others are over: it makes the result
 
@@ -23,6 +24,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, SingletableError
 from singletable.events import LeaseLost, LeaseTaken
@@ -34,18 +36,18 @@ from singletable.flow import (
     Observations,
     Port,
     Stop,
-    Tenure,
     Trouble,
     instant,
 )
 from singletable.foundation import Table
 from singletable.jobs.held_port import HeldPort, SectionLost
+from singletable.jobs.held_section import HeldSection
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.limits import JobLimits
 from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
-from singletable.jobs.work import JobWork, Line, Round, SectionLines
+from singletable.jobs.work import Gathered, JobWork, Line, Round, SectionLines
 
 LEASE_SECONDS: Final = 30.0
 """A section whose owner shows no life for so long is another's."""
@@ -74,13 +76,6 @@ class WorkerOptions(Struct, frozen=True):
                 operation="job",
                 hint="at_once is from 1 to 64, lease_seconds above zero.",
             )
-
-
-@dataclass(eq=False, kw_only=True)
-class HeldSection(Tenure):
-    """A section that a slot of this process has."""
-
-    part: JobPart
 
 
 @dataclass(eq=False)
@@ -207,7 +202,7 @@ class JobWorker:
             self.port.events.emit(
                 LeaseTaken(worker=self.kernel.name, lease=lease, fence=part.fence, is_takeover=is_takeover)
             )
-            held = HeldSection(renewed_at=began, part=part, beats=part.beats)
+            held = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
             self._held[number] = held
             return held
 
@@ -280,10 +275,13 @@ class JobWorker:
         """Round after round, until the section is over, or the worker has to leave it."""
         trouble = ""
         try:
+            await self._take_up(held)
             while not held.part.is_over and not held.is_lost and await self._goes_on():
                 if not await self._round(held):
                     break
                 await self._tell()
+            if held.unkept is not None and not held.is_lost:
+                await self._keep(held)
         except SectionLost:
             held.is_lost = True
         except Exception as error:
@@ -291,10 +289,19 @@ class JobWorker:
             raise
         finally:
             self._held.pop(held.part.section, None)
+            self.work.put_down(held.part.section)
             if held.is_lost:
                 self.port.events.emit(LeaseLost(worker=self.kernel.name, lease=f"section {held.part.section}"))
             elif not held.part.is_over:
                 await self._release(held, trouble)
+
+    async def _take_up(self, held: HeldSection) -> None:
+        """Give the work the section's state."""
+        with Meter() as meter:
+            state = await self.store.state(held.part)
+        self.limits.charge(meter)
+        if held.part.section != self.job.sections:
+            self.work.take_up(held.part.section, held.part.fence, state)
 
     async def _release(self, held: HeldSection, trouble: str) -> None:
         try:
@@ -310,7 +317,7 @@ class JobWorker:
         return self.job.state == JobState.RUNNING.value
 
     async def _round(self, held: HeldSection) -> bool:
-        """One round; False if the job's limits allow none."""
+        """One round, kept where it is time; False if the job's limits allow none."""
         part = held.part
         if part.section == self.job.sections:
             await self._end(held)
@@ -319,15 +326,18 @@ class JobWorker:
         if reserved is None:
             self._read_at = float("-inf")
             return False
-        position, seen = None if part.position is None else msgspec.json.decode(part.position), 0
+        seen = 0
         with Meter() as meter:
             try:
                 port = self._port_of(held)
-                done = await self.work.round(port, part.section, self.job.sections, position, reserved.page)
+                done = await self.work.round(port, part.section, self.job.sections, held.position, reserved.page)
                 seen = done.seen
             finally:
                 self.limits.used(reserved, meter, seen)
-        await self._keep(held, done, meter)
+        held.add(done, meter)
+        is_due = self.port.monotonic() - held.kept_at >= self.work.keep_seconds
+        if done.is_over or is_due or self.work.is_full(part.section):
+            await self._keep(held)
         return True
 
     def _port_of(self, held: HeldSection) -> Port:
@@ -336,14 +346,22 @@ class JobWorker:
             HeldPort(self.port, held, self.options.lease_seconds, partial(self._beat, held)),
         )
 
-    async def _keep(self, held: HeldSection, done: Round, cost: Meter) -> None:
-        began = self.port.monotonic()
+    async def _keep(self, held: HeldSection) -> None:
+        """Keep the rounds that are not kept yet, together."""
+        part, done, began = held.part, held.unkept, self.port.monotonic()
+        if done is None:
+            return
+        gathered = Gathered()
+        if part.section != self.job.sections:
+            gathered = await self.work.gather(self._port_of(held), part.section)
+        done = replace(done, lines=[*done.lines, *gathered.lines])
         with Meter() as meter:
-            kept = await self.store.keep(held.part, done, cost.read_units, cost.write_units)
+            kept = await self.store.keep(part, done, held.read_units, held.write_units, gathered.state)
         self.limits.charge(meter)
+        self.limits.note_kept(meter, self.options.at_once)
         held.note(began, kept is not None)
         if kept is not None:
-            held.part = kept
+            held.keep(kept, began)
             self._note({kept.section: kept})
 
     async def _beat(self, held: HeldSection) -> None:
@@ -360,18 +378,27 @@ class JobWorker:
         """Make the result of all sections; then the job has ended."""
         counts = status_of(self.table.name, self.job, self._over.values(), self.port.now())
         with Meter() as cost:
-            result = await self.work.end(self._port_of(held), SectionLines(counts.counts, counts.seen, self.lines))
+            told = SectionLines(counts.counts, counts.seen, self.lines, self.states)
+            result = await self.work.end(self._port_of(held), told)
         while not JobState(self.job.state).is_final:
             values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
             ended = await self.store.change(self.job, JobEvent.END, why="", **values)
             self.job = ended or self._there(await self.store.read(self.job.job))
-        await self._keep(held, Round(None, True), cost)
+        held.add(Round(None, True), cost)
+        await self._keep(held)
 
     async def lines(self) -> AsyncIterator[Line]:
         """All lines, in the order of the sections."""
         for _, part in sorted(self._over.items()):
             async for line in self.store.told(part):
                 yield line
+
+    async def states(self) -> AsyncIterator[bytes]:
+        """The states of the sections that have one, in their order."""
+        for _, part in sorted(self._over.items()):
+            state = await self.store.state(part)
+            if state is not None:
+                yield state
 
     async def _tell(self) -> None:
         """Report the progress, if that is due. It reads all sections, so of many it is due more rarely."""

@@ -2,4 +2,4 @@
 
 from singletable.reports.charts import text_of as text_of
 from singletable.reports.names import quoted as quoted, text as text
-from singletable.reports.shape import Tally as Tally
+from singletable.reports.tally import Tally as Tally

@@ -22,7 +22,9 @@ from singletable.foundation import (
     scan_pages,
     usual_segments,
 )
-from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
+from singletable.jobs.inspect import is_of_job
+from singletable.reports.shape import HotKey, Prediction, TableShape, hottest
+from singletable.reports.tally import Tally
 from singletable.streams.inspect import Tail, TailedChange
 from singletable.tables import READ_BYTES, describe
 
@@ -80,12 +82,13 @@ async def read_shape(
     if from_export is not None:
         omitted = (_NOT_EXPORTED,) if changes else ()
         return tally.shape(sample, share, left_out=omitted, as_of=from_export.complete_at)
-    hot, seen, left_out = await _hot_keys(port, table, changes)
+    hot, seen, left_out = await hot_keys(port, table, changes)
     return tally.shape(sample, share, hot, seen, left_out)
 
 
-async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKey], int, Sequence[str]]:
-    """The partition keys with most changes among the oldest ones of the stream; and what can't be told, in words."""
+async def hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKey], int, Sequence[str]]:
+    """The partition keys with most changes among the oldest ones of the stream, without those of jobs' own items; and
+    what can't be told, in words."""
     if not most:
         return (), 0, ()
     if table.definition.stream is None:
@@ -97,7 +100,8 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
         changes = [change for change in await patiently(port, tail.read) if isinstance(change, TailedChange)]
         if not changes:
             break
-        records = {change.record.dynamodb.sequence_number: change for change in changes}
+        own = (change for change in changes if not is_of_job(change.type))
+        records = {change.record.dynamodb.sequence_number: change for change in own}
         for change in records.values():
             partition, sort = place_in(table, change.record.dynamodb.keys)
             count, _, _ = counted.get(partition, (0, "", ""))

@@ -66,3 +66,19 @@ def test_what_does_not_go_together_is_refused(filled: Folder) -> None:
         assert (ran.code, "--job" in ran.err) == (2, True)
     ran = filled.run("job", "show", "shop.model", "fill-x")
     assert (ran.code, "no job 'fill-x'" in ran.err, "conflict.job-refused" in ran.err) == (1, True, True)
+
+
+def test_stats_as_a_job(filled: Folder) -> None:
+    """It is shown as the command shows it; `job show` has it again, and JSON the same numbers."""
+    plain = filled.run("stats", "shop.model")
+    ran = filled.run("stats", "shop.model", "--job", "--sections", "2", "--html", "shape.html")
+    assert ran.code == 0, ran.err
+    head, *rest = ran.out.splitlines()
+    assert head.startswith("shop: ended, for ")
+    assert rest[1:] == plain.out.splitlines()
+    (job,) = json.loads(filled.run("job", "list", "shop.model", "--json").out)
+    assert filled.run("job", "show", "shop.model", job["id"]).out.splitlines()[2:] == rest[1:]
+    assert job["result"]["items"] == 7
+    assert (filled.path / "shape.html").exists()
+    refused = filled.run("stats", "shop.model", "--job", "--sample", "1%")
+    assert (refused.code, "--sample does not go with --job" in refused.err) == (2, True)
