@@ -13,6 +13,7 @@ from singletable_local import ENGINE_VARIABLE, find_engine
 from tests.docs.pages import DOCS, ROOT, named, python_of, run
 
 TUTORIAL = DOCS / "tutorial" / "first-table.md"
+TWELVE_NAMES = DOCS / "tutorial" / "twelve-names.md"
 TUTORIAL_CODE = DOCS / "tutorial" / "first_table.py"
 OF_TESTS = DOCS / "how-to" / "test.md"
 WEB_FRAMEWORKS = DOCS / "how-to" / "web-frameworks.md"
@@ -22,7 +23,7 @@ HOW_TO = sorted({*(DOCS / "how-to").glob("*.md")} - {OF_TESTS, WEB_FRAMEWORKS, W
 EXPLANATION = sorted(page for page in (DOCS / "explanation").glob("*.md") if python_of(page))
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *HOW_TO, *EXPLANATION], ids=named)
+@pytest.mark.parametrize("page", [ROOT / "README.md", TWELVE_NAMES, *HOW_TO, *EXPLANATION], ids=named)
 def test_its_python_runs(page: Path) -> None:
     assert python_of(page)
     run(page)
