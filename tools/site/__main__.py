@@ -23,7 +23,7 @@ from typing import Any, cast
 
 from singletable.studio.tables import with_columns
 from singletable.version import VERSION
-from tools.site import agents
+from tools.site import agents, search
 from tools.site.built import defects, pages
 from tools.site.error_pages import FOLDER
 from tools.site.pages import sources
@@ -84,7 +84,7 @@ def build(out: Path, work: Path) -> list[str]:
     agents.write(out, navigation(), made)
     listed = {page for part in navigation().values() for page in part}
     lost = [f"{place}: is in no part of the navigation" for place in made if _belongs(place) and place not in listed]
-    return [*said, *lost, *defects(out)]
+    return [*said, *lost, *search.write(out), *defects(out)]
 
 
 def packed(site: Path, out: Path) -> Path:
