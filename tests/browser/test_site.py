@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ PAGES = (
     "reference/errors/conflict.not-unique",
     "reference/api/graph",
 )
+SEARCHES = Path(__file__).with_name("searches.toml")
 OF_THE_DISK = ("file:", "data:", "blob:")
 
 ARGUMENTS_OF_GET_MANY = "keys: Iterable[KeyOf[T]], *, consistent: bool = False, unreadable: OnUnreadable = None"
@@ -34,10 +38,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+def test_each_word_that_people_search_for_leads_to_its_page(site: Path) -> None:
+    searches = tomllib.loads(SEARCHES.read_text())
+    expected = {word: f"{page}.html" for page, words in searches.items() for word in words}
+    command = ["node", str(SEARCHES.with_name("search_site.js")), str(site), *expected]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    first = dict(zip(expected, map(json.loads, ran.stdout.splitlines()), strict=True))
+    assert len(expected) >= 60
+    assert {word: page for word, page in first.items() if page != expected[word]} == {}
+
+
 def test_its_pages_for_programs_list_every_page_and_name(site: Path) -> None:
     index, whole = (site / "llms.txt").read_text(), (site / "agents.txt").read_text()
     assert "(how-to/declare-keys.md)" in index
-    assert (site / "how-to" / "declare-keys.md").read_text().startswith("# Declare keys")
+    assert (site / "how-to" / "declare-keys.md").read_text().startswith("# Single-table design")
     assert f"Database.get_many({ARGUMENTS_OF_GET_MANY}) -> list[T]" in whole
     assert "NotUnique (conflict.not-unique):" in whole
 
