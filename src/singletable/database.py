@@ -103,6 +103,7 @@ class Database:
     def __init__(self, port: BlockingPort, target: Target) -> None:
         self.port = port
         self.target = target
+        self._about = ""
 
     @classmethod
     def at(cls, target: Target, options: Options) -> Database:
@@ -130,7 +131,8 @@ class Database:
         try:
             return drive(flow)
         except SingletableError as error:
-            self.port.names.tell(error)
+            error.of_call(getattr(flow, "__name__", ""), self._about)
+            self.port.tell(error)
             raise
 
     # --- reads --------------------------------------------------------------------------------------------------------

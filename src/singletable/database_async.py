@@ -102,6 +102,7 @@ class AsyncDatabase:
     def __init__(self, port: AwaitingPort, target: Target) -> None:
         self.port = port
         self.target = target
+        self._about = ""
 
     @classmethod
     def at(cls, target: Target, options: Options) -> AsyncDatabase:
@@ -131,7 +132,8 @@ class AsyncDatabase:
         try:
             return await flow
         except SingletableError as error:
-            self.port.names.tell(error)
+            error.of_call(getattr(flow, "__name__", ""), self._about)
+            self.port.tell(error)
             raise
 
     # --- reads --------------------------------------------------------------------------------------------------------

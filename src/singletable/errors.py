@@ -28,12 +28,13 @@
         └── Applied              a write was applied, and its result can't be decoded: don't repeat it
 
 Messages say what happened, where, and what to do next. They never hold an item's values: a key is shown as its
-pattern, and is on the error as `key` for a program that needs it.
+pattern and its hash, and is on the error as `key` for a program that needs it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
@@ -49,19 +50,22 @@ class SingletableError(Exception):
     """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
 
     `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next. A key has its table with it.
-    `region` (set by `region_from`), `endpoint` and `request_id` are those of the request that met the error.
+    `region` (set by `region_from`) and `endpoint` are those of the database, or of the service that was asked;
+    `request_id` is that of the request that met the error.
     """
 
     code: ClassVar[str] = "error"
     called: str = ""
     """The table's name in the account; empty where it is not known."""
     region: str = ""
-    """The region that was asked, and the URL of the service; empty for an error that no request met."""
+    """The region, and the URL of the service; empty for an error that no database has raised, as of a declaration."""
     region_from: str = ""
     """Where the region is set: `region=`, a variable, a profile; empty where that is not known."""
     endpoint: str = ""
     request_id: str = ""
     """The service's own id of the request; empty where it gave none."""
+    _hash: str = ""
+    _hash_of: Callable[..., str] | None = None
 
     def __init__(
         self,
@@ -83,12 +87,30 @@ class SingletableError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For another process: all of it but what can't go there, such as an entity of a class within a function."""
-        return _remade, (type(self), self.args, {name: carried(value) for name, value in vars(self).items()})
+        values = vars(self) | {"_hash": self.key_hash, "_hash_of": None}
+        return _remade, (type(self), self.args, {name: carried(value) for name, value in values.items()})
+
+    @property
+    def key_hash(self) -> str:
+        """The hash of the key, as events tell it: 16 hex digits. It is made when it is asked for. Empty without a whole
+        key, and for an error that no database has raised."""
+        texts: tuple[str, ...] = getattr(self.key, "texts", ())
+        return self._hash_of(*texts) if texts and self._hash_of is not None else self._hash
+
+    def hash_by(self, hash_of: Callable[..., str]) -> None:
+        """Take a database's function for `key_hash`. The first one stays."""
+        if self._hash_of is None:
+            self._hash_of = hash_of
+
+    def of_call(self, name: str, table: str) -> None:
+        """Take the name of a call as `operation`, and its table, where the error has none."""
+        self.operation, self.table = self.operation or name.strip("_"), self.table or table or None
 
     @property
     def _places(self) -> tuple[tuple[str, str | None], ...]:
         """The part of `str` in parentheses, for developers: names of the program's classes and attributes among it."""
-        key = getattr(self.key, "shown", None)
+        key, hashed = getattr(self.key, "shown", None), self.key_hash
+        key = f"{key}, hash {hashed}" if key and hashed else key
         table = self.table if self.called in ("", self.table) else f"{self.table}, called {self.called}"
         return ("operation", self.operation), ("table", table), ("key", key), ("attribute", self.attribute)
 

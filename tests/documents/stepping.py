@@ -26,7 +26,7 @@ class SteppingPort:
         self._inner = inner
         self.traits, self.ready, self.clock = inner.traits, inner.ready, inner.clock
         self.now, self.monotonic, self.names = inner.now, inner.monotonic, inner.names
-        self.random, self.token, self.events = inner.random, inner.token, inner.events
+        self.random, self.token, self.events, self.tell = inner.random, inner.token, inner.events, inner.tell
 
     async def send(self, operation: Any) -> Any:
         await _Turn()

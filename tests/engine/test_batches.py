@@ -150,7 +150,7 @@ class Throttling:
         self._port, self._refusals, self._of = port, refusals, of
         self.traits, self.ready, self.names = port.traits, port.ready, port.names
         self.clock, self.now, self.monotonic, self.token = port.clock, port.now, port.monotonic, port.token
-        self.call_all, self.to, self.events = port.call_all, port.to, port.events
+        self.call_all, self.to, self.events, self.tell = port.call_all, port.to, port.events, port.tell
         self.waits: list[float] = []
 
     def random(self) -> float:

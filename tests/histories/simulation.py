@@ -249,7 +249,7 @@ class SimulatedPort:
     def __init__(self, inner: BlockingPort, scheduler: Scheduler) -> None:
         self._inner, self._scheduler = inner, scheduler
         self.traits, self.ready, self.names = inner.traits, inner.ready, inner.names
-        self.events = inner.events
+        self.events, self.tell = inner.events, inner.tell
         self.clock, self.monotonic, self.random, self.token = inner.clock, inner.monotonic, inner.random, inner.token
         self.ahead_seconds = 0.0
         self.highest = 0.0

@@ -153,6 +153,7 @@ async def wrong_credentials(program: Program) -> None:
         region eu-west-1 from `region=`, endpoint https://dynamodb.eu-west-1.amazonaws.com
         Ask the region and account that have it
         """,
+    records="WARNING TableMissing",
     cause="The table is in another region, or another account, than the one that was asked.",
     todo="""Compare the region with that of the table, and set it where the text says it came from. Create nothing
         there.""",

@@ -96,8 +96,8 @@ async def slow_worker(program: Program) -> None:
     "A poison change",
     shows="""
         mail: order#INSERT
-        try 3 ended with KeyError, and the change is a dead letter
-        by `singletable work retry --consumer mail`
+        try 3, the last one, failed with KeyError. The change is a dead letter now
+        `singletable work retry --consumer mail` handles it again
         KeyError: 'iban'
         """,
     records="""
@@ -127,7 +127,7 @@ async def poison_change(program: Program) -> None:
         task charge
         try 1 of 2, failed after 8 ms
         try 2 of 2, failed for the last time
-        a dead task now, which `singletable work retry` runs again
+        It is a dead task now: `singletable work retry` runs it again
         KeyError: 'iban'
         """,
     records="""

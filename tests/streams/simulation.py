@@ -150,7 +150,7 @@ class SimulatedPort:
         self.world, self.inner, self.script, self.worker = world, inner, script, worker
         self.ready = ReadyTables({script.table})
         self.traits = Traits(creates_tables=True)
-        self.clock, self.names, self.events = inner.clock, inner.names, inner.events
+        self.clock, self.names, self.events, self.tell = inner.clock, inner.names, inner.events, inner.tell
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None
         self.began_at = world.now

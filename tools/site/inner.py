@@ -43,6 +43,7 @@ _OF: dict[str, str] = {
     "Difference": "is_of_a_key is_of_expiry",
     "Whole": "shown",
     "Engine": "address",
+    "SingletableError": "hash_by of_call",
     "UnixEndpoint": "at receive_connection request_connection",
 }
 INNER = frozenset(f"{owner}.{name}" for owner, names in _OF.items() for name in names.split())

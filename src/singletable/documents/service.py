@@ -22,7 +22,7 @@ from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.flow import check_blocking
+from singletable.flow import about, check_blocking
 from singletable.foundation import (
     DEFAULT_LIMIT,
     BlockingDatabase,
@@ -58,8 +58,8 @@ class Documents(Generic[D]):
     ) -> None:
         check_blocking(db, "Documents")
         db.port.traits.check("transactions", "Documents")
-        self.db = db
         self.context: Context[D] = context_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=True)
+        self.db = about(db, self.context.model.table)
 
     def __repr__(self) -> str:
         return f"<Documents of {self.context.kind.__name__}>"

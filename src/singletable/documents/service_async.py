@@ -21,7 +21,7 @@ from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.flow import check_awaiting
+from singletable.flow import about, check_awaiting
 from singletable.foundation import (
     DEFAULT_LIMIT,
     AwaitingDatabase,
@@ -59,10 +59,10 @@ class AsyncDocuments(Generic[D]):
     ) -> None:
         check_awaiting(db, "AsyncDocuments")
         db.port.traits.check("transactions", "AsyncDocuments")
-        self.db = db
         self.context: Context[D] = context_of(
             kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False
         )
+        self.db = about(db, self.context.model.table)
 
     def __repr__(self) -> str:
         return f"<AsyncDocuments of {self.context.kind.__name__}>"

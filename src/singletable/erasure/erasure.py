@@ -9,7 +9,7 @@ from singletable.documents import BlobStore
 from singletable.erasure import execution
 from singletable.erasure.execution import Progress, parts_of
 from singletable.erasure.receipt import ErasurePlan, Receipt
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, HasBelongings, LayerBelongings, Query, Table, TableItems
 from singletable.schema import Whole
 
@@ -31,7 +31,7 @@ class Erasure:
         self, db: BlockingDatabase, table: Table, *layers: HasBelongings, blobs: BlobStore | None = None
     ) -> None:
         check_blocking(db, "Erasure")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
         self._layers, self._blobs = layers, blobs
 
     def __repr__(self) -> str:

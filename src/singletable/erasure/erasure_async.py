@@ -8,7 +8,7 @@ from singletable.documents import BlobStore
 from singletable.erasure import execution
 from singletable.erasure.execution import Progress, parts_of
 from singletable.erasure.receipt import ErasurePlan, Receipt
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, HasBelongings, LayerBelongings, Query, Table, TableItems
 from singletable.schema import Whole
 
@@ -30,7 +30,7 @@ class AsyncErasure:
         self, db: AwaitingDatabase, table: Table, *layers: HasBelongings, blobs: BlobStore | None = None
     ) -> None:
         check_awaiting(db, "AsyncErasure")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
         self._layers, self._blobs = layers, blobs
 
     def __repr__(self) -> str:

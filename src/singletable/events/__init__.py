@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         FirstAnswered as FirstAnswered,
         RequestEnded as RequestEnded,
         RequestTried as RequestTried,
+        TableMissing as TableMissing,
     )
 
 # A program that nobody listens to makes no event.
@@ -98,5 +99,5 @@ __getattr__ = late_names(
     ),
     mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
-    requests="FirstAnswered RequestEnded RequestTried",
+    requests="FirstAnswered RequestEnded RequestTried TableMissing",
 )

@@ -249,7 +249,7 @@ class TaskEnded(Event, frozen=True, kw_only=True):
         if self.retry_in is not None:
             end = f"{end}; next try in {self.retry_in:.1f} s"
         if self.outcome == "dead":
-            end = f"{end}: it is a dead task now, which `singletable work retry` runs again"
+            end = f"{end}. It is a dead task now: `singletable work retry` runs it again, `drop` deletes it"
         return f"task {self.task} ({self.key_hash}): try {self.attempt} of {self.tries}, {end}"
 
     @property
@@ -350,9 +350,9 @@ class LetterAdded(Event, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         return (
-            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt} ended with "
-            f"{described(self.error)}, and the change is a dead letter: the ones after it are handled, and this one "
-            f"by `singletable work retry --consumer {self.consumer}`"
+            f"{self.consumer}: {self.handler} ({self.key_hash}): try {self.attempt}, the last one, failed with "
+            f"{described(self.error)}. The change is a dead letter now, and those after it go on: "
+            f"`singletable work retry --consumer {self.consumer}` handles it again, `drop` deletes it"
         )
 
     @property

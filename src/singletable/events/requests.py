@@ -151,10 +151,37 @@ class RequestEnded(Event, frozen=True, kw_only=True):
         place = self.table if not names else f"{self.table} ({names})"
         name = f"{self.operation} of {place}" if place else self.operation
         if self.level > _DEBUG:
-            return f"{name} gave up: {self.why}, in {self.region} at {self.endpoint}"
+            end = "failed" if self.attempts == 1 else "gave up"
+            return f"{name} in {self.region} at {self.endpoint} {end}: {self.why}"
         units = f"{self.read_units:g} read units, {self.write_units:g} write units"
         return f"{name}: {self.outcome}, {self.items} items, {units}, {self.milliseconds:.1f} ms"
 
     @property
     def cause(self) -> Hashable:
         return self.operation, self.table, self.outcome
+
+
+class TableMissing(Event, frozen=True, kw_only=True):
+    """A request named a table, or an index, that is missing in the region and account that were asked."""
+
+    logger: ClassVar[str] = "singletable.requests"
+    levels: ClassVar[tuple[str, ...]] = ("WARNING",)
+
+    operation: str
+    table: str
+    called: str
+    endpoint: str
+    region: str
+    region_from: str
+    """Where the region is set: `region=`, a variable, a profile; empty where that is not known."""
+    why: str
+
+    @property
+    def text(self) -> str:
+        table = self.table if self.called == self.table else f"{self.table}, called {self.called}"
+        source = f" (from {self.region_from})" if self.region_from else ""
+        return f"{self.operation} of {table} in {self.region}{source} at {self.endpoint} failed: {self.why}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.table, self.region, self.endpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.table_copy import Copied, CopyOptions, Progress, copy_table
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 
 
@@ -23,7 +23,7 @@ class TableCopy:
         check_blocking(source, "TableCopy")
         check_blocking(target, "TableCopy")
         self.source, self.target, self.table, self.to_table = (
-            source,
+            about(source, table),
             target,
             table,
             to_table or target.port.names[table.name],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from singletable.exchange.renamed_port import RenamedPort
 from singletable.exchange.table_copy import Copied, CopyOptions, Progress, copy_table
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 
 
@@ -22,7 +22,7 @@ class AsyncTableCopy:
         check_awaiting(source, "AsyncTableCopy")
         check_awaiting(target, "AsyncTableCopy")
         self.source, self.target, self.table, self.to_table = (
-            source,
+            about(source, table),
             target,
             table,
             to_table or target.port.names[table.name],

@@ -13,7 +13,7 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
-from singletable.flow import Port, Rate, at_rate, check_blocking
+from singletable.flow import Port, Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.values import check_texts
 
@@ -24,7 +24,7 @@ class Exports:
     def __init__(self, db: BlockingDatabase, *tables: Table, blobs: Any = None) -> None:
         """`blobs` is the store of contents for documents whose class has none."""
         check_blocking(db, "Exports")
-        self.db, self.tables, self.blobs = db, tables, blobs
+        self.db, self.tables, self.blobs = about(db, *tables), tables, blobs
 
     def export(
         self,

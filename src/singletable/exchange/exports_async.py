@@ -12,7 +12,7 @@ from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import open_table_export
-from singletable.flow import Port, Rate, at_rate, check_awaiting
+from singletable.flow import Port, Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.values import check_texts
 
@@ -23,7 +23,7 @@ class AsyncExports:
     def __init__(self, db: AwaitingDatabase, *tables: Table, blobs: Any = None) -> None:
         """`blobs` is the store of contents for documents whose class has none."""
         check_awaiting(db, "AsyncExports")
-        self.db, self.tables, self.blobs = db, tables, blobs
+        self.db, self.tables, self.blobs = about(db, *tables), tables, blobs
 
     async def export(
         self,

@@ -16,7 +16,7 @@ from singletable.exchange.import_files import ImportFormat, Unknown
 from singletable.exchange.import_parts import FileOptions, ImportSource, Into, source_at, table_part
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.values import check_texts
 
@@ -28,7 +28,7 @@ class Imports:
         check_blocking(db, "Imports")
         if not tables:
             raise InvalidRequest("an import is into one table or more", hint="As in Imports(db, shop).")
-        self.db, self.tables = db, tables
+        self.db, self.tables = about(db, *tables), tables
 
     def run(
         self,

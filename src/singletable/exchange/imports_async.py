@@ -15,7 +15,7 @@ from singletable.exchange.import_files import ImportFormat, Unknown
 from singletable.exchange.import_parts import FileOptions, ImportSource, Into, source_at, table_part
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.values import check_texts
 
@@ -27,7 +27,7 @@ class AsyncImports:
         check_awaiting(db, "AsyncImports")
         if not tables:
             raise InvalidRequest("an import is into one table or more", hint="As in AsyncImports(db, shop).")
-        self.db, self.tables = db, tables
+        self.db, self.tables = about(db, *tables), tables
 
     async def run(
         self,

@@ -44,7 +44,7 @@ class RenamedPort(WrappedPort):
         try:
             values: list[T] = await self._port.send_all(renamed)
         except SingletableError as error:
-            self.names.tell(error)
+            self.tell(error)
             raise
         return values
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from singletable.errors import InvalidRequest
 from singletable.exchange.restore_run import Restored, RestorePlan, RestoreRun
 from singletable.exchange.restore_sources import CopySource, ExportSource, RestoreSource, ServiceSource, Tell
-from singletable.flow import check_blocking
+from singletable.flow import about, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.layers import contents_of
 from singletable.values import check_texts
@@ -27,7 +27,7 @@ class Restore:
 
     def __init__(self, db: BlockingDatabase, table: Table, *, to: str | None = None, blobs: Any = None) -> None:
         check_blocking(db, "Restore")
-        self.db, self.table, self.to = db, table, to or db.port.names[table.name]
+        self.db, self.table, self.to = about(db, table), table, to or db.port.names[table.name]
         self.contents = contents_of(table, db.target.seal, blobs)
 
     def __repr__(self) -> str:

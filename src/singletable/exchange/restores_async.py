@@ -9,7 +9,7 @@ from typing import Any, Literal
 from singletable.errors import InvalidRequest
 from singletable.exchange.restore_run import Restored, RestorePlan, RestoreRun
 from singletable.exchange.restore_sources import CopySource, ExportSource, RestoreSource, ServiceSource, Tell
-from singletable.flow import check_awaiting
+from singletable.flow import about, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.layers import contents_of
 from singletable.values import check_texts
@@ -26,7 +26,7 @@ class AsyncRestore:
 
     def __init__(self, db: AwaitingDatabase, table: Table, *, to: str | None = None, blobs: Any = None) -> None:
         check_awaiting(db, "AsyncRestore")
-        self.db, self.table, self.to = db, table, to or db.port.names[table.name]
+        self.db, self.table, self.to = about(db, table), table, to or db.port.names[table.name]
         self.contents = contents_of(table, db.target.seal, blobs)
 
     def __repr__(self) -> str:

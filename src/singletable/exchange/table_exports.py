@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from singletable.errors import InvalidRequest
-from singletable.flow import check_blocking
+from singletable.flow import about, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.tables import Progress, TableExport, exports
 
@@ -20,7 +20,7 @@ class TableExports:
 
     def __init__(self, db: BlockingDatabase, table: Table) -> None:
         check_blocking(db, "TableExports")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def start(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from singletable.errors import InvalidRequest
-from singletable.flow import check_awaiting
+from singletable.flow import about, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.tables import Progress, TableExport, exports
 
@@ -19,7 +19,7 @@ class AsyncTableExports:
 
     def __init__(self, db: AwaitingDatabase, table: Table) -> None:
         check_awaiting(db, "AsyncTableExports")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     async def start(
         self,

@@ -127,6 +127,7 @@ if TYPE_CHECKING:
         Blocking as Blocking,
         LambdaAnswer as LambdaAnswer,
         LambdaHandler as LambdaHandler,
+        about as about,
         check_awaiting as check_awaiting,
         check_blocking as check_blocking,
         is_of_shell as is_of_shell,
@@ -159,7 +160,7 @@ __getattr__ = late_names(
     patience="patiently send_patiently until",
     shells=(
         "AsyncLambdaHandler Awaiting Blocking LambdaAnswer LambdaHandler"
-        " check_awaiting check_blocking is_of_shell refuse_async"
+        " about check_awaiting check_blocking is_of_shell refuse_async"
     ),
     side_by_side="side_by_side",
     transitions="Transitions",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from singletable.errors import SingletableError
 from singletable.events import Listeners
 from singletable.flow.capabilities import Capability, lacking
 from singletable.flow.request import Request, Response, Service
@@ -191,6 +192,11 @@ class Port(Protocol):
         """Those who hear what happens: `port.events.emit(WorkerStarted(...))`."""
         ...
 
+    def tell(self, error: SingletableError) -> None:
+        """Add to an error what it lacks of its place: the tables' names in the account, region, endpoint, and the hash
+        of its key."""
+        ...
+
     def send(self, operation: Operation[T]) -> Coroutine[Any, Any, T]:
         """The value of one operation."""
         ...
@@ -258,6 +264,10 @@ class WrappedPort:
     @property
     def events(self) -> Listeners:
         return self._port.events
+
+    def tell(self, error: SingletableError) -> None:
+        self.names.tell(error)
+        self._port.tell(error)
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         return await self._port.call_all(calls)

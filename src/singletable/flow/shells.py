@@ -9,7 +9,15 @@ from typing import Any, Protocol, TypeVar
 from singletable.errors import InvalidRequest
 from singletable.flow.port import Port
 
+D = TypeVar("D")
 T = TypeVar("T")
+
+
+class HasName(Protocol):
+    """A table, as far as its name."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class Blocking(Protocol):
@@ -28,6 +36,14 @@ class Awaiting(Protocol):
     def port(self) -> Port: ...
 
     async def run(self, flow: Coroutine[Any, Any, T]) -> T: ...
+
+
+def about(db: D, *tables: HasName) -> D:
+    """The same database for a layer's class that is bound to tables: an error of its flows names them, where it names
+    none itself."""
+    bound = object.__new__(type(db))
+    vars(bound).update(vars(db), _about=", ".join(table.name for table in tables))
+    return bound
 
 
 def is_of_shell(db: object, *, awaiting: bool) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from singletable.expressions import Update
-from singletable.flow import Rate, at_rate, check_blocking, drive
+from singletable.flow import Rate, at_rate, check_blocking
 from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, KeyOf, OnUnreadable
 from singletable.graph import flows
 from singletable.graph.edges import Edge
@@ -40,14 +40,14 @@ class Graph:
         Raises AlreadyExists; NotFound if a node is missing. Over the cap of the edge set, it is written unlisted by a
         second request.
         """
-        drive(flows.link(self.db.port, edge, target))
+        self.db.run(flows.link(self.db.port, edge, target))
 
     def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
         """Change an edge's data or its target, with its index keys and its member. Returns the changed edge.
 
         One request if the edge is unchanged since it was read, one more read otherwise. Raises NotFound, EdgeMoved.
         """
-        changed: D = drive(flows.relink(self.db.port, edge, updates, target))
+        changed: D = self.db.run(flows.relink(self.db.port, edge, updates, target))
         return changed
 
     def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
@@ -55,7 +55,7 @@ class Graph:
 
         EdgeMoved if the edge was changed since it was read.
         """
-        return drive(flows.unlink(self.db.port, edge))
+        return self.db.run(flows.unlink(self.db.port, edge))
 
     def delete_node(self, node: Node | KeyOf[Any]) -> bool:
         """Delete a node with all its edges, in both directions. Returns False if it is missing.
@@ -64,7 +64,7 @@ class Graph:
         free again after sweep_table(), which deletes the edges that no index showed. A request for each MB of edges,
         and a transaction for each 48 of them.
         """
-        return drive(flows.delete_node(self.db.port, node))
+        return self.db.run(flows.delete_node(self.db.port, node))
 
     def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = (), *, rate: Rate | None = None) -> None:
         """Create nodes with complete edge sets, and their edges, in batches of 25 a request. Not atomic.
@@ -72,7 +72,7 @@ class Graph:
         Raises AlreadyExists if a node exists, NotFound if a target is missing, InvalidRequest for an edge whose source
         is not among the nodes. Targets are read before and after.
         """
-        drive(flows.load(at_rate(self.db.port, rate), nodes, edges))
+        self.db.run(flows.load(at_rate(self.db.port, rate), nodes, edges))
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def page(
@@ -90,7 +90,7 @@ class Graph:
         is given. InvalidCursor. Nodes that `unreadable` is called with are counted as missing.
         """
         seal = self.db.target.seal
-        return drive(flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable))
+        return self.db.run(flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable))
 
     def including(
         self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False, unreadable: OnUnreadable = None
@@ -99,16 +99,16 @@ class Graph:
 
         InvalidRequest for a node that was not read with its edge set.
         """
-        return drive(flows.including(self.db.port, nodes, linked, complete, unreadable))
+        return self.db.run(flows.including(self.db.port, nodes, linked, complete, unreadable))
 
     def walk(
         self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000, unreadable: OnUnreadable = None
     ) -> list[tuple[int, Node]]:
         """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
-        return drive(flows.walk(self.db.port, start, via, hops, limit, unreadable))
+        return self.db.run(flows.walk(self.db.port, start, via, hops, limit, unreadable))
 
     def count_edges(
         self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable = None
     ) -> int:
         """Count a node's edges of a type. No request for a node whose edge set is complete."""
-        return drive(flows.count_edges(self.db.port, source, edge, unreadable))
+        return self.db.run(flows.count_edges(self.db.port, source, edge, unreadable))

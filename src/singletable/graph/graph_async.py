@@ -39,14 +39,14 @@ class AsyncGraph:
         Raises AlreadyExists; NotFound if a node is missing. Over the cap of the edge set, it is written unlisted by a
         second request.
         """
-        await flows.link(self.db.port, edge, target)
+        await self.db.run(flows.link(self.db.port, edge, target))
 
     async def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
         """Change an edge's data or its target, with its index keys and its member. Returns the changed edge.
 
         One request if the edge is unchanged since it was read, one more read otherwise. Raises NotFound, EdgeMoved.
         """
-        changed: D = await flows.relink(self.db.port, edge, updates, target)
+        changed: D = await self.db.run(flows.relink(self.db.port, edge, updates, target))
         return changed
 
     async def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
@@ -54,7 +54,7 @@ class AsyncGraph:
 
         EdgeMoved if the edge was changed since it was read.
         """
-        return await flows.unlink(self.db.port, edge)
+        return await self.db.run(flows.unlink(self.db.port, edge))
 
     async def delete_node(self, node: Node | KeyOf[Any]) -> bool:
         """Delete a node with all its edges, in both directions. Returns False if it is missing.
@@ -63,7 +63,7 @@ class AsyncGraph:
         free again after sweep_table(), which deletes the edges that no index showed. A request for each MB of edges,
         and a transaction for each 48 of them.
         """
-        return await flows.delete_node(self.db.port, node)
+        return await self.db.run(flows.delete_node(self.db.port, node))
 
     async def load(
         self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = (), *, rate: Rate | None = None
@@ -73,7 +73,7 @@ class AsyncGraph:
         Raises AlreadyExists if a node exists, NotFound if a target is missing, InvalidRequest for an edge whose source
         is not among the nodes. Targets are read before and after.
         """
-        await flows.load(at_rate(self.db.port, rate), nodes, edges)
+        await self.db.run(flows.load(at_rate(self.db.port, rate), nodes, edges))
 
     # --- reads --------------------------------------------------------------------------------------------------------
     async def page(
@@ -91,7 +91,7 @@ class AsyncGraph:
         is given. InvalidCursor. Nodes that `unreadable` is called with are counted as missing.
         """
         seal = self.db.target.seal
-        return await flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable)
+        return await self.db.run(flows.page_of_nodes(self.db.port, query, limit, after, seal, principal, unreadable))
 
     async def including(
         self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False, unreadable: OnUnreadable = None
@@ -100,16 +100,16 @@ class AsyncGraph:
 
         InvalidRequest for a node that was not read with its edge set.
         """
-        return await flows.including(self.db.port, nodes, linked, complete, unreadable)
+        return await self.db.run(flows.including(self.db.port, nodes, linked, complete, unreadable))
 
     async def walk(
         self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000, unreadable: OnUnreadable = None
     ) -> list[tuple[int, Node]]:
         """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
-        return await flows.walk(self.db.port, start, via, hops, limit, unreadable)
+        return await self.db.run(flows.walk(self.db.port, start, via, hops, limit, unreadable))
 
     async def count_edges(
         self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]], *, unreadable: OnUnreadable = None
     ) -> int:
         """Count a node's edges of a type. No request for a node whose edge set is complete."""
-        return await flows.count_edges(self.db.port, source, edge, unreadable)
+        return await self.db.run(flows.count_edges(self.db.port, source, edge, unreadable))

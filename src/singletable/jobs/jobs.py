@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from singletable.flow import Stop, check_blocking
+from singletable.flow import Stop, about, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.jobs import flows
 from singletable.jobs.flows import JobBounds
@@ -30,7 +30,7 @@ class Jobs:
         check_blocking(db, "Jobs")
         if source is not None:
             check_blocking(source, "Jobs")
-        self.db, self.table, self.source = db, table, source
+        self.db, self.table, self.source = about(db, table), table, source
 
     def __repr__(self) -> str:
         return f"<Jobs of {self.table.name}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from singletable.flow import Stop, check_awaiting
+from singletable.flow import Stop, about, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.jobs import flows
 from singletable.jobs.flows import JobBounds
@@ -29,7 +29,7 @@ class AsyncJobs:
         check_awaiting(db, "AsyncJobs")
         if source is not None:
             check_awaiting(source, "AsyncJobs")
-        self.db, self.table, self.source = db, table, source
+        self.db, self.table, self.source = about(db, table), table, source
 
     def __repr__(self) -> str:
         return f"<AsyncJobs of {self.table.name}>"

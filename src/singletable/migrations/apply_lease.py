@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow import Port, acquire, instant
+from singletable.flow import NOTHING_CONSUMED, Consumed, Port, Response, acquire, instant
 from singletable.foundation import Table, check_if, model_for, model_of, put_if, update_if
 from singletable.migrations.items import ApplyLease, ModelRecord
 from singletable.migrations.model_document import ModelDocument, read_document
@@ -68,10 +68,7 @@ async def take(port: Port, table: Table, by: str) -> Held:
 async def check_free(port: Port, table: Table, by: str) -> None:
     """ApplyRefused if another apply is seen to have the lease. A read; where its owner has died, half a minute and two
     writes more."""
-    try:
-        stored = await read_lease(port, table)
-    except NotConfigured:  # the table is missing: there can be no lease
-        return
+    stored = await _read(port, ApplyLease.of(table), _GetIfTable)
     if stored is not None and stored.owner:
         await release(port, table, await take(port, table, by))
 
@@ -134,9 +131,19 @@ def record_writes(table: Table, held: Held, record: ModelRecord) -> tuple[CheckI
     return check_if(ApplyLease.of(table).only(), condition), put_if(ModelRecord.of(table).only(), item, None)
 
 
-async def _read(port: Port, kind: Any) -> Any:
+class _GetIfTable(GetItem[Any], frozen=True):
+    """A read of an item whose table may be missing: None, and nothing is told."""
+
+    def answer(self, response: Response) -> tuple[Any, Consumed]:
+        try:
+            return super().answer(response)
+        except NotConfigured:
+            return None, NOTHING_CONSUMED
+
+
+async def _read(port: Port, kind: Any, read: Any = GetItem) -> Any:
     model = model_of(kind)
-    item = await port.send(GetItem(model.table.name, model.key_item(kind.only()), RAW, consistent=True))
+    item = await port.send(read(model.table.name, model.key_item(kind.only()), RAW, consistent=True))
     return None if item is None else model.load(item)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from singletable.events import ContentsLeftOut
-from singletable.flow import check_awaiting
+from singletable.flow import about, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.layers import contents_of
 from singletable.migrations import backups_flow
@@ -20,7 +20,7 @@ class AsyncBackups:
     def __init__(self, db: AwaitingDatabase, table: Table, *, blobs: Any = None) -> None:
         """`blobs` is the store of contents for documents whose class has none."""
         check_awaiting(db, "AsyncBackups")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
         parts = contents_of(table, db.target.seal, blobs)
         self.contents = [part for part in parts if part.has_store]
         self.left_out = tuple(part.name for part in parts if not part.has_store)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Finding, Repaired, Table, TableItems, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.acceptance import Accepted
@@ -26,7 +26,7 @@ class Migrations:
 
     def __init__(self, db: BlockingDatabase, table: Table) -> None:
         check_blocking(db, "Migrations")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def plan(
         self,

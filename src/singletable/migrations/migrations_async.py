@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Finding, Repaired, Table, TableItems, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.acceptance import Accepted
@@ -25,7 +25,7 @@ class AsyncMigrations:
 
     def __init__(self, db: AwaitingDatabase, table: Table) -> None:
         check_awaiting(db, "AsyncMigrations")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     async def plan(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import DEFAULT_LIMIT, DEFAULT_MAX_PAGES, BlockingDatabase, Page, Table
 from singletable.operations import Key
 from singletable.raw import flows, statements, writes
@@ -29,7 +29,8 @@ class Raw:
 
     def __init__(self, db: BlockingDatabase, table: Table | str) -> None:
         check_blocking(db, "Raw")
-        self.db, self.table = db, RawTable(table)
+        self.table = RawTable(table)
+        self.db = about(db, self.table)
 
     def __repr__(self) -> str:
         return f"<Raw of {self.table.name}>"

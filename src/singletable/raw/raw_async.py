@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Seq
 from types import TracebackType
 from typing import Any
 
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import DEFAULT_LIMIT, DEFAULT_MAX_PAGES, AwaitingDatabase, Page, Table
 from singletable.operations import Key
 from singletable.raw import flows, statements, writes
@@ -28,7 +28,8 @@ class AsyncRaw:
 
     def __init__(self, db: AwaitingDatabase, table: Table | str) -> None:
         check_awaiting(db, "AsyncRaw")
-        self.db, self.table = db, RawTable(table)
+        self.table = RawTable(table)
+        self.db = about(db, self.table)
 
     def __repr__(self) -> str:
         return f"<AsyncRaw of {self.table.name}>"

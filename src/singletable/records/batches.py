@@ -102,13 +102,15 @@ async def get_at(
     read, rest = await read_batches(port, table.name, keys, reader, consistent, pattern_at)
     if not rest:
         return read
-    raise Incomplete(
+    error = Incomplete(
         f"{len(rest)} of {len(places)} items could not be read: {_THROTTLED}",
         rest=tuple(key_at(place_in(table, key)) for key in rest),
         table=table.name,
         operation="get_many",
         hint="The remaining keys are in the error's `rest`: read them again later.",
     )
+    port.tell(error)
+    raise error
 
 
 async def read_batches(
@@ -216,21 +218,23 @@ async def write_batches(
             answers = await port.send_all(operations)
         except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
             why = _THROTTLED if isinstance(error, Throttled) else error.what
-            raise _left_undone(table, len(requests), [*map(given, rest)], why) from error
+            raise _left_undone(port, table, len(requests), [*map(given, rest)], why) from error
         rest = [request for answer in answers for request in answer]
         if not rest:
             return
-    raise _left_undone(table, len(requests), [*map(given, rest)], _THROTTLED)
+    raise _left_undone(port, table, len(requests), [*map(given, rest)], _THROTTLED)
 
 
-def _left_undone(table: str, count: int, rest: Sequence[Any], why: str) -> Incomplete:
-    return Incomplete(
+def _left_undone(port: Port, table: str, count: int, rest: Sequence[Any], why: str) -> Incomplete:
+    error = Incomplete(
         f"{len(rest)} of {count} writes were left unprocessed: {why}",
         rest=tuple(rest),
         table=table,
         operation="write_many",
         hint="What is left is in the error's `rest`: write it again later.",
     )
+    port.tell(error)
+    return error
 
 
 def _writes(puts: Iterable[Any], deletes: Iterable[KeyOf[Any] | Entity]) -> Iterator[BulkWrite[Table]]:

@@ -70,7 +70,8 @@ class Failure(Struct, frozen=True):
     @property
     def shown(self) -> str:
         """The place of the failure, for developers."""
-        return f"{self.key.shown}{f' where {self.condition}' if self.condition else ''}"
+        hashed = f", hash {self.error.key_hash}" if self.error.key_hash else ""
+        return f"{self.key.shown}{hashed}{f' where {self.condition}' if self.condition else ''}"
 
     def __str__(self) -> str:
         return f"operation {self.number}, {self.verb}: {self.error.what}"
@@ -110,7 +111,7 @@ async def commit(
     try:
         return await Commit(port, writes, known | dict(read or {})).send()
     except SingletableError as error:
-        port.names.tell(error)
+        port.tell(error)
         raise
 
 

@@ -129,7 +129,8 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
     try:
         return await send(port, write, exactly_once, prove_absence)
     except SingletableError as error:
-        port.names.tell(error)
+        error.of_call(write.verb, write.model.table.name)
+        port.tell(error)
         raise
 
 

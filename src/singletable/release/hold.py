@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from singletable.flow import check_blocking
+from singletable.flow import about, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.holds import TableGate, hold
 from singletable.release.reports import HoldReport, Released, drop, release_table, report_of
@@ -22,7 +22,7 @@ class Hold:
 
     def __init__(self, db: BlockingDatabase, table: Table) -> None:
         check_blocking(db, "Hold")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def __repr__(self) -> str:
         return f"<Hold of {self.table.name}>"

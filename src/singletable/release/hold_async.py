@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from singletable.flow import check_awaiting
+from singletable.flow import about, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table
 from singletable.holds import TableGate, hold
 from singletable.release.reports import HoldReport, Released, drop, release_table, report_of
@@ -21,7 +21,7 @@ class AsyncHold:
 
     def __init__(self, db: AwaitingDatabase, table: Table) -> None:
         check_awaiting(db, "AsyncHold")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def __repr__(self) -> str:
         return f"<AsyncHold of {self.table.name}>"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from singletable.flow import Rate, at_rate, check_blocking
+from singletable.flow import Rate, about, at_rate, check_blocking
 from singletable.foundation import BlockingDatabase, Table, TableItems
 from singletable.reports import measurement
 from singletable.reports.measurement import MOST_CHANGES, Progress
@@ -18,7 +18,7 @@ class Stats:
 
     def __init__(self, db: BlockingDatabase, table: Table) -> None:
         check_blocking(db, "Stats")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def __repr__(self) -> str:
         return f"<Stats of {self.table.name}>"

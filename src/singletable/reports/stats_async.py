@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.flow import Rate, at_rate, check_awaiting
+from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, Table, TableItems
 from singletable.reports import measurement
 from singletable.reports.measurement import MOST_CHANGES, Progress
@@ -17,7 +17,7 @@ class AsyncStats:
 
     def __init__(self, db: AwaitingDatabase, table: Table) -> None:
         check_awaiting(db, "AsyncStats")
-        self.db, self.table = db, table
+        self.db, self.table = about(db, table), table
 
     def __repr__(self) -> str:
         return f"<AsyncStats of {self.table.name}>"

@@ -115,6 +115,13 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         """Whether it names one item, by its whole key: not where it reads several partitions."""
         return self.low == self.high and not self.shards
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The stored texts of a whole primary key, of which its hash is made; () for what names no single item."""
+        if not self.is_one_key or self.index is not None:
+            return ()
+        return (self.partition, self.low)
+
     def where(self, condition: Condition) -> Query[E_co]:
         """Only items that also meet a condition. A filter: what it leaves out is still read and paid for."""
         both = condition if self.filter is None else self.filter & condition

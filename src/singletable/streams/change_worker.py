@@ -12,6 +12,7 @@ from singletable.flow import (
     LambdaHandler,
     MetricsHandler,
     Stop,
+    about,
     check_blocking,
     refuse_async,
 )
@@ -37,7 +38,7 @@ class ChangeWorker:
     def __init__(self, db: Blocking, changes: Changes) -> None:
         check_blocking(db, "ChangeWorker")
         db.port.traits.check("streams", "ChangeWorker")
-        self.db, self.changes = db, changes
+        self.db, self.changes = about(db, changes.table), changes
 
     def __repr__(self) -> str:
         return f"<ChangeWorker {self.changes.name} of {self.changes.table.name}>"

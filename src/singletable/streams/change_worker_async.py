@@ -11,6 +11,7 @@ from singletable.flow import (
     Awaiting,
     LambdaAnswer,
     Stop,
+    about,
     check_awaiting,
     refuse_async,
 )
@@ -36,7 +37,7 @@ class AsyncChangeWorker:
     def __init__(self, db: Awaiting, changes: Changes) -> None:
         check_awaiting(db, "AsyncChangeWorker")
         db.port.traits.check("streams", "AsyncChangeWorker")
-        self.db, self.changes = db, changes
+        self.db, self.changes = about(db, changes.table), changes
 
     def __repr__(self) -> str:
         return f"<AsyncChangeWorker {self.changes.name} of {self.changes.table.name}>"

@@ -12,6 +12,7 @@ from singletable.flow import (
     LambdaHandler,
     MetricsHandler,
     Stop,
+    about,
     check_blocking,
     refuse_async,
 )
@@ -39,7 +40,7 @@ class TaskWorker:
     def __init__(self, db: Blocking, tasks: Tasks) -> None:
         check_blocking(db, "TaskWorker")
         db.port.traits.check("transactions", "TaskWorker")
-        self.db, self.tasks = db, tasks
+        self.db, self.tasks = about(db, tasks.table), tasks
 
     def __repr__(self) -> str:
         return f"<TaskWorker of {self.tasks.table.name}>"

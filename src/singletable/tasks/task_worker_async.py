@@ -11,6 +11,7 @@ from singletable.flow import (
     Awaiting,
     LambdaAnswer,
     Stop,
+    about,
     check_awaiting,
     refuse_async,
 )
@@ -38,7 +39,7 @@ class AsyncTaskWorker:
     def __init__(self, db: Awaiting, tasks: Tasks) -> None:
         check_awaiting(db, "AsyncTaskWorker")
         db.port.traits.check("transactions", "AsyncTaskWorker")
-        self.db, self.tasks = db, tasks
+        self.db, self.tasks = about(db, tasks.table), tasks
 
     def __repr__(self) -> str:
         return f"<AsyncTaskWorker of {self.tasks.table.name}>"

@@ -7,6 +7,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from singletable.errors import SingletableError
 from singletable.flow import Service, Traits
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
@@ -52,6 +53,10 @@ class BasePort(ABC):
             options = replace(self._options, service=service, locate=None, traits=self.traits)
             client = self._others.setdefault((service, url), self._open(self._locate(service, url), options))
         return client
+
+    def tell(self, error: SingletableError) -> None:
+        """Add to an error what it lacks of its place."""
+        self._delivery.tell(error)
 
     @abstractmethod
     def _open(self, endpoint: Endpoint, options: PortOptions) -> Self:

@@ -13,10 +13,11 @@ from zlib import crc32
 
 import msgspec
 
-from singletable.errors import SingletableError
+from singletable.errors import NotConfigured, SingletableError
 from singletable.events import DEBUG, INFO, SILENT, SLOW_SECONDS
 from singletable.flow import (
     ACTIVE,
+    LEASES,
     OPERATIONS,
     Capability,
     Operation,
@@ -112,8 +113,11 @@ class Delivery:
             value, consumed = operation.answer(response)
         except BaseException as error:
             if isinstance(error, SingletableError):
-                self._place(error, response)
-                self._names.tell(error)
+                if response is not None:
+                    error.request_id = response.request_id
+                self.tell(error)
+                if response is not None and isinstance(error, NotConfigured):
+                    self._tell_missing(error)
             if call is not None:
                 call.ended(error=error)
             raise
@@ -125,12 +129,33 @@ class Delivery:
             call.ended(value, consumed)
         return value
 
-    def _place(self, error: SingletableError, response: Response | None) -> None:
-        """Say on an error which place was asked, and which request it was."""
-        endpoint = self.endpoint
-        error.region, error.region_from, error.endpoint = endpoint.region, endpoint.region_from, endpoint.url
-        if response is not None:
-            error.request_id = response.request_id
+    def tell(self, error: SingletableError) -> None:
+        """Add to an error what it lacks of its place: names in the account, region, endpoint, its key's hash."""
+        self._names.tell(error)
+        for one in (error, *(failure.error for failure in getattr(error, "failures", ()))):
+            one.hash_by(self._events.hash_of)
+            if not one.endpoint:
+                endpoint = self.endpoint
+                one.region, one.region_from, one.endpoint = endpoint.region, endpoint.region_from, endpoint.url
+
+    def _tell_missing(self, error: NotConfigured) -> None:
+        """The table may be in another region. A table of leases is made by its first worker."""
+        table = error.table or ""
+        if not table or table.endswith(LEASES):
+            return
+        from singletable.events import TableMissing  # noqa: PLC0415 most programs never need it
+
+        self._events.emit(
+            TableMissing(
+                operation=error.operation or "",
+                table=table,
+                called=error.called,
+                endpoint=error.endpoint,
+                region=error.region,
+                region_from=error.region_from,
+                why=error.what,
+            )
+        )
 
     def _call(self, operation: Operation[Any] | None) -> CallEvents | None:
         """The events of a call; None in a process without a file descriptor left, which an import needs."""
@@ -296,7 +321,7 @@ class Delivery:
             return Response(answer.status, body, False, answer.request_id)
         what = describe(answer.status, fault, verdict)
         if fault is not None and fault.code in CLOCK_CODES and (off := self._corrects_clock(answer, signed_at)):
-            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is off by {off:+.0f} s"
+            verdict, what = Verdict.SKEWED, f"{what.rstrip('.')}; this machine's clock is off by {off:+.0f} s"
         return FailedTry(
             verdict,
             what,

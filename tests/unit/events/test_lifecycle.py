@@ -47,9 +47,9 @@ class Refused(Conflict):
 def test_the_words_of_an_error_are_told_if_they_are_the_librarys(error: Exception, text: str) -> None:
     letter = LetterAdded(consumer="mail", handler="order#INSERT", key_hash="12ab", attempt=3, error=error)
     assert letter.text.startswith(
-        f"mail: order#INSERT (12ab): try 3 ended with {text}, and the change is a dead letter"
+        f"mail: order#INSERT (12ab): try 3, the last one, failed with {text}. The change is a dead letter now"
     )
-    assert letter.text.endswith("`singletable work retry --consumer mail`")
+    assert letter.text.endswith("`singletable work retry --consumer mail` handles it again, `drop` deletes it")
 
 
 @pytest.mark.parametrize(

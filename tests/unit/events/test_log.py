@@ -84,7 +84,7 @@ def test_an_error_is_shown_with_its_traceback(log: EventLog, caplog: pytest.LogC
     log.show(TaskEnded(**about, outcome="dead", milliseconds=1.0, error=caught.value))
     (record,) = caplog.records
     assert record.levelname == "ERROR"
-    text = "task charge (12ab): try 2 of 2, failed for the last time after 1 ms with KeyError: it is a dead task"
+    text = "task charge (12ab): try 2 of 2, failed for the last time after 1 ms with KeyError. It is a dead task"
     assert record.getMessage().startswith(text)
     assert "in fails" in caplog.text
 
