@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -18,6 +17,7 @@ import pytest
 from singletable import ANY, AsyncDatabase, Collection, Entity, Index, Key, Table, collect, field
 from singletable.foundation import COVERED
 from singletable.release import AsyncHold
+from tests.mcp.serving import serving
 from tests.support.alike import is_alike
 from tests.support.engines import fresh_async
 
@@ -107,32 +107,6 @@ class Sensor(Entity, table=shop, type="sensor"):
     def by_name(name: str) -> Key:
         """One sensor."""
         return f"sensor#{name}", "sensor"
-
-
-class Tell(Protocol):
-    async def __call__(self, tool: str, /, **arguments: Any) -> Any: ...
-
-
-@asynccontextmanager
-async def serving(
-    db: AsyncDatabase, *tables: Table, write: Sequence[str] = (), bind: Sequence[str] = (), units: float = 1000.0
-) -> AsyncIterator[tuple[Tell, dict[str, Any]]]:
-    """The answer of a call, or the text of its refusal; and the tools by their names."""
-    from singletable_mcp.server import server_of
-    from singletable_mcp.tools import CallLimits, bindings_of, read_tools
-    from singletable_mcp.writes import write_tools
-
-    limits = CallLimits(100, units, bound=bindings_of(tables, bind))
-    tools = read_tools(tables, limits) + write_tools(tables, limits, write)
-    handler: Any = server_of(tables, tools, limits, db).get_request_handler("tools/call")
-    call = getattr(handler, "handler", handler)
-
-    async def tell(tool: str, /, **arguments: Any) -> Any:
-        result = await call(None, mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
-        text = result.content[0].text
-        return text if result.is_error else json.loads(text)
-
-    yield tell, {tool.name: tool for tool in tools}
 
 
 async def test_the_model_says_that_a_table_is_held() -> None:

@@ -30,7 +30,8 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
-from singletable import ANY, Collection, Entity, Key, Table, collect, field
+from singletable import ANY, Collection, Database, Entity, InvalidRequest, Key, Table, attr, collect, field
+from singletable.records import Transaction
 
 shop = Table("shop", indexes=["gsi1"])
 
@@ -87,6 +88,16 @@ class Account(Collection):
     orders: list[Order]
 
     by_email = collect(User.by_email)
+
+
+def pay(db: Database, tx: Transaction, email: str, number: int) -> Order:
+    """Take an order as paid."""
+    print("a function may print")
+    order = db.get(Order.of_user(email, number).consistent())
+    if order is None:
+        raise InvalidRequest("there is no such order")
+    tx.update(order, attr(Order.state).set(State.PAID), where=attr(Order.state) == State.OPEN)
+    return order
 
 
 print("a module may print")
@@ -270,12 +281,35 @@ async def test_it_writes_when_told(folder: Path) -> None:
         assert (await told(client, "Order_delete", **bob))["deleted"] is None
 
 
+async def test_a_command_of_the_module_is_a_tool(folder: Path) -> None:
+    order = {**ADA, "number": 7}
+    async with server(folder, "--command", "shop.py:pay") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        pay = tools["pay"]
+        assert pay.annotations is not None
+        assert (pay.annotations.read_only_hint, pay.annotations.destructive_hint) == (False, True)
+        assert pay.input_schema["required"] == ["email", "number"]
+        assert "Order_create" not in tools
+        assert (await told(client, "pay", **order, dry_run=True))["would_write"] == ["update Order"]
+        assert (await told(client, "Order_of_user", **order))["item"]["state"] == "open"
+        assert (await told(client, "pay", **order))["cost"]["write_units"] > 0
+        assert (await told(client, "Order_of_user", **order))["item"]["state"] == "paid"
+        assert "[conflict." in await told(client, "pay", **order)
+        assert "there is no such order" in await told(client, "pay", email="eve@example.org", number=1)
+
+
 def ended(folder: Path, *options: str) -> tuple[int, str]:
     """How the command ended, and what it said, in a process that has imported it already."""
     with TemporaryFile() as out, TemporaryFile() as err:
         code = run_program(
             *("tests.support.installed_program", str(folder), "mcp", "shop.py", *options),
-            warm=("singletable.cli.app", "singletable_mcp.server", "singletable_mcp.tools", "singletable_mcp.writes"),
+            warm=(
+                "singletable.cli.app",
+                "singletable_mcp.commands",
+                "singletable_mcp.server",
+                "singletable_mcp.tools",
+                "singletable_mcp.writes",
+            ),
             environ=_environ(),
             timeout=60,
             stdout=out,
@@ -297,6 +331,7 @@ def test_what_is_bound_and_written_is_checked_at_the_start(folder: Path) -> None
         (("--write", "Ordre"), "no class of that name"),
         (("--write", "Order.drop"), "no class of that name"),
         (("--write", "User", "--bind", "number=1"), "it does not take number, which is bound"),
+        (("--command", "shop.py:buy"), "has no function 'buy'; it has pay"),
         (("--bind", "tenant=acme"), "no access pattern takes tenant"),
         (("--bind", "number=many"), "number: it is a whole number"),
         (("--bind", "number"), "say NAME=VALUE"),

@@ -1,4 +1,4 @@
-"""Attributes as arguments of tools that write: their JSON Schema, and their values.
+"""Values as arguments of tools that write, of attributes and of commands: their JSON Schema, and how they are read.
 
 A value of one text, number or truth is read from its text, as every argument is. Others are JSON of their stored form,
 by `singletable.values`, as the tools that read show them: so what an agent reads it can write back unchanged.
@@ -54,21 +54,16 @@ _FREE: Final = {
 }
 
 
-class AttributeSchema:
-    """One attribute of a class."""
+class ValueSchema:
+    """One attribute of a class, or one argument of a command."""
 
-    def __init__(self, model: Model[Any], name: str) -> None:
+    def __init__(self, name: str, kind: Any, plan: ValuePlan, *, is_required: bool) -> None:
         self.name = name
-        self.plan = next(field.plan for field in model.fields if field.name == name)
-        inner, self.takes_none = _without_none(model.types[name])
+        self.plan = plan
+        self.is_required = is_required
+        """Whether nothing takes its place where it is left out."""
+        inner, self.takes_none = _without_none(kind)
         self.value_type = value_type_of(inner)
-        self.declared = model.kind.__dataclass_fields__[name]
-
-    @property
-    def is_required(self) -> bool:
-        """Whether an item can't be made without it."""
-        missing = dataclasses.MISSING
-        return self.declared.default is missing and self.declared.default_factory is missing
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -91,9 +86,44 @@ class AttributeSchema:
             raise click.UsageError(f"{place}: {error.what}.") from None
 
 
-def attributes_of(model: Model[Any]) -> dict[str, AttributeSchema]:
+def attributes_of(model: Model[Any]) -> dict[str, ValueSchema]:
     """The attributes of a class, by name."""
-    return {name: AttributeSchema(model, name) for name in model.types}
+    plans = {field.name: field.plan for field in model.fields}
+    declared = model.kind.__dataclass_fields__
+    return {
+        name: ValueSchema(name, kind, plans[name], is_required=_has_no_default(declared[name]))
+        for name, kind in model.types.items()
+    }
+
+
+def values_in(schemas: Mapping[str, ValueSchema], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the rule of every argument: null is left out where it is not a value of the type."""
+    kept = {name: value for name, value in given.items() if value is not None or schemas[name].takes_none}
+    return {name: schemas[name].value(value) for name, value in kept.items()}
+
+
+def all_values_in(
+    schemas: Mapping[str, ValueSchema], given: Mapping[str, Any], owner: str, what: str
+) -> dict[str, Any]:
+    """The values that make a whole. UsageError for one that is unknown, and where a required one is missing."""
+    if unknown := sorted(given.keys() - schemas.keys()):
+        raise click.UsageError(f"{owner} has no {what} {unknown[0]!r}; it has {', '.join(schemas) or 'none'}.")
+    values = values_in(schemas, given)
+    if missing := [name for name, one in schemas.items() if one.is_required and name not in values]:
+        raise click.UsageError(f"{missing[0]} is missing.")
+    return values
+
+
+def object_schema(schemas: Mapping[str, ValueSchema]) -> dict[str, Any]:
+    """The JSON schema of an object with these values."""
+    properties = {name: one.schema for name, one in schemas.items()}
+    required = [name for name, one in schemas.items() if one.is_required]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _has_no_default(declared: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return declared.default is missing and declared.default_factory is missing
 
 
 def _without_none(declared: Any) -> tuple[Any, bool]:

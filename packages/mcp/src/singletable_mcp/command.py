@@ -21,6 +21,13 @@ from singletable.cli import options_anywhere, session_of, tables_of
     help="Offer tools that create, update and delete items of a class, or one of them. May be repeated.",
 )
 @click.option(
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="MODULE[:FUNCTION]",
+    help="Offer a function that takes a Transaction, or each of a module: it writes all, or nothing. May be repeated.",
+)
+@click.option(
     "--bind",
     "bound",
     multiple=True,
@@ -43,6 +50,7 @@ def mcp_command(
     ctx: click.Context,
     module: str,
     writes: Sequence[str],
+    commands: Sequence[str],
     bound: Sequence[str],
     most_items: int,
     most_units: float,
@@ -54,18 +62,22 @@ def mcp_command(
     singletable mcp shop.model
     singletable mcp shop.model --db aws --most-units 200
     singletable mcp shop.model --write Order.create --bind tenant=acme
+    singletable mcp shop.model --command shop.orders:place
 
     An agent's client starts it, and talks to it on standard input and output. Each access pattern is a tool with typed
     arguments; the model is the resource singletable://model. A call reads one page at the most. Nothing is written
-    without --write, and personal attributes are covered without --personal.
+    without --write and --command, and personal attributes are covered without --personal.
     """
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tables = tables_of(module)
+    from singletable_mcp.commands import command_tools
     from singletable_mcp.server import serve
     from singletable_mcp.tools import CallLimits, bindings_of, read_tools
     from singletable_mcp.writes import write_tools
 
     session = session_of(ctx)
     limits = CallLimits(most_items, most_units, personal, bindings_of(tables, bound))
-    tools = read_tools(tables, limits) + write_tools(tables, limits, writes)
+    with redirect_stdout(sys.stderr):
+        declared = command_tools(commands, limits)
+    tools = read_tools(tables, limits) + write_tools(tables, limits, writes) + declared
     serve(tables, tools, limits, session)

@@ -29,10 +29,6 @@ _INSTRUCTIONS: Final = (
 )
 
 
-_READ_UNITS, _WRITE_UNITS = 128.0, 1_000.0
-"""The most units of a call: a page of 1 MB; an item of 400 KB in a transaction, with its indexes."""
-
-
 class UnitBudget:
     """The units of all calls. A call's most units are reserved before it, and settled after it. One call may exceed the
     limit, if anything is left at its begin: it begins when no other is under way."""
@@ -92,7 +88,7 @@ def server_of(
             return _refused(f"unknown tool {asked.name!r}; the tools are {', '.join(by_name)}")
         answer: dict[str, Any] = {}
         try:
-            async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
+            async with budget.spend(tool.most_units) as meter:
                 with anyio.CancelScope(shield=True):  # what is sent costs, whether or not its answer is waited for
                     answer = await tool.call(db, asked.arguments or {})
         except (click.UsageError, SingletableError) as error:

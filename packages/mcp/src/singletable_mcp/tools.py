@@ -20,6 +20,8 @@ _LIMIT: Final = "page_limit"
 _AFTER: Final = "page_after"
 _NEWEST: Final = "newest_first"
 _FEW: Final = 25
+READ_UNITS, WRITE_UNITS = 128.0, 1_000.0
+"""The most units of a call: a page of 1 MB; an item of 400 KB in a transaction, with its indexes."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class AgentTool:
     schema: Mapping[str, Any]
     call: Callable[[AsyncDatabase, Mapping[str, Any]], Awaitable[Any]]
     """Takes the arguments of a call, and returns what JSON can hold. UsageError, or an error of the library."""
+    most_units: float = READ_UNITS
+    """The units of the budget that are kept free for one call."""
     writes: bool = False
 
 

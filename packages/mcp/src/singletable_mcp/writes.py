@@ -12,9 +12,9 @@ from singletable.database_async import AsyncDatabase
 from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
-from singletable_mcp.attributes import AttributeSchema, attributes_of
+from singletable_mcp.attributes import all_values_in, attributes_of, object_schema, values_in
 from singletable_mcp.schema import arguments_in, schema_of, value_in, whole_number
-from singletable_mcp.tools import AgentTool, CallLimits, tool_name
+from singletable_mcp.tools import WRITE_UNITS, AgentTool, CallLimits, tool_name
 
 _SET, _EXPECTED = "set", "expected"
 VERBS = ("create", "update", "delete")
@@ -67,23 +67,17 @@ def _offered(tables: Sequence[Table], limits: CallLimits) -> tuple[dict[str, Age
 def _create(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
     kind: Any = model.kind
     attributes = {name: one for name, one in attributes_of(model).items() if name not in limits.bound}
-    required = [name for name, one in attributes.items() if one.is_required]
     slots = key.slots
     bound = {name: value_in(slots[name], text) if name in slots else text for name, text in limits.bound.items()}
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
-        if unknown := sorted(given.keys() - attributes.keys()):
-            raise click.UsageError(f"{kind.__name__} has no attribute {unknown[0]!r}; it has {', '.join(attributes)}.")
-        values = _values(attributes, given)
-        if missing := [name for name in required if name not in values]:
-            raise click.UsageError(f"{missing[0]} is missing.")
+        values = all_values_in(attributes, given, kind.__name__, "attribute")
         await db.create(kind(**values, **bound))
         return {"created": True}
 
-    properties = {name: one.schema for name, one in attributes.items()}
-    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     description = f"Creates one {kind.__name__}; an error where it is there already. 1 request, 1 write unit a KB."
-    return AgentTool(tool_name(entity_name(kind), "create"), description, schema, call, writes=True)
+    name = tool_name(entity_name(kind), "create")
+    return AgentTool(name, description, object_schema(attributes), call, WRITE_UNITS, writes=True)
 
 
 def _update(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
@@ -98,17 +92,16 @@ def _update(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
         asked = cast("dict[str, Any]", values)
         if unknown := sorted(asked.keys() - changing.keys()):
             raise click.UsageError(f"{kind.__name__}.{unknown[0]} can't be changed; {', '.join(changing)} can.")
-        updates = [attr(cast("Any", Handle(kind, n))).set(value) for n, value in _values(changing, asked).items()]
+        updates = [attr(cast("Any", Handle(kind, n))).set(value) for n, value in values_in(changing, asked).items()]
         target, expected = _target(model, key, {n: value for n, value in given.items() if n != _SET}, limits)
         changed = await db.update(target, *updates, expected=expected)
         return {"item": output.plain(changed, personal=limits.personal)}
 
     schema = _one_key(model, key, limits)
-    properties = {name: one.schema for name, one in changing.items()}
-    schema["properties"][_SET] = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema["properties"][_SET] = {**object_schema(changing), "required": []}
     schema["required"] = [*schema["required"], _SET]
     description = f"Changes attributes of one {kind.__name__}, named by its key; an error where it is missing."
-    return AgentTool(tool_name(entity_name(kind), "update"), description, schema, call, writes=True)
+    return AgentTool(tool_name(entity_name(kind), "update"), description, schema, call, WRITE_UNITS, writes=True)
 
 
 def _delete(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
@@ -118,7 +111,7 @@ def _delete(model: Model[Any], key: Pattern, limits: CallLimits) -> AgentTool:
 
     description = f"Deletes one {model.kind.__name__}, named by its key; returns what it was, or null."
     schema = _one_key(model, key, limits)
-    return AgentTool(tool_name(entity_name(model.kind), "delete"), description, schema, call, writes=True)
+    return AgentTool(tool_name(entity_name(model.kind), "delete"), description, schema, call, WRITE_UNITS, writes=True)
 
 
 def _one_key(model: Model[Any], key: Pattern, limits: CallLimits) -> dict[str, Any]:
@@ -150,9 +143,3 @@ def _target(
 def _counted(model: Model[Any]) -> str:
     """The attribute that counts the writes of an item; empty where none does."""
     return next((name for name, role in model.roles.items() if role == "version"), "")
-
-
-def _values(attributes: Mapping[str, AttributeSchema], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of attributes by the rule of every argument: null is left out where it is not a value of the type."""
-    kept = {name: value for name, value in given.items() if value is not None or attributes[name].takes_none}
-    return {name: attributes[name].value(value) for name, value in kept.items()}

@@ -1,0 +1,91 @@
+"""Ports for the functions of commands: they read what they like, and write nothing but their transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar, cast
+
+from anyio import from_thread
+
+from singletable.errors import InvalidRequest
+from singletable.flow import (
+    FAN_OUT,
+    Operation,
+    Port,
+    ReadyTables,
+    Service,
+    ThreadSafeReadyTables,
+    WrappedPort,
+    call_in_threads,
+)
+from singletable.operations import BatchGetItem, GetItem, Query, Scan, TableCall, TransactGetItems, TransactWriteItems
+
+T = TypeVar("T")
+_READS: Final[tuple[type[Any], ...]] = (GetItem, BatchGetItem, Query, Scan, TransactGetItems)
+
+
+class ReadingPort(WrappedPort):
+    """Sends reads, and refuses writes: InvalidRequest, before anything of the call is sent."""
+
+    async def send(self, operation: Operation[T]) -> T:
+        self._check(operation)
+        return await self._port.send(operation)
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        for operation in operations:
+            self._check(operation)
+        return await self._port.send_all(operations)
+
+    def to(self, service: Service, url: str = "") -> Port:
+        return ReadingPort(self._port.to(service, url))
+
+    def _check(self, operation: Any) -> None:
+        makes_ready = isinstance(operation, TableCall) and self.traits.creates_tables
+        if not (isinstance(operation, _READS) or makes_ready):
+            raise InvalidRequest(
+                f"a command writes by its transaction alone, not by {type(operation).__name__}",
+                operation="command",
+                hint="Write by the argument that is a Transaction, as in tx.update(...): it is sent when the function "
+                "has returned.",
+            )
+
+
+class RehearsingPort(ReadingPort):
+    """Plans the commit of a transaction, and sends its reads only. `items` is what it would write, or check."""
+
+    items = 0
+
+    async def send(self, operation: Operation[T]) -> T:
+        asked: Any = operation
+        if not isinstance(asked, TransactWriteItems):
+            return await super().send(operation)
+        asked.request(self.names)  # refuses what is too large
+        self.items = len(asked.actions)
+        return cast("T", None)
+
+
+class ThreadPort(WrappedPort):
+    """The port of an event loop, for a blocking function in a thread that `anyio.to_thread` began."""
+
+    def __init__(self, port: Port) -> None:
+        super().__init__(port)
+        self._ready = ThreadSafeReadyTables()
+
+    @property
+    def ready(self) -> ReadyTables:
+        return self._ready
+
+    async def send(self, operation: Operation[T]) -> T:
+        return from_thread.run(self._port.send, operation)
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        return from_thread.run(self._port.send_all, operations)
+
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        return call_in_threads(calls, FAN_OUT)
+
+    def to(self, service: Service, url: str = "") -> Port:
+        return ThreadPort(self._port.to(service, url))
+
+    async def sleep(self, seconds: float) -> None:
+        from_thread.run(self._port.sleep, seconds)
