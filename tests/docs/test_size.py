@@ -8,7 +8,8 @@ from pathlib import Path
 from tests.docs.pages import DOCS, ROOT
 from tools.site.__main__ import navigation
 
-MOST_WORDS = 66_500
+MOST_WORDS = 50_000
+"""Of prose and tables; programs are run, not read. The bar is 55,000."""
 MOST_PAGES_OF_START = 13
 MOST_NAMES = 12
 GENERATED = {
@@ -23,6 +24,7 @@ GENERATED = {
 """The pages that a command writes, or the greater part of them."""
 LISTS = ("reference/api", "reference/errors.md", "reference/findings.md")
 """An entry for each name of the code: a test of each asks that none is missing."""
+_PROGRAM = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _IMPORTED = re.compile(r"^from singletable import (.+)$", re.MULTILINE)
 
 
@@ -32,7 +34,7 @@ def by_hand() -> list[Path]:
 
 
 def test_there_is_not_more_to_read_than_before() -> None:
-    words = {page: len(page.read_text().split()) for page in by_hand()}
+    words = {page: len(_PROGRAM.sub("", page.read_text()).split()) for page in by_hand()}
     assert len(words) > 50
     assert sum(words.values()) <= MOST_WORDS, "say it once, and leave out what an error or --help says"
 
