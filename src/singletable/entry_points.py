@@ -62,6 +62,7 @@ JOBS: Mapping[str, str] = {
     "check": "singletable.jobs.check_job:CHECK",
     "collect": "singletable.jobs.collect_job:COLLECT",
     "copy": "singletable.exchange.copy_job:COPY",
+    "export": "singletable.exchange.export_job:EXPORT",
     "fill": "singletable.jobs.fill_job:FILL",
     "stats": "singletable.reports.stats_job:STATS",
 }

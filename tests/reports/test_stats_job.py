@@ -60,14 +60,13 @@ def test_killed_at_every_request_each_item_counts_once(db: Database, monkeypatch
     """Rounds are kept each for itself, or some together: what was not kept is read again."""
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(StatsWork, "page", 50)
-    jobs = Jobs(db, shop)
-    plain = Stats(db, shop).read()
+    jobs, plain = Jobs(db, shop), Stats(db, shop).read(changes=0)
     for seconds in (0.0, 1e9):
         monkeypatch.setattr(StatsWork, "keep_seconds", seconds)
         ended = list[JobStatus]()
 
         def run(kills: int) -> None:
-            job = jobs.begin("stats", sections=2)
+            job = jobs.begin("stats", {"changes": 0}, sections=2)
             ended.append(jobs.run(job.id, at_once=1, lease_seconds=0.5, signals=False, stop=lambda: False))  # noqa: B023
 
         assert killed_at_every_request(db, monkeypatch, run) > 15

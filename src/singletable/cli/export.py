@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.job import is_job, run_as_job
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import Session, mask_key, options_anywhere, rate_of, session_of
 from singletable.database import Database, connect
@@ -43,7 +45,7 @@ _PLACE = "s3://BUCKET/PREFIX"
     metavar=f"{_PLACE}/AWSDynamoDB/ID",
     help="Read this export of DynamoDB's, instead of the table; may be repeated, for incremental ones after it.",
 )
-@options_anywhere("read-rate", "share-rate", "segments", "blobs", "personal", "json", "db")
+@options_anywhere("job", "read-rate", "share-rate", "segments", "blobs", "personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write every item to files: a dataset an entity class, with typed columns.
@@ -64,8 +66,12 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     from singletable.exchange import Exported, Exports
 
     _check_options(options)
+    as_job = is_job(options, "contents", "anew", "through", "from_exports", "segments", "share_rate")
     with _database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
+        if as_job:
+            _run_as_job(ctx, db, tables, options, as_json=as_json)
+            return
         rate = rate_of(options, tables[0])
         with output.MeteredBlock(db) as cost, Status("reading", console=output.console(stderr=True)) as status:
 
@@ -87,6 +93,20 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     cost.print()
     if done.unknown or done.lost:
         ctx.exit(1)
+
+
+def _run_as_job(
+    ctx: click.Context, db: Database, tables: Sequence[Table], options: dict[str, Any], *, as_json: bool
+) -> None:
+    if len(tables) > 1:
+        raise click.UsageError(f"--job exports one table: name one of {_names(tables)} as MODULE:NAME.")
+    to = options["to"] if "://" in options["to"] else str(Path(options["to"]).resolve())
+    given = {"to": to, **{name: options[name] for name in ("format", "keys", "consistent", "personal")}}
+    run_as_job(ctx, db, tables, "export", given, options, as_json=as_json)
+
+
+def _names(tables: Sequence[Table]) -> str:
+    return ", ".join(table.name for table in tables)
 
 
 def _tell(done: Any, place: str) -> None:
@@ -142,8 +162,7 @@ def _places_of(
     from singletable.exchange import TableExports
 
     if len(tables) > 1:
-        names = ", ".join(table.name for table in tables)
-        raise click.UsageError(f"--through exports one table: name one of {names} as MODULE:NAME.")
+        raise click.UsageError(f"--through exports one table: name one of {_names(tables)} as MODULE:NAME.")
     exports = TableExports(db, tables[0])
     begun = exports.start(options["through"], at=time_of(options["at"]))
     tell(f"DynamoDB exports to {begun.location}")

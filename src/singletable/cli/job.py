@@ -26,6 +26,8 @@ _module = click.argument("module", metavar="MODULE[:NAME]")
 _id = click.argument("id", metavar="ID")
 _STOPPED = 3
 """Exit code of a worker that ended before its job: it was stopped, or the job is cancelled."""
+_TELLS_NOTHING = frozenset({"export"})
+"""Kinds whose lines are not for people: the files of an export."""
 
 
 @click.group()
@@ -173,7 +175,7 @@ def run_as_job(
             output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
             status = _work_on(jobs, begun.id, as_json=as_json)
             _tell(table, status, as_json=as_json, personal=personal)
-            for line in () if as_json else _lines(jobs, status, personal=personal):
+            for line in () if as_json or kind in _TELLS_NOTHING else _lines(jobs, status, personal=personal):
                 click.echo(output.json_text(line))
             statuses.append(status)
     cost.print()
@@ -194,6 +196,9 @@ def _lines(jobs: Jobs, status: JobStatus, *, personal: bool) -> Iterator[dict[st
     """All that a job has found, those of its end last, without what is personal in their keys."""
     last = (status.result or {}).get("last", ())
     for line in (*jobs.lines(status.id), *last):
+        if "key" not in line:
+            yield dict(line)
+            continue
         key = tuple(line["key"])
         yield {**line, "key": list(key if personal else covered_place(jobs.table, line["type"], key))}
 

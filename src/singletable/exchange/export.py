@@ -198,10 +198,7 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             self.masks = {t.name: PageMask(t, mask) for t in self.tables if has_personal(t)}
         if not self._is_written(before):
             delete_unkept(self.folder, self.state)
-        schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
-        for beside in self.beside:
-            schemas |= beside.schemas
-        self.open = Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files, self.tally)
+        self.open = self._parts()
 
     def _add(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
         """Write items as rows."""
@@ -229,17 +226,33 @@ class ExportRun(ResumableRun[UnfinishedExport, Exported]):
             self.kept.delete(self.state)
             return
         self._end_section()
+        self.write_empty()
+        self.publish(before)
+        self.kept.delete(self.state)
+
+    def write_empty(self) -> None:
+        """Write a file for each class without items, so that readers find its columns."""
+        self.open = self._parts()
         for dataset in self.datasets:
             if not dataset.is_system and not self.state.files.get(dataset.name):
                 self.open.write_empty(dataset.name)
         for name in (name for beside in self.beside for name in beside.schemas if not self.state.files.get(name)):
             self.open.write_empty(name)
-        self.manifest = self._manifest(None if before is None else before.id)
+
+    def publish(self, before: Manifest | None) -> Manifest:
+        """Replace the manifest `before`, and delete the files of the one before that."""
+        self.manifest = manifest = self._manifest(None if before is None else before.id)
         self.claim.beat(self.port)
-        write_manifest(self.folder, self.manifest)
-        self.kept.delete(self.state)
+        write_manifest(self.folder, manifest)
         if before is not None and before.previous is not None:
             delete_folder(self.folder, before.previous)
+        return manifest
+
+    def _parts(self) -> Parts:
+        schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
+        for beside in self.beside:
+            schemas |= beside.schemas
+        return Parts(self.folder, self.state.id, self.options.format, schemas, self.state.files, self.tally)
 
     def _is_written(self, manifest: Manifest | None) -> bool:
         """Whether an earlier run was killed when its manifest was there already."""

@@ -40,8 +40,11 @@ class Parts:
         schemas: Mapping[str, pa.Schema],
         files: dict[str, list[DataFile]],
         tally: LeftOutTally,
+        prefix: str = "",
     ) -> None:
+        """`prefix` is a part of the files' names, by which several that write to a folder do not meet."""
         self._store, self._folder, self._schemas, self._files = store, folder, schemas, files
+        self._prefix = prefix
         self._tally = tally
         self._format: Format = format
         self._open: dict[str, _OpenFile] = {}
@@ -111,7 +114,7 @@ class Parts:
         part = self._open.get(name)
         if part is None:
             number = len(self._files.get(name, ()))
-            path = f"{self._folder}/{name}/part-{number:05}.{self._format.partition('-')[0]}"
+            path = f"{self._folder}/{name}/part-{self._prefix}{number:05}.{self._format.partition('-')[0]}"
             draft = self._store.draft(path)
             with faults(self._store.url, "write"):
                 writer = open_writer(self._format, draft, self._schemas[name])

@@ -20,6 +20,7 @@ from singletable.jobs.work import (
     JobKind as JobKind,
     JobPlace as JobPlace,
     JobWork as JobWork,
+    Line as Line,
     Round as Round,
     SectionLines as SectionLines,
 )

@@ -193,7 +193,9 @@ async def _work(port: Port, place: JobPlace, job: JobItem) -> JobWork:
     if described is not None and table_identity(described.raw) != job.identity:
         what = "it is of the table that this one is a copy of"
         raise _refused(what, "other table", store, "Begin another one here.")
-    return kind.work(place, _options(kind.options, msgspec.json.decode(job.options)))
+    work = kind.work(place, _options(kind.options, msgspec.json.decode(job.options)))
+    work.job, work.begun_at = job.job, job.begun_at
+    return work
 
 
 async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: str, bounds: JobBounds) -> JobStatus:

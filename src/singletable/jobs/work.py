@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
@@ -78,8 +79,12 @@ class JobWork(ABC):
     """Most items of a round."""
     keep_seconds: float = 0.0
     """Rounds of a section are kept together, those of so many seconds: so they cost fewer writes. A kill loses them."""
+    job: str
+    """The job's id, set by the worker."""
+    begun_at: datetime
+    """When the job began."""
     at_rate: Callable[[Port], Port]
-    """A port of another database that keeps to the job's rate; set by the worker."""
+    """A port of another database that keeps to the job's rate."""
 
     def scanned(self, port: Port) -> Port:
         """The database whose table is divided into sections; `port` is that of the job."""
@@ -143,7 +148,6 @@ JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 _ALONE: Mapping[str, str] = {
     "plan": "its counts of unique values need all of them in one place",
-    "export": "its files and its manifest are put together in one place",
     "erase": "it decides by all that it found, and looks again until nothing is left",
 }
 """Commands that read whole tables, and work in one process, with the reason."""

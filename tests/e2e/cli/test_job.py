@@ -82,3 +82,20 @@ def test_stats_as_a_job(filled: Folder) -> None:
     assert (filled.path / "shape.html").exists()
     refused = filled.run("stats", "shop.model", "--job", "--sample", "1%")
     assert (refused.code, "--sample does not go with --job" in refused.err) == (2, True)
+
+
+def test_an_export_as_a_job(filled: Folder) -> None:
+    command = ("export", "shop.model", "--to", "out", "--job")
+    ran = filled.run(*command, "--format", "jsonl", "--personal", "--sections", "2")
+    assert ran.code == 0, ran.err
+    (job,) = json.loads(filled.run("job", "list", "shop.model", "--json").out)
+    manifest = json.loads((filled.path / "out" / "manifest.json").read_text())
+    assert (job["options"]["to"], job["result"]["id"]) == (str(filled.path / "out"), manifest["id"])
+    shown = filled.run("job", "show", "shop.model", job["id"]).out
+    assert (f"  id: {manifest['id']}" in shown, "  found: 0" in shown) == (True, True)
+    told = filled.run("job", "show", "shop.model", job["id"], "--lines").out
+    paths = {json.loads(line)["file"]["path"] for line in told.splitlines()}
+    assert paths <= {file["path"] for dataset in manifest["datasets"] for file in dataset["files"]}
+    for options in (["--contents"], ["--anew"], ["--segments", "2"], ["--through", "s3://b/p"]):
+        refused = filled.run(*command, *options)
+        assert (refused.code, "does not go with --job" in refused.err) == (2, True)
