@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
     "adopt": "singletable.cli.adopt:adopt",
+    "agents": "singletable.cli.agents:agents",
     "apply": "singletable.cli.apply:apply",
     "backup": "singletable.cli.backup:backup",
     "check": "singletable.cli.check_command:check",
