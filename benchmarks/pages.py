@@ -32,12 +32,10 @@ _TOLD: Final = {
     "get": "get",
     "put": "put",
     "update": "update",
-    "query100": "query 100",
     "query1000": "query 1000",
-    "batch_get100": "batch-get 100",
+    "batch_get100": "batch 100",
     "transact4": "transact 4",
-    "mixed100": "page of two classes",
-    "gets32": "32 gets at once",
+    "gets32": "32 gets",
 }
 _NAMES: Final = {
     OURS_ASYNC: "singletable, asyncio",
