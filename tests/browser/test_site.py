@@ -21,6 +21,11 @@ pytestmark = pytest.mark.soak
 PAGES = (
     "index",
     "tutorial/first-table",
+    "tutorial/twelve-names",
+    "how-to/declare-keys",
+    "how-to/types",
+    "how-to/migrate",
+    "how-to/what-you-see",
     "how-to/coming-from",
     "reference/errors/conflict.not-unique",
     "reference/api/graph",

@@ -31,7 +31,7 @@ runs the program in the situation; lines are folded, and what a line repeats of 
 [Operate workers](operate-workers.md) what `singletable work` shows beside it.
 
 """
-_WIDTH = 110
+_WIDTH = 100
 _SAID = re.compile(r"The service answered \w+: .*?(?= \(\d+ tr|; next try|; this machine|$)")
 
 
