@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
+from singletable.errors import NotUnique
+from singletable.migrations import Migrations
 from singletable.operations import RAW, DeleteItem, RawCondition
 from singletable.operations.table import TableCall
 from singletable.schema import KeyOf, copy_of, model_of
@@ -18,6 +21,7 @@ from tests.oracle.planting import assert_command_finds, assert_found, delete, ed
 from tests.support.engines import fresh
 
 app = Table("oracle-records", indexes=["gsi1"])
+ENDS = datetime(2100, 1, 1, tzinfo=timezone.utc)
 
 
 class Person(Entity, table=app, type="person"):
@@ -78,6 +82,26 @@ class Member(Entity, table=app, type="member"):
         return f"team#{id}", f"member#{person}"
 
 
+class Session(Entity, table=app, type="session"):
+    """Its guard and its words expire with it."""
+
+    id: str
+    device: str = field(unique=True)
+    name: str
+    kind: str = "web"
+    ends: datetime | None = field(expires=True, default=None)
+
+    @app.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"session#{id}", "session"
+
+    @app.search
+    @staticmethod
+    def by_word(kind: str, name: str) -> Key:
+        return f"{kind}", f"{name:words(2)}"
+
+
 def paper_by_number(number: int) -> Key:
     """Where papers lay."""
     return f"paper#{number}", "paper"
@@ -99,6 +123,8 @@ def db() -> Iterator[Database]:
         for id in ("a", "b"):
             made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
             made.create(Place(id=id, city="Oslo", name=f"old {id}"))
+        for id, ends in (("s", ENDS), ("t", None)):
+            made.create(Session(id=id, device=id, name=f"old {id}", ends=ends))
         made.create(Team(id="t", name="Blue"))
         made.create(Member(id="t", person="a", team_name="Blue"))
         assert made.check(app) == []
@@ -200,6 +226,18 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
         ["word.missing", "word.orphan"],
         lambda db: put(db, Person, {**WORD, "owner": {"S": "place#b"}}),
     ),
+    "an expiry that another program wrote": (
+        ["guard.expiry", "word.expiry"],
+        lambda db: edit(db, Session.by_id("s"), _ttl={"N": "4102444801"}),
+    ),
+    "an expiry that another program took away": (
+        ["guard.expiry", "word.expiry"],
+        lambda db: edit(db, Session.by_id("s"), _ttl=None),
+    ),
+    "an expiry that another program gave": (
+        ["guard.expiry", "word.expiry"],
+        lambda db: edit(db, Session.by_id("t"), _ttl={"N": "4102444800"}),
+    ),
     "a second guard of an item": (
         ["guard.orphan"],
         lambda db: put(db, Person, {**GUARD_OF_NOBODY, "owner": {"S": "person#a"}}),
@@ -213,3 +251,13 @@ def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> 
     plant(db)
     assert_found(lambda: db.check(app), wanted)
     assert_command_finds(db, __name__, wanted)
+
+
+@pytest.mark.parametrize("ends", [None, {"N": "4102444801"}])
+def test_what_expires_apart_is_repaired(db: Database, ends: Any) -> None:
+    edit(db, Session.by_id("s"), _ttl=ends)
+    findings = db.check(app)
+    assert {repaired.outcome for repaired in Migrations(db, app).repair(findings)} == {"mended"}
+    assert db.check(app) == []
+    with pytest.raises(NotUnique):
+        db.create(Session(id="other", device="s", name="new"))

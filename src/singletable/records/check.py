@@ -22,6 +22,7 @@ from singletable.records.check_passes import (
     Layer,
     Pass,
     Repair,
+    ends_with,
     items_at,
     passes_of,
     type_in,
@@ -68,8 +69,8 @@ class RecordCheck(ItemCheck):
     """The check of items as records, whatever layer wrote them."""
 
     repairs = frozenset(
-        {"copy.behind", "guard.missing", "guard.orphan", "index-key.stale", "word.missing", "word.orphan"}
-    )
+        f"{kind}.{fault}" for kind in ("guard", "word") for fault in ("expiry", "missing", "orphan")
+    ) | {"copy.behind", "index-key.stale"}
     beside = (
         "guards of unique values, words of searches, copies, items under the keys of before and after a move, what the "
         "indexes hold"
@@ -211,11 +212,16 @@ async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) ->
         if _is_attached(table, item):
             if partner is None or not _keeps(table, partner, item):
                 findings.append(_orphan(type_in(table, item), place_in(table, item)))
-        elif partner is None or not _owns(table, partner, item):
-            is_word = worded_search(table, place_in(table, key)[0]) is not None
+            continue
+        is_word = worded_search(table, place_in(table, key)[0]) is not None
+        if partner is None or not _owns(table, partner, item):
             finding = _missing(type_in(table, item), place_in(table, item), is_word=is_word)
-            if not is_word or findings[-1:] != [finding]:  # once for all of its words
-                findings.append(finding)
+        elif not ends_with(table, partner, item):
+            finding = _ends_apart(type_in(table, item), place_in(table, item), is_word=is_word)
+        else:
+            continue
+        if not is_word or findings[-1:] != [finding]:  # once for all of its words
+            findings.append(finding)
     return findings
 
 
@@ -229,6 +235,12 @@ def _missing(type_name: str, place: Place, *, is_word: bool) -> Finding:
     if is_word:
         return Finding("word.missing", "a search does not find it by one of its words", type_name, place)
     return Finding("guard.missing", "a unique value of it has no guard, or another item's", type_name, place)
+
+
+def _ends_apart(type_name: str, place: Place, *, is_word: bool) -> Finding:
+    if is_word:
+        return Finding("word.expiry", "a word of it expires at another time than it does", type_name, place)
+    return Finding("guard.expiry", "a guard of it expires at another time than it does", type_name, place)
 
 
 def _keeps(table: Table, owner: Item, attached: Item) -> bool:

@@ -282,3 +282,10 @@ def layer_passes(layers: Sequence[Layer]) -> list[Pass]:
     parts = [layer.checks() for layer in layers]
     own: list[Pass] = [ItemPass(part.table, part.items) for part in parts if part.items]
     return [*own, *(each for part in parts for each in part.passes)]
+
+
+def ends_with(table: Table, attached: Item, owner: Item) -> bool:
+    """Whether an attached item expires when its owner does: neither does where the owner's class knows no expiry."""
+    model = table.model_here(type_in(table, owner))
+    expected = owner.get(table.ttl_name) if model is not None and model.expires is not None else None
+    return attached.get(table.ttl_name) == expected

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from singletable.errors import Conflict, Corrupt, InvalidValue, SingletableError
 from singletable.flow import Port, Race, patiently
 from singletable.operations import Item, RefusedWrite
-from singletable.records.check_passes import ItemPass, Repair, commit_repair, items_at, type_in
+from singletable.records.check_passes import ItemPass, Repair, commit_repair, ends_with, items_at, type_in
 from singletable.records.conditions import CHANGED, is_absent, is_current
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
@@ -79,7 +79,9 @@ async def repair_of_record(port: Port, table: Table, item: Item, finding: Findin
             return _with_keys(model, item)
         if finding.code == "guard.missing":
             return await _with_guard(port, model, item)
-        if finding.code == "word.missing":
+        if finding.code == "guard.expiry":
+            return await _with_expiry(port, model, item)
+        if finding.code in ("word.missing", "word.expiry"):
             return _with_words(port, model, item)
         if finding.code == "copy.behind":
             return await _with_copies(port, model, item)
@@ -120,6 +122,21 @@ async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | Non
         return None
     writes = guard_writes(model, item, missing[:1], port.now(), with_words=False)
     return Repair(f"put the guard of {missing[0].stored}, which no item has", partial(commit_repair, writes=writes))
+
+
+async def _with_expiry(port: Port, model: Model[Any], item: Item) -> Repair | None:
+    """Put the item's own guards again that expire at another time than it does."""
+    entity: Any = model.load(item)
+    values = {unique: getattr(entity, unique.name, None) for unique in model.uniques}
+    keys = {unique: guard_key(model, unique.name, value) for unique, value in values.items() if value is not None}
+    guards = await items_at(port, model.table, [(key.partition, key.low) for key in keys.values()])
+    apart = [
+        unique
+        for unique, key in keys.items()
+        if (guard := guards.get((key.partition, key.low))) is not None and not ends_with(model.table, guard, item)
+    ]
+    writes = guard_writes(model, item, apart, port.now(), with_words=False)
+    return Repair("put its guards with its own expiry", partial(commit_repair, writes=writes)) if writes else None
 
 
 def guard_writes(
