@@ -30,6 +30,7 @@ LEFT_OUT = {
     DOCS / "how-to/local-engine.md": "it shows a file",
     DOCS / "how-to/recover.md": "it copies a file",
     DOCS / "how-to/indexes.md": "it compares units",
+    DOCS / "how-to/answers.md": "it compares units",
     DOCS / "how-to/search.md": "it compares units",
     DOCS / "explanation/how-proven.md": "its suite starts the binary",
 }
